@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace headroom {
+
+// Every element type the program will ever store; kernels say which of them they take.
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, u8, boolean };
+
+std::size_t size_of(DType dtype);
+std::string_view name_of(DType dtype);  // "fp64", "int32", …
+std::optional<DType> parse_dtype(std::string_view name);
+bool is_float(DType dtype);
+
+// Half the gap between 1 and the next number: the relative error of one rounding.
+double unit_roundoff(DType dtype);
+
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::i64;
+}
+template <>
+constexpr DType dtype_of<std::int32_t>() {
+  return DType::i32;
+}
+template <>
+constexpr DType dtype_of<std::uint8_t>() {
+  return DType::u8;
+}
+
+// Calls f.operator()<T>() with the C++ type the CPU computes this dtype in.
+template <class F>
+decltype(auto) dispatch_float(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return f.template operator()<double>();
+    case DType::f32:
+      return f.template operator()<float>();
+    default:
+      fail("the CPU computes in fp32 and fp64, not in {}", name_of(dtype));
+  }
+}
+
+}  // namespace headroom

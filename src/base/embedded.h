@@ -1,0 +1,17 @@
+#pragma once
+
+#include <iterator>
+#include <span>
+#include <string_view>
+
+namespace headroom {
+
+// Files of the source tree carried inside the program; cmake/embed.cmake writes the definitions.
+struct EmbeddedFile {
+  std::string_view name, text;
+};
+
+std::span<const EmbeddedFile> embedded_machines();  // machines/*.json
+std::span<const EmbeddedFile> embedded_recipes();   // recipes/*.json
+
+}  // namespace headroom

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace headroom {
+
+// Whole file as bytes; an Error names the path and the system's reason.
+std::string read_file(const std::filesystem::path& path);
+
+// Writes beside the target, syncs and renames: the target is either the old file or the whole new one.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Fails now rather than after an hour's work: is there a folder here that takes a new file?
+void require_writable(const std::filesystem::path& path);
+
+// Where measured machines and downloads are kept: $HEADROOM_CACHE, $XDG_CACHE_HOME/headroom,
+// ~/.cache/headroom.
+std::filesystem::path cache_dir();
+
+}  // namespace headroom

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/shape.h"
+
+namespace headroom {
+
+struct NamedTensor {
+  std::string name;
+  TensorType type;
+  std::vector<std::byte> bytes;  // row-major, little-endian
+};
+
+struct TensorFile {
+  std::vector<NamedTensor> tensors;  // in file order
+  std::map<std::string, std::string> metadata;
+};
+
+// The published format: u64 header length, JSON header, data. Written aside and renamed; read with every
+// offset checked.
+void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
+TensorFile read_safetensors(const std::filesystem::path& path);
+
+}  // namespace headroom

@@ -1,0 +1,70 @@
+#include "device/cpu/cpu_device.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace headroom {
+namespace {
+
+// "Neoverse-V1" or "Intel(R) Xeon(R) …"; Arm kernels print only numbers, so those fall back to the part code.
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line, part;
+  while (std::getline(info, line)) {
+    const auto value = line.find(": ");
+    if (value == std::string::npos) continue;
+    if (line.starts_with("model name")) return line.substr(value + 2);
+    if (line.starts_with("CPU part")) part = line.substr(value + 2);
+  }
+  if (part == "0xd40") return "Neoverse-V1";
+  if (part == "0xd4f") return "Neoverse-V2";
+  if (part == "0xd0c") return "Neoverse-N1";
+  if (part == "0xd49") return "Neoverse-N2";
+  return part.empty() ? "CPU" : "Arm part " + part;
+}
+
+constexpr int vector_bytes() {
+#if defined(__AVX512F__)
+  return 64;
+#elif defined(__AVX__)
+  return 32;
+#else
+  return 16;
+#endif
+}
+
+}  // namespace
+
+Capabilities cpu_capabilities(int threads) {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
+  return {.kind = DeviceKind::cpu,
+          .name = cpu_name(),
+          .threads = threads > 0 ? threads : omp_get_num_procs(),
+          .vector_bytes = vector_bytes(),
+          .memory_bytes = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)};
+}
+
+CpuDevice::CpuDevice(int threads) : capabilities_(cpu_capabilities(threads)) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(capabilities_.threads);
+}
+
+void CpuDevice::upload(void* dst, const void* src, std::size_t bytes) { std::memcpy(dst, src, bytes); }
+void CpuDevice::download(void* dst, const void* src, std::size_t bytes) { std::memcpy(dst, src, bytes); }
+void CpuDevice::copy(void* dst, const void* src, std::size_t bytes) { std::memmove(dst, src, bytes); }
+void CpuDevice::zero(void* dst, std::size_t bytes) { std::memset(dst, 0, bytes); }
+
+void* CpuDevice::allocate_bytes(std::size_t bytes) {
+  if (void* data = std::aligned_alloc(kAlignment, bytes)) return data;
+  fail("out of memory: {} bytes of host memory were refused", bytes);
+}
+
+void CpuDevice::free_bytes(void* data) noexcept { std::free(data); }
+
+}  // namespace headroom

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace headroom {
+
+using Attr = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
+
+// Named constants of a node. A getter returns the default where the name is absent and fails on another type.
+class Attrs {
+ public:
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<const std::string, Attr>> items) : items_(items) {}
+
+  void set(const std::string& name, Attr value) { items_[name] = std::move(value); }
+  bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
+  std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
+  double real(std::string_view name, double fallback = 0) const;
+  std::string text(std::string_view name, std::string fallback = {}) const;
+  std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
+
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+  bool empty() const { return items_.empty(); }
+  bool operator==(const Attrs&) const = default;
+  std::string str() const;  // "groups=2 strides=[2,2]"
+
+ private:
+  std::map<std::string, Attr, std::less<>> items_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/schema.h"
+
+namespace headroom {
+
+// What a value is for; decides where it lives. Scalars are what changes between steps (the learning rate):
+// they stay in device memory so that a captured step remains valid.
+enum class Role { input, parameter, constant, activation, gradient, state, scalar };
+std::string_view name_of(Role role);
+
+enum class Phase { forward, backward, update };
+std::string_view name_of(Phase phase);
+
+// How a parameter gets its first value. Fan-in and fan-out are taken from the shape when it is drawn.
+struct Initializer {
+  enum class Kind { constant, normal, uniform, xavier, he, course_normal };
+  Kind kind = Kind::constant;
+  double scale = 0;         // value, deviation or bound
+  std::uint64_t index = 0;  // course_normal: the layer number that seeds its generator
+};
+
+struct Value {
+  std::string name;
+  TensorType type;
+  Role role = Role::activation;
+  NodeId producer = kNone;
+  Initializer init;        // parameters, constants, states, scalars
+  std::string layer;       // parameters: the layer that owns it
+  bool penalized = false;  // parameters: does L2 apply (weights, not biases)?
+};
+
+// Part of a step's time that belongs to a layer. A fused node carries several, weighted by analytic bytes.
+struct Charge {
+  std::string layer;
+  Phase phase = Phase::forward;
+  double share = 1;
+};
+
+struct Node {
+  std::string op;
+  Attrs attrs;
+  std::vector<ValueId> inputs, outputs;
+  std::string layer;  // the user's name for the part of the network this came from
+  Phase phase = Phase::forward;
+  std::vector<Charge> charges;  // empty: all of it to (layer, phase)
+};
+
+// Values and nodes in single assignment, in a valid order of execution. Knows no device.
+class Graph {
+ public:
+  ValueId add_value(Value value);
+  // Infers the output types by the operator's schema; errors name the layer.
+  std::vector<ValueId> add_node(std::string_view op, std::vector<ValueId> inputs, Attrs attrs,
+                                std::string layer, Phase phase = Phase::forward);
+
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Value& value(ValueId id) const { return values_.at(static_cast<std::size_t>(id)); }
+  Value& value(ValueId id) { return values_.at(static_cast<std::size_t>(id)); }
+  const Node& node(NodeId id) const { return nodes_.at(static_cast<std::size_t>(id)); }
+  Problem problem(NodeId id) const;
+
+  ValueId find(std::string_view name) const;  // kNone when there is no such value
+  std::vector<ValueId> with_role(Role role) const;
+
+  // For passes, which rewrite the list of nodes as a whole. Values are never renumbered.
+  void replace_nodes(std::vector<Node> nodes);
+
+  // What the caller wants to read after a run; everything else may be overwritten or dropped.
+  std::vector<ValueId> outputs;
+
+  std::string text() const;
+  std::string dot() const;
+
+ private:
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,148 @@
+#include "ops/activation/activation.h"
+
+#include <cmath>
+
+#include "graph/graph.h"
+#include "ops/cpu/parallel.h"
+
+namespace headroom {
+namespace {
+
+Activation kind_of(std::string_view op) { return *parse_activation(op.substr(0, op.find("_grad"))); }
+
+std::vector<TensorType> infer_unary(const std::vector<TensorType>& in, const Attrs&) { return {in.at(0)}; }
+
+std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs&) {
+  if (in.at(0) != in.at(1)) reject("gradient {} and output {} differ", in[0].shape.str(), in[1].shape.str());
+  return {in[1]};
+}
+
+Cost cost(const Problem& p) {
+  Cost c = traffic(p);
+  const auto n = static_cast<double>(p.outputs[0].shape.numel());
+  const bool backward = p.op.ends_with("_grad");
+  const bool relu = kind_of(p.op) == Activation::relu;
+  (relu || backward ? c.other : c.special) = backward && !relu ? 3 * n : n;
+  return c;
+}
+
+std::vector<ValueId> gradient(const GradientContext& c) {
+  const std::string op = c.graph.node(c.node).op + "_grad";
+  return {c.emit(op, {c.output_gradients[0], c.output(0)})};
+}
+
+// The definition, in scalar code and the C library's functions.
+template <class T>
+T forward_scalar(Activation kind, T x) {
+  switch (kind) {
+    case Activation::relu:
+      return x < 0 ? T{0} : x;
+    case Activation::sigmoid:
+      return T{1} / (T{1} + std::exp(-x));
+    case Activation::tanh:
+      return std::tanh(x);
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
+template <class T>
+T slope_from_output(Activation kind, T y) {
+  switch (kind) {
+    case Activation::relu:
+      return y > 0 ? T{1} : T{0};
+    case Activation::sigmoid:
+      return y * (1 - y);
+    case Activation::tanh:
+      return 1 - y * y;
+    case Activation::none:
+      break;
+  }
+  return 1;
+}
+
+Launcher reference(const Problem& p, const Capabilities&) {
+  const Activation kind = kind_of(p.op);
+  const bool backward = p.op.ends_with("_grad");
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [kind, backward, n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
+      const T* in = a.in<T>(0);
+      const T* y = backward ? a.in<T>(1) : nullptr;
+      T* out = a.out<T>(0);
+      for (std::int64_t i = 0; i < n; ++i)
+        out[i] = backward ? in[i] * slope_from_output(kind, y[i]) : forward_scalar(kind, in[i]);
+    };
+  });
+}
+
+Launcher vectorized(const Problem& p, const Capabilities&) {
+  const Activation kind = kind_of(p.op);
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [kind, n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
+      const T* x = a.in<T>(0);
+      T* y = a.out<T>(0);
+      parallel_for(n, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        apply_activation(kind, end - begin, x + begin, y + begin);
+      });
+    };
+  });
+}
+
+Launcher vectorized_grad(const Problem& p, const Capabilities&) {
+  const Activation kind = kind_of(p.op);
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [kind, n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
+      const T* dy = a.in<T>(0);
+      const T* y = a.in<T>(1);
+      T* dx = a.out<T>(0);
+      auto loop = [&](auto slope) {
+        parallel_for(n, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+#pragma omp simd
+          for (std::int64_t i = begin; i < end; ++i) dx[i] = dy[i] * slope(y[i]);
+        });
+      };
+      switch (kind) {
+        case Activation::relu:
+          return loop([](T v) { return v > 0 ? T{1} : T{0}; });
+        case Activation::sigmoid:
+          return loop([](T v) { return v * (1 - v); });
+        default:
+          return loop([](T v) { return 1 - v * v; });
+      }
+    };
+  });
+}
+
+}  // namespace
+
+std::optional<Activation> parse_activation(std::string_view name) {
+  if (name.empty() || name == "none") return Activation::none;
+  if (name == "relu") return Activation::relu;
+  if (name == "sigmoid") return Activation::sigmoid;
+  if (name == "tanh") return Activation::tanh;
+  return std::nullopt;
+}
+
+std::vector<Operator> activation_operators() {
+  const std::vector<Shape> shapes = {{1}, {7}, {64, 10}, {3, 5, 7, 11}, {40000}};
+  std::vector<Operator> list;
+  for (const std::string name : {"relu", "sigmoid", "tanh"}) {
+    std::vector<Case> forward, backward;
+    for (const Shape& shape : shapes) {
+      forward.push_back({.tier = Tier::ci, .inputs = {shape}});
+      backward.push_back({.tier = Tier::ci, .inputs = {shape, shape}});
+    }
+    list.push_back({.schema = {.name = name, .infer = infer_unary, .cost = cost, .gradient = gradient},
+                    .kernels = {{.name = "cpu:vector", .prepare = vectorized},
+                                {.name = "reference", .prepare = reference}},
+                    .cases = forward});
+    list.push_back({.schema = {.name = name + "_grad", .infer = infer_grad, .cost = cost},
+                    .kernels = {{.name = "cpu:vector", .prepare = vectorized_grad},
+                                {.name = "reference", .prepare = reference}},
+                    .cases = backward});
+  }
+  return list;
+}
+
+}  // namespace headroom

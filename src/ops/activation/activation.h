@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ops/cpu/vmath.h"
+#include "ops/operator.h"
+
+namespace headroom {
+
+// relu, sigmoid, tanh and their gradients. Each gradient needs only the output y, so an activation can be
+// fused into the product before it and the pre-activation need not be kept.
+std::vector<Operator> activation_operators();
+
+enum class Activation { none, relu, sigmoid, tanh };
+std::optional<Activation> parse_activation(std::string_view name);  // "" is none
+
+// y = f(x) in place or not; what fused kernels call on each tile while it is in cache.
+template <class T>
+inline void apply_activation(Activation kind, std::int64_t n, const T* x, T* y) {
+  using simd::Vec;
+  switch (kind) {
+    case Activation::none:
+      if (x != y) std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
+      return;
+    case Activation::relu:
+      return simd::map(n, x, y,
+                       [](Vec<T> v) { return v < simd::broadcast<T>(0) ? simd::broadcast<T>(0) : v; });
+    case Activation::sigmoid:
+      return simd::map(n, x, y, [](Vec<T> v) { return simd::sigmoid<T>(v); });
+    case Activation::tanh:
+      return simd::map(n, x, y, [](Vec<T> v) { return simd::tanh<T>(v); });
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headroom {
+
+// C[m,n] = alpha op(A) op(B) + beta C, row-major, by the BLAS library. Inside a parallel region it runs on
+// the calling thread alone.
+void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+          const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+          std::int64_t ldc);
+void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+          const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+          std::int64_t ldc);
+
+const char* blas_version();  // "OpenBLAS 0.3.21 NEOVERSEN1 OPENMP"
+
+}  // namespace headroom

@@ -1,0 +1,73 @@
+#pragma once
+
+// Short vectors by the compiler's own extension: one source for AVX-512, AVX2 and NEON.
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace headroom::simd {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
+template <class T>
+struct Types {
+  typedef T Vec __attribute__((vector_size(kVectorBytes)));
+};
+template <class T>
+using Vec = typename Types<T>::Vec;
+template <class T>
+inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+// The integer as wide as T: what comparisons yield and exponents are built from.
+template <class T>
+using IntOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+
+template <class T>
+inline Vec<T> load(const T* from) {
+  Vec<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class T>
+inline void store(T* to, Vec<T> v) {
+  std::memcpy(to, &v, sizeof v);
+}
+
+template <class T>
+inline Vec<T> broadcast(T x) {
+  return Vec<T>{} + x;
+}
+
+template <class T>
+inline Vec<T> max(Vec<T> a, Vec<T> b) {
+  return a > b ? a : b;
+}
+
+template <class T>
+inline T sum(Vec<T> v) {
+  T total = 0;
+  for (int i = 0; i < kLanes<T>; ++i) total += v[i];
+  return total;
+}
+
+// Applies f (vector in, vector out) to n elements; the tail goes through a padded register.
+template <class T, class F>
+inline void map(std::int64_t n, const T* in, T* out, F&& f) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(in + i)));
+  if (i == n) return;
+  T tail[kLanes<T>] = {};
+  std::memcpy(tail, in + i, static_cast<std::size_t>(n - i) * sizeof(T));
+  store(tail, f(load(tail)));
+  std::memcpy(out + i, tail, static_cast<std::size_t>(n - i) * sizeof(T));
+}
+
+}  // namespace headroom::simd

@@ -1,0 +1,87 @@
+#pragma once
+
+// exp, tanh and sigmoid on short vectors, within a few units in the last place of the exact result.
+// Method: x = n ln2 + r with |r| <= ln2/2, the series of exp(r)-1 to the last term that matters, scaled by
+// 2^n.
+
+#include <array>
+
+#include "ops/cpu/simd.h"
+
+namespace headroom::simd {
+
+template <class T>
+struct ExpConstants;
+
+template <>
+struct ExpConstants<float> {
+  static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to the nearest integer
+  static constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+  static constexpr float kLowest = -87.0f, kHighest = 88.0f;
+  static constexpr int kTerms = 8, kMantissa = 23, kBias = 127;
+};
+
+template <>
+struct ExpConstants<double> {
+  static constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+  static constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+  static constexpr double kLowest = -708.0, kHighest = 709.0;
+  static constexpr int kTerms = 14, kMantissa = 52, kBias = 1023;
+};
+
+// Splits exp(x) into 2^n and exp(r)-1. NaN passes through; x must lie within [kLowest, kHighest].
+template <class T>
+inline void exp_parts(Vec<T> x, Vec<T>& scale, Vec<T>& expm1_r) {
+  using C = ExpConstants<T>;
+  using I = IntOf<T>;
+  const Vec<T> shifted = x * static_cast<T>(1.44269504088896340736) + C::kRound;
+  const Vec<T> n = shifted - C::kRound;
+  const Vec<T> r = (x - n * C::kLn2High) - n * C::kLn2Low;
+
+  // Horner over 1/k!, starting at the smallest term: ((…)r + 1/2!)r + 1)r.
+  Vec<T> p = broadcast<T>(0);
+  T factorial = 1;
+  std::array<T, C::kTerms + 1> inverse{};
+  for (int k = 1; k <= C::kTerms; ++k)
+    inverse[static_cast<std::size_t>(k)] = T{1} / (factorial *= static_cast<T>(k));
+  for (int k = C::kTerms; k >= 1; --k) p = (p + inverse[static_cast<std::size_t>(k)]) * r;
+  expm1_r = p;
+
+  typedef I IntVec __attribute__((vector_size(kVectorBytes)));
+  IntVec bits;
+  std::memcpy(&bits, &shifted, sizeof bits);  // the low bits of `shifted` hold n
+  bits = (bits + static_cast<I>(C::kBias)) << C::kMantissa;
+  std::memcpy(&scale, &bits, sizeof scale);
+}
+
+template <class T>
+inline Vec<T> clamp(Vec<T> x, T low, T high) {
+  const Vec<T> least = broadcast(low), most = broadcast(high);
+  x = x < least ? least : x;  // comparisons with NaN are false, so NaN stays
+  return x > most ? most : x;
+}
+
+template <class T>
+inline Vec<T> exp(Vec<T> x) {
+  Vec<T> scale, p;
+  exp_parts<T>(clamp<T>(x, ExpConstants<T>::kLowest, ExpConstants<T>::kHighest), scale, p);
+  const Vec<T> y = p * scale + scale;
+  return x < broadcast(ExpConstants<T>::kLowest) ? broadcast<T>(0) : y;
+}
+
+template <class T>
+inline Vec<T> sigmoid(Vec<T> x) {
+  const Vec<T> one = broadcast<T>(1);
+  return one / (one + exp<T>(-x));
+}
+
+// From exp(2x)-1, which keeps small x exact.
+template <class T>
+inline Vec<T> tanh(Vec<T> x) {
+  Vec<T> scale, p;
+  exp_parts<T>(clamp<T>(x + x, T{-40}, T{40}), scale, p);
+  const Vec<T> m = p * scale + (scale - T{1});
+  return m / (m + T{2});
+}
+
+}  // namespace headroom::simd

@@ -1,0 +1,20 @@
+#include "ops/kernel.h"
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+Work least_work(const Problem& problem, const Capabilities&) {
+  const Cost cost = schema_of(problem.op).cost(problem);
+  return {.flops = cost.flops(), .bytes = cost.bytes()};
+}
+
+Verdict accepts_cpu_floats(const Problem& problem, const Capabilities&) {
+  for (const auto* list : {&problem.inputs, &problem.outputs})
+    for (const TensorType& type : *list)
+      if (type.dtype == DType::f16 || type.dtype == DType::bf16)
+        return refuse(fmt::format("no {} arithmetic on the CPU", name_of(type.dtype)));
+  return accept();
+}
+
+}  // namespace headroom

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/device.h"
+#include "graph/schema.h"
+
+namespace headroom {
+
+// Does a kernel take a problem? A refusal says why, so that "why the slow one?" has a printed answer.
+struct Verdict {
+  bool ok = true;
+  std::string reason;
+};
+inline Verdict accept() { return {}; }
+inline Verdict refuse(std::string reason) { return {false, std::move(reason)}; }
+
+// What this algorithm does, as opposed to the least that must be done: unrolling moves more bytes, Winograd
+// does fewer products. `efficiency` is the share of the unit's peak that the inner loop can reach.
+struct Work {
+  double flops = 0;
+  double bytes = 0;
+  double efficiency = 1;
+  int launches = 1;
+};
+
+struct LaunchArgs {
+  const void* const* inputs;
+  void* const* outputs;
+  void* workspace;
+  Stream* stream;
+
+  template <class T>
+  const T* in(std::size_t i) const {
+    return static_cast<const T*>(inputs[i]);
+  }
+  template <class T>
+  T* out(std::size_t i) const {
+    return static_cast<T*>(outputs[i]);
+  }
+};
+
+// Bound to one problem when a plan is made ready: parsing is over, launching allocates nothing.
+using Launcher = std::function<void(const LaunchArgs&)>;
+
+// The usual answers: fp32 and fp64 on the CPU; no more work than the schema asks.
+Verdict accepts_cpu_floats(const Problem& problem, const Capabilities& capabilities);
+Work least_work(const Problem& problem, const Capabilities& capabilities);
+
+// One idea for one operator on one kind of device. All but `prepare` is a description built everywhere; where
+// the device's compiler is missing, `prepare` is null and the kernel can still be planned and predicted.
+struct Kernel {
+  std::string_view name;  // "cpu:im2col_gemm"
+  DeviceKind device = DeviceKind::cpu;
+  Verdict (*accepts)(const Problem&, const Capabilities&) = accepts_cpu_floats;
+  Work (*work)(const Problem&, const Capabilities&) = least_work;
+  Launcher (*prepare)(const Problem&, const Capabilities&) = nullptr;
+  std::size_t (*workspace)(const Problem&, const Capabilities&) = nullptr;  // null: needs none
+};
+
+}  // namespace headroom

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/schema.h"
+#include "ops/kernel.h"
+
+namespace headroom {
+
+enum class Tier { smoke, ci, perf };
+
+// How a test fills an input. Small integers make every sum exact, so any order of summation gives the same
+// bits.
+struct Fill {
+  enum class Kind { normal, positive, label, constant };
+  Kind kind = Kind::normal;
+  double value = 0;  // label: number of classes; constant: the value
+};
+
+// A problem worth running. Tests, ladders and the tuner share the list.
+struct Case {
+  Tier tier = Tier::ci;
+  std::vector<Shape> inputs;
+  Attrs attrs = {};
+  std::vector<Fill> fills = {};    // shorter than inputs: the rest is normal
+  std::vector<DType> dtypes = {};  // kernel's float type where absent; labels are int32
+};
+
+// All of one operator: what it means, what runs it, what to try it on.
+struct Operator {
+  OpSchema schema;
+  std::vector<Kernel> kernels;  // order is policy: the chooser's pick, else the first that accepts
+  std::vector<Case> cases;
+  bool exact = false;  // products and sums only: integer inputs must match the reference to the bit
+  // Inputs to step over in gradient checks; kinks (ReLU at 0, ties in pooling) are avoided by distinct
+  // inputs.
+  std::vector<int> no_gradient = {};
+};
+
+// The list in registry.cc. `reference` is the last kernel of every operator that runs.
+std::span<const Operator> operators();
+const Operator& operator_of(std::string_view name);
+
+}  // namespace headroom

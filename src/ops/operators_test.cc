@@ -1,0 +1,91 @@
+// Every kernel of every operator against its reference, on every case; gradients by finite differences in
+// fp64.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.h"
+#include "graph/autodiff.h"
+#include "ops/testing/graph_run.h"
+#include "ops/testing/harness.h"
+
+namespace headroom::testing {
+namespace {
+
+class Kernels : public ::testing::TestWithParam<std::pair<const Operator*, const Kernel*>> {};
+class Gradients : public ::testing::TestWithParam<const Operator*> {};
+
+void check(const Operator& op, const Kernel& kernel, const Case& c, DType dtype, Numbers numbers) {
+  const Problem problem = problem_of(op, c, dtype);
+  SCOPED_TRACE(fmt::format("{} by {}", problem.str(), kernel.name));
+  if (const Verdict v = kernel.accepts(problem, cpu_capabilities()); !v.ok) {
+    EXPECT_FALSE(v.reason.empty());
+    return;
+  }
+  const auto inputs = inputs_of(problem, c, numbers, 17);
+  const Run want = run_kernel(reference_of(op), widened(problem), inputs);
+  const Run got = run_kernel(kernel, problem, inputs);
+  EXPECT_TRUE(got.guards_intact) << "wrote outside its buffers";
+  for (std::size_t i = 0; i < got.outputs.size(); ++i) {
+    const Comparison comparison =
+        compare(problem, i, got.outputs[i], want.outputs[i], op.exact && numbers == Numbers::small_integers);
+    EXPECT_LE(comparison.worst_ratio, 1) << comparison.where;
+  }
+}
+
+TEST_P(Kernels, AgreeWithTheReference) {
+  const auto& [op, kernel] = GetParam();
+  if (kernel->prepare == nullptr || kernel->device != DeviceKind::cpu)
+    GTEST_SKIP() << "not built for this machine";
+  ASSERT_FALSE(op->cases.empty());
+  for (const Case& c : op->cases) {
+    if (c.tier == Tier::perf) continue;
+    for (DType dtype : {DType::f32, DType::f64}) {
+      check(*op, *kernel, c, dtype, Numbers::normal);
+      if (op->exact) check(*op, *kernel, c, dtype, Numbers::small_integers);
+    }
+  }
+}
+
+// d(sum(y * r))/dx by the graph's own gradient nodes against central differences.
+TEST_P(Gradients, AgreeWithFiniteDifferences) {
+  const Operator& op = *GetParam();
+  for (const Case& c : op.cases) {
+    if (c.tier != Tier::ci) continue;
+    const Problem problem = problem_of(op, c, DType::f64);
+    SCOPED_TRACE(problem.str());
+    auto inputs = inputs_of(problem, c, Numbers::normal, 23);
+    const GradientCheck check = check_gradient(op, problem, inputs);
+    EXPECT_GT(check.compared, 0);
+    EXPECT_LE(check.worst_relative_error, 1e-5) << check.where;
+  }
+}
+
+std::string clean(std::string name) {
+  for (char& ch : name)
+    if (!std::isalnum(static_cast<unsigned char>(ch))) ch = '_';
+  return name;
+}
+
+std::vector<std::pair<const Operator*, const Kernel*>> all_kernels() {
+  std::vector<std::pair<const Operator*, const Kernel*>> list;
+  for (const Operator& op : operators())
+    for (const Kernel& kernel : op.kernels) list.emplace_back(&op, &kernel);
+  return list;
+}
+
+std::vector<const Operator*> differentiable() {
+  std::vector<const Operator*> list;
+  for (const Operator& op : operators())
+    if (op.schema.gradient != nullptr && !op.kernels.empty()) list.push_back(&op);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Kernels, ::testing::ValuesIn(all_kernels()), [](const auto& test) {
+  return clean(test.param.first->schema.name + "_" + std::string(test.param.second->name));
+});
+INSTANTIATE_TEST_SUITE_P(All, Gradients, ::testing::ValuesIn(differentiable()),
+                         [](const auto& test) { return clean(test.param->schema.name); });
+
+}  // namespace
+}  // namespace headroom::testing

@@ -1,0 +1,47 @@
+// The one place where operators meet: a new folder under ops/ adds one line to kFolders.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ops/activation/activation.h"
+#include "ops/operator.h"
+
+namespace headroom {
+namespace {
+
+using Folder = std::vector<Operator> (*)();
+constexpr Folder kFolders[] = {
+    activation_operators,
+};
+
+struct Registry {
+  std::vector<Operator> list;
+  std::unordered_map<std::string_view, const Operator*> by_name;
+};
+
+const Registry& registry() {
+  static const Registry instance = [] {
+    Registry r;
+    for (Folder folder : kFolders)
+      for (Operator& op : folder()) r.list.push_back(std::move(op));
+    for (const Operator& op : r.list) r.by_name[op.schema.name] = &op;
+    return r;
+  }();
+  return instance;
+}
+
+}  // namespace
+
+std::span<const Operator> operators() { return registry().list; }
+
+const Operator& operator_of(std::string_view name) {
+  const auto it = registry().by_name.find(name);
+  if (it != registry().by_name.end()) return *it->second;
+  std::vector<std::string> names;
+  for (const Operator& op : operators()) names.push_back(op.schema.name);
+  reject(nearest(name, names), "unknown operator '{}'", name);
+}
+
+const OpSchema& schema_of(std::string_view op) { return operator_of(op).schema; }
+
+}  // namespace headroom

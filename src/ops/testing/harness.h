@@ -1,0 +1,40 @@
+#pragma once
+
+// Runs one kernel on one problem inside guard zones and holds it against the reference, computed in fp64.
+
+#include <string>
+#include <vector>
+
+#include "ops/operator.h"
+
+namespace headroom::testing {
+
+using Values = std::vector<double>;  // any tensor, widened
+
+enum class Numbers { normal, small_integers };
+
+// The problem a case stands for, in one float type.
+Problem problem_of(const Operator& op, const Case& c, DType dtype);
+
+// Deterministic inputs for a problem; `seed` varies them. Distinct where ties would matter.
+std::vector<Values> inputs_of(const Problem& problem, const Case& c, Numbers numbers, std::uint64_t seed);
+
+struct Run {
+  std::vector<Values> outputs;
+  bool guards_intact = true;
+};
+Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs);
+
+const Kernel& reference_of(const Operator& op);
+Problem widened(Problem problem);  // the same problem with its floats in fp64
+
+// Error allowed on an output whose elements are sums of `terms` products: roundings of the stored type plus
+// the random walk of the accumulation, relative to the output's own size.
+struct Comparison {
+  double worst_ratio = 0;  // error / allowed; at most 1 passes
+  std::string where;
+};
+Comparison compare(const Problem& problem, std::size_t output, const Values& got, const Values& want,
+                   bool exact);
+
+}  // namespace headroom::testing
