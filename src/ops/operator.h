@@ -26,6 +26,7 @@ struct Case {
   Attrs attrs = {};
   std::vector<Fill> fills = {};    // shorter than inputs: the rest is normal
   std::vector<DType> dtypes = {};  // kernel's float type where absent; labels are int32
+  bool exact = true;               // false: rounds even where the operator otherwise does not (a fused tanh)
 };
 
 // All of one operator: what it means, what runs it, what to try it on.

@@ -4,6 +4,9 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
+#include "ops/conv2d/conv2d.h"
+#include "ops/linear/linear.h"
+#include "ops/matmul/matmul.h"
 #include "ops/operator.h"
 
 namespace headroom {
@@ -12,6 +15,9 @@ namespace {
 using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
+    conv2d_operators,
+    linear_operators,
+    matmul_operators,
 };
 
 struct Registry {

@@ -1,7 +1,5 @@
 #include "ops/activation/activation.h"
 
-#include <cmath>
-
 #include "graph/graph.h"
 #include "ops/cpu/parallel.h"
 
@@ -31,22 +29,6 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit(op, {c.output_gradients[0], c.output(0)})};
 }
 
-// The definition, in scalar code and the C library's functions.
-template <class T>
-T forward_scalar(Activation kind, T x) {
-  switch (kind) {
-    case Activation::relu:
-      return x < 0 ? T{0} : x;
-    case Activation::sigmoid:
-      return T{1} / (T{1} + std::exp(-x));
-    case Activation::tanh:
-      return std::tanh(x);
-    case Activation::none:
-      break;
-  }
-  return x;
-}
-
 template <class T>
 T slope_from_output(Activation kind, T y) {
   switch (kind) {
@@ -71,7 +53,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
       const T* y = backward ? a.in<T>(1) : nullptr;
       T* out = a.out<T>(0);
       for (std::int64_t i = 0; i < n; ++i)
-        out[i] = backward ? in[i] * slope_from_output(kind, y[i]) : forward_scalar(kind, in[i]);
+        out[i] = backward ? in[i] * slope_from_output(kind, y[i]) : activate_scalar(kind, in[i]);
     };
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -14,6 +15,22 @@ std::vector<Operator> activation_operators();
 
 enum class Activation { none, relu, sigmoid, tanh };
 std::optional<Activation> parse_activation(std::string_view name);  // "" is none
+
+// The definition, one element at a time: what references call.
+template <class T>
+T activate_scalar(Activation kind, T x) {
+  switch (kind) {
+    case Activation::relu:
+      return x < 0 ? T{0} : x;
+    case Activation::sigmoid:
+      return T{1} / (T{1} + std::exp(-x));
+    case Activation::tanh:
+      return std::tanh(x);
+    case Activation::none:
+      break;
+  }
+  return x;
+}
 
 // y = f(x) in place or not; what fused kernels call on each tile while it is in cache.
 template <class T>

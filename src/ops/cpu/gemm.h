@@ -13,6 +13,9 @@ void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64
           const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
           std::int64_t ldc);
 
+// Share of the FMA peak to expect from it: thin products spend their time packing rather than multiplying.
+double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k);
+
 const char* blas_version();  // "OpenBLAS 0.3.21 NEOVERSEN1 OPENMP"
 
 }  // namespace headroom

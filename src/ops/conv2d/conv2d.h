@@ -1,0 +1,56 @@
+#pragma once
+
+#include "ops/activation/activation.h"
+#include "ops/operator.h"
+#include "ops/window.h"
+
+namespace headroom {
+
+// conv2d(x[N,C,H,W], w[M,C/groups,KH,KW], bias[M]?; strides, pads, dilations, auto_pad, groups, activation)
+//   -> f(x * w + bias)[N,M,OH,OW], cross-correlation;
+// conv2d_grad_input(dy, w; input_shape, …) -> dx and conv2d_grad_weight(x, dy; weight_shape, …) -> dw.
+std::vector<Operator> conv2d_operators();
+
+// One convolution, whichever of its three products is computed.
+struct Conv2d {
+  std::int64_t batch, channels, maps, groups;
+  Window2d window;
+  bool bias = false;
+  Activation activation = Activation::none;
+
+  std::int64_t group_channels() const { return channels / groups; }
+  std::int64_t group_maps() const { return maps / groups; }
+  std::int64_t taps() const { return window.kernel.h * window.kernel.w; }
+  std::int64_t depth() const { return group_channels() * taps(); }  // products per output
+  std::int64_t input_plane() const { return window.input.h * window.input.w; }
+  std::int64_t output_plane() const { return window.output.h * window.output.w; }
+  std::int64_t input_image() const { return channels * input_plane(); }
+  std::int64_t output_image() const { return maps * output_plane(); }
+  std::int64_t weights() const { return maps * depth(); }
+  // The window covers the whole input: the convolution is a fully connected layer.
+  bool covers_input() const;
+  // One tap at stride one without padding: the input already is the matrix that im2col would build.
+  bool is_pointwise() const;
+};
+
+Conv2d parse_conv2d(const Problem& problem);  // any of the three operators
+
+// A kernel for all three products: the launcher for a problem of any of the operators.
+Launcher prepare_conv2d_reference(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_im2col(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
+
+Verdict accepts_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
+std::size_t workspace_conv2d_im2col(const Problem& problem, const Capabilities& capabilities);
+std::size_t workspace_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
+
+std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs);
+std::vector<TensorType> infer_conv2d_grad_input(const std::vector<TensorType>& in, const Attrs& attrs);
+std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs);
+Cost cost_conv2d(const Problem& problem);
+std::vector<ValueId> gradient_conv2d(const GradientContext& context);
+std::vector<Case> conv2d_cases(std::string_view op);
+
+}  // namespace headroom

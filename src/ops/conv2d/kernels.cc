@@ -1,0 +1,74 @@
+// Order is policy: a window over the whole input is a plain product; small layers run directly; the rest is
+// unrolled.
+#include "ops/conv2d/conv2d.h"
+#include "ops/cpu/gemm.h"
+
+namespace headroom {
+namespace {
+
+Work as_linear_work(const Problem& p, const Capabilities& capabilities) {
+  const Conv2d c = parse_conv2d(p);
+  Work work = least_work(p, capabilities);
+  work.efficiency = gemm_efficiency(c.batch, c.maps, c.depth());
+  return work;
+}
+
+Work lanes_work(const Problem& p, const Capabilities& capabilities) {
+  const Conv2d c = parse_conv2d(p);
+  Work work = least_work(p, capabilities);
+  // Inputs and outputs are written once more in lane order; sums live in registers, so the inner loop is all
+  // products.
+  work.bytes *= 2;
+  work.efficiency = 0.6 * double(c.group_maps()) / (double(c.group_maps()) + 1);
+  return work;
+}
+
+Work im2col_work(const Problem& p, const Capabilities& capabilities) {
+  const Conv2d c = parse_conv2d(p);
+  Work work = least_work(p, capabilities);
+  const auto element = double(size_of(p.outputs[0].dtype));
+  if (!c.is_pointwise())  // the unrolled matrix is written once and read once
+    work.bytes +=
+        2 * element * double(c.batch) * double(c.groups) * double(c.depth()) * double(c.output_plane());
+  work.efficiency = gemm_efficiency(c.group_maps(), c.output_plane(), c.depth());
+  return work;
+}
+
+std::vector<Kernel> kernels() {
+  return {
+      {.name = "cpu:as_linear",
+       .accepts = accepts_conv2d_as_linear,
+       .work = as_linear_work,
+       .prepare = prepare_conv2d_as_linear},
+      {.name = "cpu:batch_lanes",
+       .accepts = accepts_conv2d_lanes,
+       .work = lanes_work,
+       .prepare = prepare_conv2d_lanes,
+       .workspace = workspace_conv2d_lanes},
+      {.name = "cpu:im2col_gemm",
+       .work = im2col_work,
+       .prepare = prepare_conv2d_im2col,
+       .workspace = workspace_conv2d_im2col},
+      {.name = "reference", .prepare = prepare_conv2d_reference},
+  };
+}
+
+}  // namespace
+
+std::vector<Operator> conv2d_operators() {
+  return {
+      {.schema = {.name = "conv2d", .infer = infer_conv2d, .cost = cost_conv2d, .gradient = gradient_conv2d},
+       .kernels = kernels(),
+       .cases = conv2d_cases("conv2d"),
+       .exact = true},
+      {.schema = {.name = "conv2d_grad_input", .infer = infer_conv2d_grad_input, .cost = cost_conv2d},
+       .kernels = kernels(),
+       .cases = conv2d_cases("conv2d_grad_input"),
+       .exact = true},
+      {.schema = {.name = "conv2d_grad_weight", .infer = infer_conv2d_grad_weight, .cost = cost_conv2d},
+       .kernels = kernels(),
+       .cases = conv2d_cases("conv2d_grad_weight"),
+       .exact = true}};
+}
+
+}  // namespace headroom

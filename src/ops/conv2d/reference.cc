@@ -1,0 +1,56 @@
+// The definition: seven loops, shared by the three products, which differ only in what is read and what is
+// summed.
+#include <algorithm>
+
+#include "ops/conv2d/conv2d.h"
+
+namespace headroom {
+namespace {
+
+// Calls visit(x index, w index, y index) for every product of the convolution.
+template <class Visit>
+void for_each_product(const Conv2d& c, Visit&& visit) {
+  const Window2d& win = c.window;
+  for (std::int64_t n = 0; n < c.batch; ++n)
+    for (std::int64_t m = 0; m < c.maps; ++m)
+      for (std::int64_t oh = 0; oh < win.output.h; ++oh)
+        for (std::int64_t ow = 0; ow < win.output.w; ++ow) {
+          const std::int64_t y = ((n * c.maps + m) * win.output.h + oh) * win.output.w + ow;
+          for (std::int64_t k = 0; k < c.group_channels(); ++k)
+            for (std::int64_t kh = 0; kh < win.kernel.h; ++kh)
+              for (std::int64_t kw = 0; kw < win.kernel.w; ++kw) {
+                const std::int64_t ih = oh * win.stride.h - win.pad.h + kh * win.dilation.h;
+                const std::int64_t iw = ow * win.stride.w - win.pad.w + kw * win.dilation.w;
+                if (ih < 0 || ih >= win.input.h || iw < 0 || iw >= win.input.w) continue;
+                const std::int64_t channel = m / c.group_maps() * c.group_channels() + k;
+                visit(((n * c.channels + channel) * win.input.h + ih) * win.input.w + iw,
+                      ((m * c.group_channels() + k) * win.kernel.h + kh) * win.kernel.w + kw, y);
+              }
+        }
+}
+
+}  // namespace
+
+Launcher prepare_conv2d_reference(const Problem& p, const Capabilities&) {
+  const std::int64_t results = p.outputs[0].shape.numel();
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [c = parse_conv2d(p), op = p.op, results](const LaunchArgs& a) {
+      const T *first = a.in<T>(0), *second = a.in<T>(1);
+      T* out = a.out<T>(0);
+      std::fill(out, out + results, T{0});
+      if (op == "conv2d_grad_input") {
+        for_each_product(c, [&](auto x, auto w, auto y) { out[x] += first[y] * second[w]; });
+      } else if (op == "conv2d_grad_weight") {
+        for_each_product(c, [&](auto x, auto w, auto y) { out[w] += first[x] * second[y]; });
+      } else {
+        for_each_product(c, [&](auto x, auto w, auto y) { out[y] += first[x] * second[w]; });
+        for (std::int64_t y = 0; y < results; ++y) {
+          const T bias = c.bias ? a.in<T>(2)[y / c.output_plane() % c.maps] : T{0};
+          out[y] = activate_scalar(c.activation, out[y] + bias);
+        }
+      }
+    };
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,102 @@
+#include "graph/graph.h"
+#include "ops/conv2d/conv2d.h"
+
+namespace headroom {
+namespace {
+
+Conv2d parse(const Shape& x, const Shape& w, const Attrs& attrs) {
+  if (x.rank() != 4) reject("conv2d takes images as NxCxHxW, not {}", x.str());
+  if (w.rank() != 4) reject("conv2d takes weights as MxCxKHxKW, not {}", w.str());
+  Conv2d c{.batch = x[0], .channels = x[1], .maps = w[0], .groups = attrs.integer("groups", 1), .window = {}};
+  if (c.groups < 1 || c.channels % c.groups != 0 || c.maps % c.groups != 0)
+    reject("conv2d of {} channels and {} maps cannot have {} groups", c.channels, c.maps, c.groups);
+  if (w[1] != c.group_channels())
+    reject("conv2d weights {} expect {} channels per group, the input {} has {}", w.str(), w[1], x.str(),
+           c.group_channels());
+  c.window = parse_window(attrs, x, w[2], w[3], DefaultStride::one);
+  const auto activation = parse_activation(attrs.text("activation"));
+  if (!activation) reject("conv2d cannot fuse activation '{}'", attrs.text("activation"));
+  c.activation = *activation;
+  return c;
+}
+
+Shape output_shape(const Conv2d& c) { return {c.batch, c.maps, c.window.output.h, c.window.output.w}; }
+
+void require_output(const Conv2d& c, const Shape& dy) {
+  if (dy != output_shape(c))
+    reject("conv2d gradient {} where the output is {}", dy.str(), output_shape(c).str());
+}
+
+// What a gradient node needs of the forward node's attributes, plus the shape it cannot infer.
+Attrs with_shape(const Attrs& attrs, const char* name, const Shape& shape) {
+  Attrs result = attrs;
+  result.set(name, shape.vector());
+  return result;
+}
+
+}  // namespace
+
+bool Conv2d::covers_input() const {
+  return window.output == Extent2d{1, 1} && window.kernel == window.input && window.pad == Extent2d{0, 0};
+}
+
+bool Conv2d::is_pointwise() const {
+  return window.kernel == Extent2d{1, 1} && window.stride == Extent2d{1, 1} && window.pad == Extent2d{0, 0} &&
+         window.pad_end == Extent2d{0, 0};
+}
+
+Conv2d parse_conv2d(const Problem& p) {
+  if (p.op == "conv2d_grad_input") return parse(p.outputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
+  if (p.op == "conv2d_grad_weight") return parse(p.inputs.at(0).shape, p.outputs.at(0).shape, p.attrs);
+  Conv2d c = parse(p.inputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
+  c.bias = p.inputs.size() > 2;
+  return c;
+}
+
+std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const Conv2d c = parse(in.at(0).shape, in.at(1).shape, attrs);
+  if (in.size() > 2 && in[2].shape != Shape{c.maps})
+    reject("conv2d of {} maps with bias {}", c.maps, in[2].shape.str());
+  return {{output_shape(c), in[0].dtype}};
+}
+
+std::vector<TensorType> infer_conv2d_grad_input(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const Shape x(attrs.integers("input_shape"));
+  require_output(parse(x, in.at(1).shape, attrs), in.at(0).shape);
+  return {{x, in[0].dtype}};
+}
+
+std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const Shape w(attrs.integers("weight_shape"));
+  require_output(parse(in.at(0).shape, w, attrs), in.at(1).shape);
+  return {{w, in[0].dtype}};
+}
+
+// All three products multiply each output position with each weight once.
+Cost cost_conv2d(const Problem& p) {
+  const Conv2d c = parse_conv2d(p);
+  Cost cost = traffic(p);
+  const double outputs = double(c.batch) * double(c.output_image());
+  cost.multiply_add = 2 * outputs * double(c.depth());
+  if (c.bias) cost.other += outputs;
+  if (c.activation != Activation::none)
+    (c.activation == Activation::relu ? cost.other : cost.special) += outputs;
+  return cost;
+}
+
+std::vector<ValueId> gradient_conv2d(const GradientContext& c) {
+  if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
+  const ValueId x = c.input(0), w = c.input(1), dy = c.output_gradients[0];
+  const Attrs attrs = c.attrs();
+  std::vector<ValueId> gradients = {kNone, kNone};
+  if (c.needed[0])
+    gradients[0] =
+        c.emit("conv2d_grad_input", {dy, w}, with_shape(attrs, "input_shape", c.graph.value(x).type.shape));
+  if (c.needed[1])
+    gradients[1] =
+        c.emit("conv2d_grad_weight", {x, dy}, with_shape(attrs, "weight_shape", c.graph.value(w).type.shape));
+  if (c.needed.size() > 2) gradients.push_back(c.needed[2] ? c.emit("bias_grad", {dy}) : kNone);
+  return gradients;
+}
+
+}  // namespace headroom

@@ -1,0 +1,126 @@
+#include "ops/linear/linear.h"
+
+#include "ops/activation/activation.h"
+#include "ops/cpu/gemm.h"
+#include "ops/cpu/parallel.h"
+
+namespace headroom {
+namespace {
+
+struct Linear {
+  std::int64_t rows, in, out;
+  bool bias;
+  Activation activation;
+};
+
+Linear parse(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const Shape &x = in.at(0).shape, &w = in.at(1).shape;
+  if (x.rank() != 2 || w.rank() != 2) reject("linear takes matrices, not {} and {}", x.str(), w.str());
+  if (x[1] != w[1]) reject("linear of {} inputs with weights for {}", x[1], w[1]);
+  if (in.size() > 2 && in[2].shape != Shape{w[0]})
+    reject("linear with {} outputs and bias {}", w[0], in[2].shape.str());
+  const auto activation = parse_activation(attrs.text("activation"));
+  if (!activation) reject("linear cannot fuse activation '{}'", attrs.text("activation"));
+  return {x[0], x[1], w[0], in.size() > 2, *activation};
+}
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const Linear l = parse(in, attrs);
+  return {{{l.rows, l.out}, in[0].dtype}};
+}
+
+Cost cost(const Problem& p) {
+  const Linear l = parse(p.inputs, p.attrs);
+  Cost c = traffic(p);
+  const double outputs = double(l.rows) * double(l.out);
+  c.multiply_add = 2 * outputs * double(l.in);
+  c.other = l.bias ? outputs : 0;
+  if (l.activation != Activation::none) (l.activation == Activation::relu ? c.other : c.special) += outputs;
+  return c;
+}
+
+std::vector<ValueId> gradient(const GradientContext& c) {
+  if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
+  const ValueId dy = c.output_gradients[0];
+  std::vector<ValueId> gradients = {kNone, kNone};
+  if (c.needed[0]) gradients[0] = c.emit("matmul", {dy, c.input(1)});
+  if (c.needed[1]) gradients[1] = c.emit("matmul", {dy, c.input(0)}, {{"trans_a", std::int64_t{1}}});
+  if (c.needed.size() > 2) gradients.push_back(c.needed[2] ? c.emit("bias_grad", {dy}) : kNone);
+  return gradients;
+}
+
+Launcher reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
+      const T *x = a.in<T>(0), *w = a.in<T>(1), *bias = l.bias ? a.in<T>(2) : nullptr;
+      T* y = a.out<T>(0);
+      for (std::int64_t n = 0; n < l.rows; ++n)
+        for (std::int64_t m = 0; m < l.out; ++m) {
+          T sum = bias ? bias[m] : T{0};
+          for (std::int64_t k = 0; k < l.in; ++k) sum += x[n * l.in + k] * w[m * l.in + k];
+          y[n * l.out + m] = activate_scalar(l.activation, sum);
+        }
+    };
+  });
+}
+
+// Bias and activation in one pass over the product while it is still in a cache.
+template <class T>
+void finish_rows(const Linear& l, const T* bias, T* y) {
+  if (bias == nullptr && l.activation == Activation::none) return;
+  parallel_for(l.rows, std::max<std::int64_t>(1, kElementwiseGrain / l.out),
+               [&](std::int64_t begin, std::int64_t end, int) {
+                 for (std::int64_t n = begin; n < end; ++n) {
+                   T* row = y + n * l.out;
+                   if (bias != nullptr)
+                     for (std::int64_t m = 0; m < l.out; ++m) row[m] += bias[m];
+                   apply_activation(l.activation, l.out, row, row);
+                 }
+               });
+}
+
+Launcher blas(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
+      T* y = a.out<T>(0);
+      gemm(false, true, l.rows, l.out, l.in, T{1}, a.in<T>(0), l.in, a.in<T>(1), l.in, T{0}, y, l.out);
+      finish_rows(l, l.bias ? a.in<T>(2) : nullptr, y);
+    };
+  });
+}
+
+Work blas_work(const Problem& p, const Capabilities& capabilities) {
+  const Linear l = parse(p.inputs, p.attrs);
+  Work work = least_work(p, capabilities);
+  work.efficiency = gemm_efficiency(l.rows, l.out, l.in);
+  if (l.bias || l.activation != Activation::none) work.bytes += 2 * double(p.outputs[0].bytes());
+  return work;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (auto [n, m, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {5, 3, 7}, {33, 10, 65}, {8, 84, 120}}) {
+    list.push_back({.tier = Tier::ci, .inputs = {{n, k}, {m, k}}});
+    list.push_back({.tier = Tier::ci, .inputs = {{n, k}, {m, k}, {m}}});
+  }
+  // Fused forms are made after differentiation, so they belong to the kernel tests alone.
+  for (const char* f : {"relu", "sigmoid", "tanh"})
+    list.push_back({.tier = Tier::smoke,
+                    .inputs = {{33, 65}, {10, 65}, {10}},
+                    .attrs = {{"activation", std::string(f)}},
+                    .exact = std::string_view(f) == "relu"});
+  list.push_back({.tier = Tier::perf, .inputs = {{3000, 784}, {512, 784}, {512}}});
+  return list;
+}
+
+}  // namespace
+
+std::vector<Operator> linear_operators() {
+  return {{.schema = {.name = "linear", .infer = infer, .cost = cost, .gradient = gradient},
+           .kernels = {{.name = "cpu:blas", .work = blas_work, .prepare = blas},
+                       {.name = "reference", .prepare = reference}},
+           .cases = cases(),
+           .exact = true}};
+}
+
+}  // namespace headroom
