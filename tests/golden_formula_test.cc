@@ -61,9 +61,27 @@ TEST_F(GoldenDigest, SeesOneAlteredSample) {
   EXPECT_NE(mismatch(1e-4).find(fmt::format("element {} ", sample)), std::string::npos) << mismatch(1e-4);
 }
 
-TEST_F(GoldenDigest, SeesOneAlteredElementElsewhere) {
+TEST_F(GoldenDigest, SeesOneAlteredElementByItsWeight) {
   values_[123457] += 1e-3 * rms_;
   EXPECT_NE(mismatch().find("sum"), std::string::npos) << mismatch();
+}
+
+// Where the cosine is nearly zero the weighted sum is blind, and the plain one is not.
+TEST_F(GoldenDigest, SeesOneAlteredElementOfNoWeight) {
+  const auto weight = [](std::size_t i) { return std::abs(std::cos(0.37 * static_cast<double>(i) + 0.1)); };
+  std::size_t lightest = 100000;
+  for (std::size_t i = lightest; i < 110000; ++i)
+    if (weight(i) < weight(lightest)) lightest = i;
+  values_[lightest] += 1e-3 * rms_;
+  EXPECT_EQ(mismatch(1e-6).find("sum is"), 0u) << mismatch(1e-6);
+}
+
+// A pattern orthogonal to the constant and to the cosine leaves both sums alone.
+TEST_F(GoldenDigest, SeesWhatOnlyTheSquaresShow) {
+  const double inner = 1 + 2 * std::cos(0.37);
+  const double pattern[] = {1, -inner, inner, -1};
+  for (std::size_t k = 0; k < 4; ++k) values_[123457 + k] += 10 * rms_ * pattern[k];
+  EXPECT_EQ(mismatch(1e-6).find("sum of squares"), 0u) << mismatch(1e-6);
 }
 
 // A transposed or shuffled tensor keeps its sum and its squares; only the weighted sum tells.

@@ -190,12 +190,12 @@ def golden(network):
 
 
 def is_leaf(value):
-    """Whether a value goes on one line: a number, a list, or a record of them such as a digest or a setting."""
+    """Whether a value goes on one line: a number, a list, or a record of them such as a digest."""
     return not isinstance(value, dict) or not any(isinstance(v, dict) for v in value.values())
 
 
 def write_lines(value, indent=0):
-    """JSON with one tensor on each line. Floats are written by repr: the shortest text that reads back equal."""
+    """JSON, one tensor to a line. Floats are written by repr: the shortest text that reads back equal."""
     if is_leaf(value):
         return json.dumps(value, separators=(",", ":"))
     pad = " " * (indent + 1)
