@@ -150,17 +150,20 @@ Comparison compare(const Problem& problem, std::size_t output, const Values& got
   const DType dtype = problem.outputs[output].dtype;
   const Cost cost = schema_of(problem.op).cost(problem);
   const double elements = std::max<double>(1, double(want.size()));
-  const double terms = 1 + (cost.multiply_add / 2 + cost.other) / elements;
+  const double products = cost.multiply_add / 2 / elements;
+  const double terms = 1 + products + cost.other / elements;
   double square = 0;
   for (double w : want) square += w * w;
-  const double size = std::sqrt(square / elements);
+  // Sums of n products of unit normals have the size sqrt(n), also where a fused activation squeezes them
+  // afterwards.
+  const double size = std::max(std::sqrt(square / elements), std::sqrt(products));
   const double roundoff = unit_roundoff(dtype);
 
   Comparison worst;
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double allowed = exact || roundoff == 0 ? 0
                                                   : 4 * roundoff * std::abs(want[i]) +
-                                                        2 * std::sqrt(terms) * roundoff * size + 1e-300;
+                                                        4 * std::sqrt(terms) * roundoff * size + 1e-300;
     const double error = std::abs(got[i] - want[i]);
     double ratio = error == 0 ? 0 : allowed == 0 ? INFINITY : error / allowed;
     if (std::isnan(got[i]) != std::isnan(want[i])) ratio = INFINITY;

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "passes/passes.h"
+
+namespace headroom {
+namespace {
+
+bool takes_activation(const Node& node) {
+  return (node.op == "linear" || node.op == "conv2d") && !node.attrs.has("activation");
+}
+
+bool is_activation(const Node& node) {
+  return node.op == "relu" || node.op == "sigmoid" || node.op == "tanh";
+}
+
+std::map<ValueId, int> count_readers(const Graph& graph) {
+  std::map<ValueId, int> readers;
+  for (const Node& node : graph.nodes())
+    for (ValueId in : node.inputs) ++readers[in];
+  for (ValueId out : graph.outputs) ++readers[out];
+  return readers;
+}
+
+double bytes_of(const Graph& graph, const Node& node) {
+  double bytes = 0;
+  for (const auto* list : {&node.inputs, &node.outputs})
+    for (ValueId id : *list) bytes += static_cast<double>(graph.value(id).type.bytes());
+  return bytes;
+}
+
+// Splits a step's time between its parts by the bytes each would have moved alone.
+std::vector<Charge> charges_of(const Graph& graph, const std::vector<Node>& parts) {
+  double total = 0;
+  for (const Node& part : parts) total += bytes_of(graph, part);
+  std::vector<Charge> charges;
+  for (const Node& part : parts) {
+    const double share = total > 0 ? bytes_of(graph, part) / total : 1.0 / static_cast<double>(parts.size());
+    const auto same = std::find_if(charges.begin(), charges.end(), [&](const Charge& c) {
+      return c.layer == part.layer && c.phase == part.phase;
+    });
+    if (same != charges.end())
+      same->share += share;
+    else
+      charges.push_back({part.layer, part.phase, share});
+  }
+  return charges;
+}
+
+void fuse_activations(Graph& graph) {
+  const auto readers = count_readers(graph);
+  std::vector<Node> nodes = graph.nodes();
+  std::set<std::size_t> gone;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!is_activation(nodes[n])) continue;
+    const ValueId sum = nodes[n].inputs[0];
+    const NodeId from = graph.value(sum).producer;
+    if (from == kNone || readers.at(sum) != 1) continue;
+    Node& product = nodes[static_cast<std::size_t>(from)];
+    if (!takes_activation(product)) continue;
+    const std::vector<Charge> charges = charges_of(graph, {product, nodes[n]});
+    product.attrs.set("activation", nodes[n].op);
+    product.outputs = nodes[n].outputs;
+    if (charges.size() > 1) product.charges = charges;
+    gone.insert(n);
+  }
+  std::vector<Node> kept;
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    if (!gone.count(n)) kept.push_back(std::move(nodes[n]));
+  graph.replace_nodes(std::move(kept));
+}
+
+// All sgd nodes with the same settings become one, so that many small arrays cost one start.
+void gather_updates(Graph& graph) {
+  std::vector<Node> kept, updates;
+  for (const Node& node : graph.nodes()) (node.op == "sgd" ? updates : kept).push_back(node);
+  if (updates.size() < 2) return;
+  Node all = updates[0];
+  std::vector<std::int64_t> penalized = all.attrs.integers("penalized");
+  for (std::size_t n = 1; n < updates.size(); ++n) {
+    const Node& next = updates[n];
+    if (next.inputs[0] != all.inputs[0] || next.attrs.real("momentum") != all.attrs.real("momentum")) return;
+    all.inputs.insert(all.inputs.end(), next.inputs.begin() + 1, next.inputs.end());
+    all.outputs.insert(all.outputs.end(), next.outputs.begin(), next.outputs.end());
+    for (std::int64_t flag : next.attrs.integers("penalized")) penalized.push_back(flag);
+  }
+  all.attrs.set("penalized", penalized);
+  all.charges = charges_of(graph, updates);
+  kept.push_back(std::move(all));
+  graph.replace_nodes(std::move(kept));
+}
+
+}  // namespace
+
+void fuse(Graph& graph) {
+  fuse_activations(graph);
+  gather_updates(graph);
+}
+
+void drop_unused(Graph& graph) {
+  std::set<ValueId> wanted(graph.outputs.begin(), graph.outputs.end());
+  std::vector<Node> kept;
+  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
+    const bool updates = schema_of(node->op).aliases != nullptr;
+    const bool read = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                  [&](ValueId id) { return wanted.count(id) > 0; });
+    if (!updates && !read) continue;
+    wanted.insert(node->inputs.begin(), node->inputs.end());
+    kept.push_back(*node);
+  }
+  std::reverse(kept.begin(), kept.end());
+  graph.replace_nodes(std::move(kept));
+}
+
+}  // namespace headroom

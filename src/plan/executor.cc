@@ -1,0 +1,136 @@
+#include "plan/executor.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace headroom {
+
+void Arena::reserve(std::size_t bytes) {
+  if (bytes <= buffer_.bytes()) return;
+  buffer_ = {};  // free first: the old and the new need not exist together
+  buffer_ = device_->allocate(bytes);
+}
+
+Executor::Executor(const Plan& plan, Storage& storage, Arena& arena)
+    : plan_(plan), storage_(storage), arena_(arena) {
+  arena_.reserve(plan_.arena_bytes);
+  inputs_.resize(plan_.graph.values().size(), nullptr);
+  for (const Step& step : plan_.steps) {
+    if (step.kernel->prepare == nullptr)
+      reject("layer '{}': kernel '{}' is not built for this machine", plan_.graph.node(step.node).layer,
+             step.kernel->name);
+    bound_.push_back({.launch = step.kernel->prepare(step.problem, plan_.binding.capabilities),
+                      .inputs = std::vector<const void*>(step.inputs.size()),
+                      .outputs = std::vector<void*>(step.outputs.size()),
+                      .workspace_offset = step.workspace_offset,
+                      .has_workspace = step.workspace > 0});
+  }
+}
+
+// Pointers change when another plan enlarges the arena or an input is bound elsewhere; steps themselves do
+// not.
+void Executor::resolve() {
+  auto address = [&](const Slot& slot) -> void* {
+    switch (slot.where) {
+      case Slot::Where::arena:
+        return arena_.data() + slot.offset;
+      case Slot::Where::storage:
+        return storage_.data(plan_.graph.value(slot.value).name);
+      case Slot::Where::bound:
+        return const_cast<void*>(inputs_[static_cast<std::size_t>(slot.value)]);
+    }
+    return nullptr;
+  };
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    for (std::size_t i = 0; i < bound_[s].inputs.size(); ++i)
+      bound_[s].inputs[i] = address(plan_.steps[s].inputs[i]);
+    for (std::size_t i = 0; i < bound_[s].outputs.size(); ++i)
+      bound_[s].outputs[i] = address(plan_.steps[s].outputs[i]);
+  }
+  resolved_for_ = arena_.data();
+}
+
+void Executor::bind(ValueId input, const void* data) {
+  const void*& place = inputs_.at(static_cast<std::size_t>(input));
+  if (place == data) return;
+  place = data;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+    for (std::size_t i = 0; i < bound_[s].inputs.size(); ++i) {
+      const Slot& slot = plan_.steps[s].inputs[i];
+      if (slot.where == Slot::Where::bound && slot.value == input) bound_[s].inputs[i] = data;
+    }
+}
+
+void Executor::launch(std::size_t step) {
+  const Bound& b = bound_[step];
+  b.launch({b.inputs.data(), b.outputs.data(), b.has_workspace ? arena_.data() + b.workspace_offset : nullptr,
+            &storage_.device().stream()});
+}
+
+void Executor::run(Recorder* recorder) {
+  for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) run_phase(phase, recorder);
+}
+
+void Executor::run_phase(Phase phase, Recorder* recorder) {
+  if (resolved_for_ != arena_.data()) resolve();
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    if (plan_.steps[s].phase != phase) continue;
+    if (recorder != nullptr) recorder->begin(s);
+    launch(s);
+    if (recorder != nullptr) recorder->end(s);
+  }
+}
+
+bool Executor::finite(const Step& step, const Bound& bound) const {
+  for (std::size_t o = 0; o < bound.outputs.size(); ++o) {
+    const TensorType& type = step.problem.outputs[o];
+    if (!is_float(type.dtype)) continue;
+    std::vector<std::byte> host(static_cast<std::size_t>(type.bytes()));
+    storage_.device().download(host.data(), bound.outputs[o], host.size());
+    const bool ok = dispatch_float(type.dtype, [&]<class T>() {
+      const T* values = reinterpret_cast<const T*>(host.data());
+      for (std::int64_t i = 0; i < type.shape.numel(); ++i)
+        if (!std::isfinite(values[i])) return false;
+      return true;
+    });
+    if (!ok) return false;
+  }
+  return true;
+}
+
+std::string Executor::first_nonfinite_layer() {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    if (plan_.steps[s].phase != Phase::forward) continue;
+    launch(s);
+    if (!finite(plan_.steps[s], bound_[s])) return plan_.graph.node(plan_.steps[s].node).layer;
+  }
+  return {};
+}
+
+const void* Executor::data(ValueId value) const {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Node& node = plan_.graph.node(plan_.steps[s].node);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i] == value) return bound_[s].outputs[i];
+  }
+  fail("value '{}' is not computed by this plan", plan_.graph.value(value).name);
+}
+
+std::vector<double> Executor::read(ValueId value) const {
+  const TensorType& type = plan_.graph.value(value).type;
+  return dispatch_float(type.dtype, [&]<class T>() {
+    std::vector<T> host(static_cast<std::size_t>(type.shape.numel()));
+    storage_.device().download(host.data(), data(value), host.size() * sizeof(T));
+    return std::vector<double>(host.begin(), host.end());
+  });
+}
+
+double Executor::read_scalar(ValueId value) const {
+  return dispatch_float(plan_.graph.value(value).type.dtype, [&]<class T>() -> double {
+    T host{};
+    storage_.device().download(&host, data(value), sizeof host);
+    return static_cast<double>(host);
+  });
+}
+
+}  // namespace headroom

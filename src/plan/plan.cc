@@ -1,0 +1,132 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "plan/arena.h"
+
+namespace headroom {
+namespace {
+
+bool lives_in_storage(Role role) {
+  return role == Role::parameter || role == Role::state || role == Role::constant || role == Role::scalar;
+}
+
+// Views and in-place updates share storage with an input: follow them to the value that owns the memory.
+std::vector<ValueId> owners(const Graph& graph) {
+  std::vector<ValueId> owner(graph.values().size());
+  for (std::size_t i = 0; i < owner.size(); ++i) owner[i] = static_cast<ValueId>(i);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const OpSchema& schema = schema_of(node.op);
+    std::vector<int> aliases;
+    if (schema.is_view)
+      aliases = {0};
+    else if (schema.aliases)
+      aliases = schema.aliases(graph.problem(static_cast<NodeId>(n)));
+    for (std::size_t i = 0; i < aliases.size() && i < node.outputs.size(); ++i)
+      if (aliases[i] >= 0)
+        owner[static_cast<std::size_t>(node.outputs[i])] =
+            owner[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(aliases[i])])];
+  }
+  return owner;
+}
+
+Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Chooser& choose) {
+  const Node& node = graph.node(id);
+  Step step{.node = id, .problem = graph.problem(id), .phase = node.phase};
+  try {
+    Choice choice = choose(step.problem, binding.capabilities);
+    step.kernel = choice.kernel;
+    step.why = std::move(choice.why);
+    step.refused = std::move(choice.refused);
+  } catch (const Error& error) {
+    throw Error(error.blame(), fmt::format("layer '{}': {}", node.layer, error.what()), Hint{error.hint()});
+  }
+  step.cost = schema_of(node.op).cost(step.problem);
+  step.work = step.kernel->work(step.problem, binding.capabilities);
+  if (step.kernel->workspace) step.workspace = step.kernel->workspace(step.problem, binding.capabilities);
+  step.charges = node.charges.empty() ? std::vector<Charge>{{node.layer, node.phase, 1.0}} : node.charges;
+  return step;
+}
+
+// Arena memory of every value and workspace, from the step that writes it to the last that reads it.
+void place_memory(Plan& plan, const std::vector<ValueId>& owner) {
+  const Graph& graph = plan.graph;
+  std::map<ValueId, Lifetime> lives;
+  std::vector<Lifetime> pieces;
+  const int end = static_cast<int>(plan.steps.size());
+  auto touch = [&](ValueId id, int step) {
+    const ValueId own = owner[static_cast<std::size_t>(id)];
+    const Value& value = graph.value(own);
+    if (value.role == Role::input || lives_in_storage(value.role)) return;
+    auto [it, fresh] =
+        lives.try_emplace(own, Lifetime{static_cast<std::size_t>(value.type.bytes()), step, step});
+    it->second.first = std::min(it->second.first, step);
+    it->second.last = std::max(it->second.last, step);
+  };
+  for (int s = 0; s < end; ++s) {
+    const Node& node = graph.node(plan.steps[static_cast<std::size_t>(s)].node);
+    for (ValueId id : node.inputs) touch(id, s);
+    for (ValueId id : node.outputs) touch(id, s);
+  }
+  for (ValueId id : graph.outputs) touch(id, end);  // read after the run
+
+  std::vector<ValueId> ids;
+  for (auto& [id, life] : lives) ids.push_back(id), pieces.push_back(life);
+  for (int s = 0; s < end; ++s)
+    if (plan.steps[static_cast<std::size_t>(s)].workspace > 0)
+      pieces.push_back({plan.steps[static_cast<std::size_t>(s)].workspace, s, s});
+  plan.arena_bytes = place(pieces);
+  for (const Lifetime& piece : pieces) plan.unshared_bytes += piece.bytes;
+
+  std::map<ValueId, std::size_t> offset;
+  for (std::size_t i = 0; i < ids.size(); ++i) offset[ids[i]] = pieces[i].offset;
+  std::size_t next = ids.size();
+  auto slot = [&](ValueId id) -> Slot {
+    const ValueId own = owner[static_cast<std::size_t>(id)];
+    const Role role = graph.value(own).role;
+    if (role == Role::input) return {Slot::Where::bound, 0, own};
+    if (lives_in_storage(role)) return {Slot::Where::storage, 0, own};
+    return {Slot::Where::arena, offset.at(own), own};
+  };
+  for (Step& step : plan.steps) {
+    if (step.workspace > 0) step.workspace_offset = pieces[next++].offset;
+    for (ValueId id : graph.node(step.node).inputs) step.inputs.push_back(slot(id));
+    for (ValueId id : graph.node(step.node).outputs) step.outputs.push_back(slot(id));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Mode mode) { return mode == Mode::train ? "train" : "eval"; }
+
+Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
+  Plan plan{.graph = std::move(graph), .binding = std::move(binding), .steps = {}};
+  for (std::size_t n = 0; n < plan.graph.nodes().size(); ++n)
+    if (!schema_of(plan.graph.nodes()[n].op).is_view)
+      plan.steps.push_back(make_step(plan.graph, static_cast<NodeId>(n), plan.binding, choose));
+  place_memory(plan, owners(plan.graph));
+  return plan;
+}
+
+std::string Plan::text() const {
+  std::string text;
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    text += fmt::format("{:>3}  {:<8} {:<16} {:<18} {}\n", s, name_of(steps[s].phase),
+                        graph.node(steps[s].node).layer, steps[s].kernel->name, steps[s].problem.str());
+  return text;
+}
+
+std::string Plan::explain() const {
+  std::string text;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const Step& step = steps[s];
+    text += fmt::format("{:>3}  {:<10} {:<20} {} ({})\n", s, graph.node(step.node).layer, step.problem.op,
+                        step.kernel->name, step.why);
+    for (const Refusal& r : step.refused) text += fmt::format("       refused: {}: {}\n", r.kernel, r.reason);
+  }
+  return text;
+}
+
+}  // namespace headroom

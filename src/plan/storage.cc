@@ -1,0 +1,107 @@
+#include "plan/storage.h"
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "base/random.h"
+
+namespace headroom {
+namespace {
+
+// FNV-1a: a stable number for a name, so that adding a layer does not move the others' random streams.
+std::uint64_t hash_of(const std::string& name) {
+  std::uint64_t h = 0xCBF29CE484222325ull;
+  for (unsigned char c : name) h = (h ^ c) * 0x100000001B3ull;
+  return h;
+}
+
+// The perceptron course's weights: a libstdc++ generator seeded with the layer number, drawn column by
+// column.
+std::vector<double> course_normal(const Value& value) {
+  const std::int64_t rows = value.type.shape[0], columns = value.type.shape.numel() / rows;
+  std::mt19937_64 generator(value.init.index);
+  std::normal_distribution<double> normal;
+  std::vector<double> out(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t c = 0; c < columns; ++c)
+    for (std::int64_t r = 0; r < rows; ++r)
+      out[static_cast<std::size_t>(r * columns + c)] = value.init.scale * normal(generator);
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
+  using Kind = Initializer::Kind;
+  const Shape& shape = value.type.shape;
+  if (value.init.kind == Kind::course_normal) return course_normal(value);
+  const double fan_in = shape.rank() > 1 ? double(shape.numel() / shape[0]) : double(shape.numel());
+  const double fan_out = double(shape.rank() > 1 ? shape.numel() / shape[1] : shape.numel());
+  const Philox random(seed, hash_of(value.name));
+  auto draw = [&](std::uint64_t i) -> double {
+    switch (value.init.kind) {
+      case Kind::normal:
+        return value.init.scale * random.normal(i);
+      case Kind::uniform:
+        return value.init.scale * (2 * random.uniform(i) - 1);
+      case Kind::xavier:
+        return std::sqrt(6 / (fan_in + fan_out)) * (2 * random.uniform(i) - 1);
+      case Kind::he:
+        return std::sqrt(2 / fan_in) * random.normal(i);
+      default:
+        return value.init.scale;
+    }
+  };
+  std::vector<double> out(static_cast<std::size_t>(shape.numel()));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = draw(i);
+  return out;
+}
+
+void Storage::prepare(const Graph& graph, std::uint64_t seed) {
+  for (Role role : {Role::parameter, Role::state, Role::constant, Role::scalar})
+    for (ValueId id : graph.with_role(role)) {
+      const Value& value = graph.value(id);
+      if (value.producer != kNone || has(value.name)) continue;
+      Entry entry{value.type, role, device_->allocate(static_cast<std::size_t>(value.type.bytes()))};
+      const std::vector<double> first = initial_values(value, seed);
+      dispatch_float(value.type.dtype, [&]<class T>() {
+        const std::vector<T> typed(first.begin(), first.end());
+        device_->upload(entry.buffer.data(), typed.data(), typed.size() * sizeof(T));
+      });
+      entries_.emplace(value.name, std::move(entry));
+      order_.push_back(value.name);
+    }
+}
+
+const Storage::Entry& Storage::entry(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) fail("storage holds no '{}'", name);
+  return it->second;
+}
+
+std::vector<std::string> Storage::names(Role role) const {
+  std::vector<std::string> list;
+  for (const std::string& name : order_)
+    if (entries_.at(name).role == role) list.push_back(name);
+  return list;
+}
+
+void Storage::write(const std::string& name, const void* host, std::size_t bytes) {
+  if (bytes != static_cast<std::size_t>(type(name).bytes()))
+    fail("'{}' takes {} bytes, not {}", name, type(name).bytes(), bytes);
+  device_->upload(data(name), host, bytes);
+}
+
+void Storage::read(const std::string& name, void* host, std::size_t bytes) const {
+  if (bytes != static_cast<std::size_t>(type(name).bytes()))
+    fail("'{}' holds {} bytes, not {}", name, type(name).bytes(), bytes);
+  device_->download(host, data(name), bytes);
+}
+
+std::size_t Storage::bytes() const {
+  std::size_t total = 0;
+  for (const auto& [name, entry] : entries_) total += entry.buffer.bytes();
+  return total;
+}
+
+}  // namespace headroom

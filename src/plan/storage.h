@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "graph/graph.h"
+
+namespace headroom {
+
+// Parameters, states, constants and scalars of a model, by name: what its plans share and what outlives a
+// step.
+class Storage {
+ public:
+  explicit Storage(Device& device) : device_(&device) {}
+
+  // Makes room for every stored value of a graph that is not there yet and gives it its first value.
+  void prepare(const Graph& graph, std::uint64_t seed);
+
+  void* data(const std::string& name) const { return entry(name).buffer.data(); }
+  const TensorType& type(const std::string& name) const { return entry(name).type; }
+  bool has(const std::string& name) const { return entries_.count(name) > 0; }
+  std::vector<std::string> names(Role role) const;  // in the order they were prepared
+
+  void write(const std::string& name, const void* host, std::size_t bytes);
+  void read(const std::string& name, void* host, std::size_t bytes) const;
+  void set_scalar(const std::string& name, double value) { write(name, &value, sizeof value); }
+
+  Device& device() const { return *device_; }
+  std::size_t bytes() const;
+
+ private:
+  struct Entry {
+    TensorType type;
+    Role role;
+    Buffer buffer;
+  };
+  const Entry& entry(const std::string& name) const;
+
+  Device* device_;
+  std::map<std::string, Entry> entries_;
+  std::vector<std::string> order_;
+};
+
+// First values of a parameter, as fp64: a pure function of (initializer, shape, seed, name).
+std::vector<double> initial_values(const Value& value, std::uint64_t seed);
+
+}  // namespace headroom
