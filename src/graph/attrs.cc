@@ -1,4 +1,4 @@
-#include "graph/attrs.h"
+#include "headroom/attrs.h"
 
 #include "base/error.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/shape.h"
-#include "graph/attrs.h"
+#include "headroom/attrs.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/shape.h"
-#include "graph/attrs.h"
+#include "headroom/attrs.h"
 
 namespace headroom {
 

@@ -106,6 +106,9 @@ Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   for (std::size_t n = 0; n < plan.graph.nodes().size(); ++n)
     if (!schema_of(plan.graph.nodes()[n].op).is_view)
       plan.steps.push_back(make_step(plan.graph, static_cast<NodeId>(n), plan.binding, choose));
+  // Phases run one after the other; lifetimes are counted in this order.
+  std::stable_sort(plan.steps.begin(), plan.steps.end(),
+                   [](const Step& a, const Step& b) { return a.phase < b.phase; });
   place_memory(plan, owners(plan.graph));
   return plan;
 }

@@ -1,0 +1,86 @@
+#include "headroom/net.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "models/layers.h"
+
+namespace headroom {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+void set_pair(Attrs& attrs, const char* name, const Pair& pair) { attrs.set(name, Ints{pair.h, pair.w}); }
+
+void set_padding(Attrs& attrs, const Padding& pad) {
+  if (!pad.same.empty())
+    attrs.set("auto_pad", pad.same);
+  else if (pad.top || pad.left || pad.bottom || pad.right)
+    attrs.set("pads", Ints{pad.top, pad.left, pad.bottom, pad.right});
+}
+
+Attrs pool_options(const Pool& o) {
+  Attrs attrs;
+  set_pair(attrs, "kernel", o.kernel);
+  if (o.stride.h != 0) set_pair(attrs, "strides", o.stride);
+  set_padding(attrs, o.pad);
+  if (o.dilation.h != 1 || o.dilation.w != 1) set_pair(attrs, "dilations", o.dilation);
+  if (o.ceil_mode) attrs.set("ceil_mode", std::int64_t{1});
+  return attrs;
+}
+
+}  // namespace
+
+Net& Net::conv2d(const std::string& layer, const Convolution& o) {
+  Attrs attrs{{"maps", o.maps}};
+  set_pair(attrs, "kernel", o.kernel);
+  if (o.stride.h != 1 || o.stride.w != 1) set_pair(attrs, "strides", o.stride);
+  set_padding(attrs, o.pad);
+  if (o.dilation.h != 1 || o.dilation.w != 1) set_pair(attrs, "dilations", o.dilation);
+  if (o.groups != 1) attrs.set("groups", o.groups);
+  if (!o.bias) attrs.set("bias", std::int64_t{0});
+  if (!o.activation.empty()) attrs.set("activation", o.activation);
+  return append({"conv2d", layer, {}, attrs});
+}
+
+Net& Net::max_pool(const std::string& layer, const Pool& o) {
+  return append({"max_pool", layer, {}, pool_options(o)});
+}
+
+Net& Net::avg_pool(const std::string& layer, const Pool& o) {
+  Attrs attrs = pool_options(o);
+  if (!o.count_include_pad) attrs.set("count_include_pad", std::int64_t{0});
+  return append({"avg_pool", layer, {}, attrs});
+}
+
+Net& Net::linear(const std::string& layer, const Linear& o) {
+  Attrs attrs{{"units", o.units}};
+  if (!o.bias) attrs.set("bias", std::int64_t{0});
+  if (!o.activation.empty()) attrs.set("activation", o.activation);
+  return append({"linear", layer, {}, attrs});
+}
+
+Net& Net::relu(const std::string& layer) { return append({"relu", layer, {}, {}}); }
+Net& Net::sigmoid(const std::string& layer) { return append({"sigmoid", layer, {}, {}}); }
+Net& Net::tanh(const std::string& layer) { return append({"tanh", layer, {}, {}}); }
+Net& Net::softmax(const std::string& layer) { return append({"softmax", layer, {}, {}}); }
+Net& Net::flatten(const std::string& layer) { return append({"flatten", layer, {}, {}}); }
+Net& Net::add(const std::string& layer, const std::string& a, const std::string& b) {
+  return append({"add", layer, {a, b}, {}});
+}
+
+Net& Net::append(Layer layer) {
+  const LayerType& type = layer_type(layer.type);
+  if (layer.name.empty()) layer.name = fmt::format("{}{}", layer.type, layers.size() + 1);
+  const bool taken = layer.name == "input" || std::any_of(layers.begin(), layers.end(), [&](const Layer& l) {
+                       return l.name == layer.name;
+                     });
+  if (taken) reject("network '{}': two layers are called '{}'", name, layer.name);
+  if ((layer.from.empty() && type.inputs != 1) || (!layer.from.empty() && layer.from.size() != type.inputs))
+    reject(Hint{R"(write "from": ["a", "b"])"}, "layer '{}': '{}' reads {} layers", layer.name, layer.type,
+           type.inputs);
+  layers.push_back(std::move(layer));
+  return *this;
+}
+
+}  // namespace headroom

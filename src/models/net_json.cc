@@ -1,0 +1,181 @@
+// net.json: {"name", "input": [1,32,32], "layers": [{"type": "conv2d", "name": "C1", "maps": 6, "kernel": 5},
+// …]}.
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "headroom/net.h"
+#include "models/layers.h"
+
+namespace headroom {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// net.json says "stride", operators say "strides": one place for both vocabularies.
+struct Rename {
+  const char *written, *stored;
+};
+constexpr Rename kRenames[] = {{"stride", "strides"}, {"dilation", "dilations"}, {"pad", "pads"}};
+
+struct Reader {
+  const std::string& origin;
+
+  template <class... Args>
+  [[noreturn]] void wrong(const std::string& layer, fmt::format_string<Args...> text, Args&&... args) const {
+    reject("{}: layer '{}': {}", origin, layer, fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  Ints integers(const Json& json, const std::string& layer, std::string_view option, std::size_t one,
+                std::size_t many) const {
+    Ints values;
+    if (json.is_number_integer()) values.assign(one, json.get<std::int64_t>());
+    if (json.is_array())
+      for (const Json& item : json) {
+        if (!item.is_number_integer()) wrong(layer, "{} must hold whole numbers", option);
+        values.push_back(item.get<std::int64_t>());
+      }
+    if (values.size() != one && values.size() != many)
+      wrong(layer, "{} must be a number or {} of them", option, many);
+    return values;
+  }
+
+  void set_padding(Layer& layer, const Json& json) const {
+    if (json.is_string()) {
+      const std::string word = json.get<std::string>();
+      if (word == "valid") return;
+      if (word != "same" && word != "same_upper" && word != "same_lower")
+        wrong(layer.name, "pad is '{}'; use same, same_lower, valid or numbers", word);
+      layer.options.set("auto_pad", word == "same" ? std::string("same_upper") : word);
+      return;
+    }
+    Ints pads = integers(json, layer.name, "pad", 2, 4);
+    if (pads.size() == 2) pads = {pads[0], pads[1], pads[0], pads[1]};
+    layer.options.set("pads", pads);
+  }
+
+  void set(Layer& layer, const OptionSpec& spec, const Json& json) const {
+    std::string name(spec.name);
+    for (const Rename& r : kRenames)
+      if (name == r.written) name = r.stored;
+    switch (spec.kind) {
+      case OptionKind::padding:
+        return set_padding(layer, json);
+      case OptionKind::pair:
+        return layer.options.set(name, integers(json, layer.name, spec.name, 2, 2));
+      case OptionKind::integer:
+        if (!json.is_number_integer()) wrong(layer.name, "{} must be a whole number", spec.name);
+        return layer.options.set(name, json.get<std::int64_t>());
+      case OptionKind::real:
+        if (!json.is_number()) wrong(layer.name, "{} must be a number", spec.name);
+        return layer.options.set(name, json.get<double>());
+      case OptionKind::flag:
+        if (!json.is_boolean()) wrong(layer.name, "{} must be true or false", spec.name);
+        return layer.options.set(name, std::int64_t{json.get<bool>()});
+      case OptionKind::text:
+        if (!json.is_string()) wrong(layer.name, "{} must be a word", spec.name);
+        return layer.options.set(name, json.get<std::string>());
+    }
+  }
+
+  Layer layer(const Json& json, std::size_t number) const {
+    const std::string place = fmt::format("number {}", number + 1);
+    if (!json.is_object() || !json.contains("type") || !json["type"].is_string())
+      wrong(place, "needs a \"type\"");
+    Layer layer{json["type"].get<std::string>(), {}, {}, {}};
+    if (json.contains("name")) {
+      if (!json["name"].is_string()) wrong(place, "name must be a word");
+      layer.name = json["name"].get<std::string>();
+    }
+    const std::string shown = layer.name.empty() ? place : layer.name;
+    const LayerType& type = layer_type(layer.type);
+    std::vector<std::string> known = {"type", "name", "from"};
+    for (const OptionSpec& spec : type.options) known.emplace_back(spec.name);
+    for (const auto& [key, value] : json.items()) {
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        reject(nearest(key, known), "{}: layer '{}': {} has no option '{}'", origin, shown, layer.type, key);
+      for (const OptionSpec& spec : type.options)
+        if (spec.name == key) set(layer, spec, value);
+    }
+    for (const OptionSpec& spec : type.options)
+      if (spec.required && !json.contains(spec.name)) wrong(shown, "{} needs \"{}\"", layer.type, spec.name);
+    if (json.contains("from")) {
+      if (!json["from"].is_array()) wrong(shown, "from must be a list of layer names");
+      for (const Json& name : json["from"])
+        layer.from.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+    }
+    return layer;
+  }
+};
+
+}  // namespace
+
+Net parse_net(const std::string& text, const std::string& origin) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) reject("{} is not a JSON object", origin);
+  for (const auto& [key, value] : json.items())
+    if (key != "name" && key != "input" && key != "layers" && key != "comment")
+      reject(nearest(key, std::vector<std::string>{"name", "input", "layers", "comment"}),
+             "{}: unknown key '{}'", origin, key);
+  const Reader reader{origin};
+  if (!json.contains("input") || !json["input"].is_array() || json["input"].empty() ||
+      json["input"].size() > 3)
+    reject(Hint{R"(write "input": [1, 32, 32] or [784])"}, "{}: \"input\" must list the extents of one image",
+           origin);
+  const Ints input =
+      reader.integers(json["input"], "input", "input", json["input"].size(), json["input"].size());
+  for (std::int64_t extent : input)
+    if (extent < 1) reject("{}: input has an extent of {}", origin, extent);
+  if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
+
+  Net net(json.value("name", origin), input);
+  try {
+    for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.starts_with(origin)) throw;
+    throw Error(error.blame(), fmt::format("{}: {}", origin, what), Hint{error.hint()});
+  }
+  return net;
+}
+
+Net read_net(const std::string& path) { return parse_net(read_file(path), path); }
+
+std::string to_json_text(const Net& net) {
+  Json json = {{"name", net.name}, {"input", net.input}, {"layers", Json::array()}};
+  for (const Layer& layer : net.layers) {
+    Json item = {{"type", layer.type}, {"name", layer.name}};
+    if (!layer.from.empty()) item["from"] = layer.from;
+    for (const OptionSpec& spec : layer_type(layer.type).options) {
+      std::string stored(spec.name);
+      for (const Rename& r : kRenames)
+        if (stored == r.written) stored = r.stored;
+      if (spec.kind == OptionKind::padding && layer.options.has("auto_pad"))
+        item["pad"] = layer.options.text("auto_pad");
+      if (!layer.options.has(stored)) continue;
+      switch (spec.kind) {
+        case OptionKind::integer:
+          item[spec.name] = layer.options.integer(stored);
+          break;
+        case OptionKind::real:
+          item[spec.name] = layer.options.real(stored);
+          break;
+        case OptionKind::flag:
+          item[spec.name] = layer.options.integer(stored) != 0;
+          break;
+        case OptionKind::text:
+          item[spec.name] = layer.options.text(stored);
+          break;
+        case OptionKind::pair:
+        case OptionKind::padding:
+          item[spec.name] = layer.options.integers(stored);
+          break;
+      }
+    }
+    json["layers"].push_back(item);
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace headroom

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headroom/net.h"
+
+namespace headroom {
+
+// Options behind a zoo name: "mlp:hidden=512,activation=relu".
+class ModelOptions {
+ public:
+  ModelOptions(std::string_view model, std::string_view text);
+  std::int64_t integer(const std::string& name, std::int64_t fallback);
+  std::vector<std::int64_t> integers(const std::string& name,
+                                     std::vector<std::int64_t> fallback);  // "256x128"
+  std::string choice(const std::string& name,
+                     const std::vector<std::string>& allowed);  // the first is the default
+  void require_all_used() const;  // an option nobody asked for is a mistake of the user's
+
+ private:
+  const std::string* take(const std::string& name);
+  std::string model_;
+  std::map<std::string, std::string> values_;
+  std::vector<std::string> known_;
+};
+
+// How to train a model when the user says nothing.
+struct TrainDefaults {
+  std::int64_t batch = 64, epochs = 1;
+  double lr = 0.05, momentum = 0.9, l2 = 0;
+};
+
+struct ZooEntry {
+  std::string name, title, options;
+  Net (*make)(ModelOptions& options);
+  TrainDefaults defaults;
+};
+
+const std::vector<ZooEntry>& zoo();
+TrainDefaults train_defaults(std::string_view spec);  // those of a net.json where the name is no zoo model
+
+Net make_mlp(ModelOptions& options);
+Net make_lenet5(ModelOptions& options);
+
+}  // namespace headroom
