@@ -1,0 +1,76 @@
+#include "predict/predict.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+double rate(const Machine& m, const char* name) {
+  const auto it = m.peak_flops.find(name);
+  return it == m.peak_flops.end() ? 0 : it->second;
+}
+
+DType float_type(const Problem& p) {
+  for (const auto* list : {&p.outputs, &p.inputs})
+    for (const TensorType& type : *list)
+      if (is_float(type.dtype)) return type.dtype;
+  return DType::f32;
+}
+
+StepPrediction predict_step(const Step& step, const Machine& machine, bool times) {
+  const DType dtype = float_type(step.problem);
+  const double products = product_peak(machine, dtype), vectors = vector_peak(machine, dtype);
+  const double compute = step.cost.multiply_add / products + (step.cost.other + step.cost.special) / vectors;
+  const Machine::Level& level = serving_level(machine, step.cost.bytes());
+  const double memory = step.cost.bytes() / level.bytes_per_s;
+  StepPrediction p{std::max(compute, memory), compute >= memory ? "compute" : level.name, 0};
+  if (!times) return p;
+  const double moved = step.work.bytes + static_cast<double>(step.workspace);
+  const double work_memory = step.work.bytes / serving_level(machine, moved).bytes_per_s;
+  const double work_compute = step.work.flops / (products * step.work.efficiency);
+  p.predicted_s = std::max(work_compute, work_memory) + step.work.launches * machine.launch_s;
+  p.predicted_s = std::max(p.predicted_s, p.floor_s);
+  return p;
+}
+
+}  // namespace
+
+double product_peak(const Machine& machine, DType dtype) {
+  const double fp32 = std::max({rate(machine, "fp32"), rate(machine, "fp16") / 3, rate(machine, "bf16") / 3});
+  switch (dtype) {
+    case DType::f64:
+      return std::max(rate(machine, "fp64"), rate(machine, "fp64_tensor"));
+    case DType::f16:
+      return std::max({fp32, rate(machine, "fp16"), rate(machine, "fp16_vector")});
+    case DType::bf16:
+      return std::max(fp32, rate(machine, "bf16"));
+    default:
+      return fp32;
+  }
+}
+
+double vector_peak(const Machine& machine, DType dtype) {
+  if (dtype == DType::f64) return rate(machine, "fp64");
+  if (dtype == DType::f16) return std::max(rate(machine, "fp32"), rate(machine, "fp16_vector"));
+  return rate(machine, "fp32");
+}
+
+const Machine::Level& serving_level(const Machine& machine, double bytes) {
+  const Machine::Level* best = &machine.memory();
+  for (const Machine::Level& level : machine.levels)
+    if (level.bytes_per_s > best->bytes_per_s && level.bytes >= bytes) best = &level;
+  return *best;
+}
+
+Prediction predict(const Plan& plan, const Machine& machine) {
+  Prediction prediction{.machine = machine.name, .steps = {}};
+  prediction.has_times = machine.kind == "cpu" && plan.binding.capabilities.kind == DeviceKind::cpu;
+  for (const Step& step : plan.steps) {
+    prediction.steps.push_back(predict_step(step, machine, prediction.has_times));
+    prediction.floor_s += prediction.steps.back().floor_s;
+    prediction.predicted_s += prediction.steps.back().predicted_s;
+  }
+  return prediction;
+}
+
+}  // namespace headroom

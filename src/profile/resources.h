@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headroom {
+
+// What the process has used since it started.
+struct Resources {
+  double user_s = 0, system_s = 0;
+  std::int64_t peak_rss_bytes = 0;
+};
+Resources process_resources();
+
+}  // namespace headroom

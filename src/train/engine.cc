@@ -1,0 +1,102 @@
+#include "train/engine.h"
+
+#include <cmath>
+
+#include "data/safetensors.h"
+
+namespace headroom {
+namespace {
+
+// Weights may have been saved in the other precision.
+template <class To>
+std::vector<To> converted(const NamedTensor& tensor) {
+  return dispatch_float(tensor.type.dtype, [&]<class From>() {
+    const From* values = reinterpret_cast<const From*>(tensor.bytes.data());
+    return std::vector<To>(values, values + tensor.type.shape.numel());
+  });
+}
+
+}  // namespace
+
+Engine::Engine(Net net, Device& device, EngineOptions options)
+    : net_(std::move(net)), device_(device), options_(std::move(options)), storage_(device), arena_(device) {
+  if (options_.precision != DType::f32 && options_.precision != DType::f64)
+    reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}",
+           name_of(options_.precision));
+}
+
+Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
+  const auto key = std::pair(mode, batch);
+  if (const auto it = ready_.find(key); it != ready_.end()) return it->second;
+  Ready r{make_program(net_, mode, batch, options_.precision, options_.update, options_.keep_gradients),
+          nullptr};
+  storage_.prepare(r.program.graph, options_.seed);
+  const Binding binding{mode, batch, options_.precision, device_.capabilities()};
+  r.executor =
+      std::make_unique<Executor>(make_plan(r.program.graph, binding, options_.choose), storage_, arena_);
+  return ready_.emplace(key, std::move(r)).first->second;
+}
+
+double Engine::train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
+                          Recorder* recorder) {
+  ready.executor->bind(ready.program.images, images);
+  ready.executor->bind(ready.program.labels, labels);
+  ready.executor->run_phase(Phase::forward, recorder);
+  const double loss = ready.executor->read_scalar(ready.program.loss);
+  if (!std::isfinite(loss)) {
+    const std::string layer = ready.executor->first_nonfinite_layer();
+    throw Error(
+        Blame::run,
+        fmt::format("the loss became {} at step {}; the first layer with a value that is not finite is '{}'",
+                    loss, step, layer.empty() ? "loss" : layer),
+        Hint{"try a smaller --lr"});
+  }
+  ready.executor->run_phase(Phase::backward, recorder);
+  ready.executor->run_phase(Phase::update, recorder);
+  return loss;
+}
+
+std::int64_t Engine::parameter_count() const {
+  std::int64_t count = 0;
+  for (const std::string& name : storage_.names(Role::parameter)) count += storage_.type(name).shape.numel();
+  return count;
+}
+
+void save_weights(const Engine& engine, const std::string& path) {
+  const Storage& storage = engine.storage();
+  TensorFile file;
+  file.metadata = {{"format", "headroom"}, {"model", engine.net().name}};
+  for (const std::string& name : storage.names(Role::parameter)) {
+    NamedTensor tensor{name, storage.type(name), {}};
+    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
+    storage.read(name, tensor.bytes.data(), tensor.bytes.size());
+    file.tensors.push_back(std::move(tensor));
+  }
+  write_safetensors(path, file);
+}
+
+void load_weights(Engine& engine, const std::string& path) {
+  const TensorFile file = read_safetensors(path);
+  Storage& storage = engine.storage();
+  std::vector<const NamedTensor*> matched;
+  for (const std::string& name : storage.names(Role::parameter)) {
+    const NamedTensor* found = nullptr;
+    for (const NamedTensor& tensor : file.tensors)
+      if (tensor.name == name) found = &tensor;
+    if (found == nullptr)
+      reject("{} has no tensor '{}', which model '{}' needs", path, name, engine.net().name);
+    if (found->type.shape != storage.type(name).shape)
+      reject("{}: tensor '{}' is {}, model '{}' needs {}", path, name, found->type.shape.str(),
+             engine.net().name, storage.type(name).shape.str());
+    if (found->type.dtype != DType::f32 && found->type.dtype != DType::f64)
+      reject("{}: tensor '{}' holds {}; fp32 or fp64 can be read", path, name, name_of(found->type.dtype));
+    matched.push_back(found);
+  }
+  for (const NamedTensor* tensor : matched)  // nothing is changed until everything fits
+    dispatch_float(storage.type(tensor->name).dtype, [&]<class T>() {
+      const std::vector<T> values = converted<T>(*tensor);
+      storage.write(tensor->name, values.data(), values.size() * sizeof(T));
+    });
+}
+
+}  // namespace headroom
