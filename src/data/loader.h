@@ -39,8 +39,11 @@ struct Batch {
 // Fills batches ahead on a thread of its own. After construction it allocates nothing. One consumer.
 class Loader {
  public:
-  Loader(const Split& split, const LoaderOptions& options);  // rejects images that do not fit the input
-  ~Loader();                                                 // stops the thread, whatever is left
+  // The split has to outlive the loader. Rejects images that do not fit the input, and batches larger than
+  // the set.
+  Loader(const Split& split, const LoaderOptions& options);
+  Loader(Split&&, const LoaderOptions&) = delete;
+  ~Loader();  // stops the thread, whatever is left
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
@@ -54,7 +57,8 @@ class Loader {
 };
 
 // Rejects (naming both shapes) when images of this shape cannot be fed to that input: other channels, larger,
-// or more than four pixels smaller per side. Flat inputs take any image of as many elements.
+// or more than four pixels smaller per side (28x28 fits 32x32). Flat inputs take any image of as many
+// elements.
 void require_fit(const Shape& image, const Shape& input);
 
 }  // namespace headroom

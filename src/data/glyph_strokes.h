@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+// One way of writing a digit, in a unit square with y downwards. Points are named a, b, c, ... in their
+// order; a stroke is a smooth curve through the points it names. Strokes that share a name meet there, with a
+// corner, and a stroke that ends where it began is a closed loop.
+struct GlyphStyle {
+  double weight;         // how often, against the digit's other styles
+  std::string_view pen;  // strokes, separated by spaces
+  std::vector<Point> points;
+};
+
+std::span<const GlyphStyle> glyph_styles(int digit);
+
+}  // namespace headroom

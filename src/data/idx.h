@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace headroom {
+
+// The IDX format of the handwritten-digit files: big-endian magic, extents, then bytes. Gzipped or plain,
+// whatever the file is called.
+struct IdxImages {
+  std::int64_t count = 0, height = 0, width = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+IdxImages read_idx_images(const std::filesystem::path& path);
+std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, int classes);
+
+// Both files of a split; rejects counts that differ.
+Split read_idx_split(const std::filesystem::path& images, const std::filesystem::path& labels, int classes);
+
+// For parsing without a file; `where` names the source in error messages.
+IdxImages parse_idx_images(std::string_view bytes, std::string_view where);
+std::vector<std::uint8_t> parse_idx_labels(std::string_view bytes, std::string_view where, int classes);
+
+}  // namespace headroom
