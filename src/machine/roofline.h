@@ -7,10 +7,15 @@
 
 namespace headroom {
 
-// Measures this CPU: FMA rates in fp32 and fp64 on one core and on `threads`, bandwidth of every cache level
-// and of memory, the cost of waking the thread team. About `seconds` long. Levels come from /sys; each
-// bandwidth is the best of several kinds of stream (read, write, copy), since a floor must not be beaten by
-// anything. `progress` hears each stage.
-Machine measure_cpu(int threads, double seconds, const std::function<void(const std::string&)>& progress);
+// Measures this CPU: FMA rates in fp32 and fp64 on one core and on `threads` (0: all), bandwidth of every
+// cache level and of memory, the cost of waking the thread team. About `seconds` long. Levels come from /sys;
+// each bandwidth is the best of several kinds of stream (read, write, copy, …), since a floor must not be
+// beaten by anything. `progress` hears each stage. The result is named "here" and not saved.
+Machine measure_cpu(int threads, double seconds,
+                    const std::function<void(const std::string&)>& progress = {});
+
+// The saved "here" if it was measured on this processor with as many threads; else measures it now (1.5 s is
+// enough) and saves it. A cache folder that cannot be written costs the saving only.
+Machine here_or_measure(int threads, double seconds);
 
 }  // namespace headroom

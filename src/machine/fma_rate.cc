@@ -1,0 +1,26 @@
+#include "machine/fma_rate.h"
+
+#include "machine/timing.h"
+#include "machine/vector_loops.h"
+
+namespace headroom {
+
+FmaRate fma_rate(DType dtype, int threads, double seconds) {
+  constexpr std::int64_t kRounds = 1000;  // per pass: some microseconds, so that calls and counting vanish
+  if (dtype != DType::f32 && dtype != DType::f64)
+    fail("multiply-adds are measured in fp32 and fp64, not in {}", name_of(dtype));
+
+  const auto loops = vector_loops();
+  FmaRate best;
+  for (const VectorLoops& loop : loops) {
+    const auto chains = dtype == DType::f32 ? loop.fma_f32 : loop.fma_f64;
+    const double flops = (dtype == DType::f32 ? loop.fma_f32_flops : loop.fma_f64_flops) * kRounds * threads;
+    const double pass = least_seconds_per_pass(
+        seconds / static_cast<double>(loops.size()),
+        [&](std::int64_t passes) { return team_seconds(threads, [&](int) { chains(passes * kRounds); }); });
+    if (flops / pass > best.flops) best = {.flops = flops / pass, .vector = loop.name};
+  }
+  return best;
+}
+
+}  // namespace headroom

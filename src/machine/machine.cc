@@ -1,0 +1,115 @@
+#include "machine/machine.h"
+
+#include <algorithm>
+#include <cctype>
+#include <system_error>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHere = "here";
+
+Machine parse(std::string_view text, std::string_view origin, Hint hint) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) reject(std::move(hint), "{} is not valid JSON", origin);
+  return machine_from_json(json, origin);
+}
+
+Machine load_file(const fs::path& path, Hint hint) {
+  const std::string text = read_file(path);
+  try {
+    Machine machine = parse(text, path.string(), hint);
+    if (machine.name.empty()) machine.name = path.stem().string();
+    return machine;
+  } catch (const Error& error) {
+    if (!error.hint().empty()) throw;
+    throw Error(error.blame(), error.what(), std::move(hint));
+  }
+}
+
+const EmbeddedFile* builtin(std::string_view name) {
+  const auto files = embedded_machines();
+  const auto found = std::ranges::find(files, name, &EmbeddedFile::name);
+  return found == files.end() ? nullptr : &*found;
+}
+
+Machine load_builtin(const EmbeddedFile& file) {
+  return parse(file.text, fmt::format("built-in machine {}", file.name), {});
+}
+
+// The stems of the user's machine files; none when there is no such folder.
+std::vector<std::string> saved_names() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(cache_dir() / "machines", error))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  return names;
+}
+
+bool is_path(std::string_view name) { return name.find('/') != name.npos || name.ends_with(".json"); }
+
+}  // namespace
+
+const Machine::Level& Machine::level_for(double bytes) const {
+  for (const Level& level : levels)
+    if (level.bytes_per_s > 0 && bytes <= level.bytes) return level;
+  return memory();
+}
+
+fs::path machine_file(std::string_view name) {
+  return cache_dir() / "machines" / (std::string(name) + ".json");
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names = saved_names();
+  for (const EmbeddedFile& file : embedded_machines()) names.emplace_back(file.name);
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  return names;
+}
+
+Machine find_machine(std::string_view name) {
+  if (is_path(name)) return load_file(fs::path(name), {});
+  if (name.empty()) reject(Hint{"`headroom machine list` shows them"}, "the name of a machine is empty");
+
+  const fs::path saved = machine_file(name);
+  if (std::error_code error; fs::exists(saved, error)) {
+    Machine machine = load_file(
+        saved, {name == kHere ? "run `headroom roofline` to measure it again" : "mend or delete that file"});
+    machine.name = name;  // the name it was asked by, also when the file is an edited copy of another
+    return machine;
+  }
+  if (name == kHere) reject(Hint{"run `headroom roofline` first"}, "this machine has not been measured yet");
+
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (const EmbeddedFile* file = builtin(lower)) return load_builtin(*file);
+
+  // Aliases stand inside the files, so only a name that is no file's pays for reading them all (under 1 ms).
+  std::vector<std::string> known = machine_names();
+  for (const EmbeddedFile& file : embedded_machines()) {
+    Machine machine = load_builtin(file);
+    if (std::ranges::find(machine.aliases, lower) != machine.aliases.end()) return machine;
+  }
+  reject(nearest(lower, known), "unknown machine '{}'", name);
+}
+
+void save_machine(const Machine& machine) {
+  if (machine.name.empty() || is_path(machine.name))
+    reject("'{}' cannot be the name of a saved machine", machine.name);
+  const fs::path path = machine_file(machine.name);
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) reject("cannot create {}: {}", path.parent_path().string(), error.message());
+  write_file(path, to_json(machine).dump(2) + "\n");
+}
+
+}  // namespace headroom

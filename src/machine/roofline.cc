@@ -1,0 +1,157 @@
+#include "machine/roofline.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "device/device.h"
+#include "machine/bandwidth.h"
+#include "machine/cache_levels.h"
+#include "machine/fma_rate.h"
+#include "machine/timing.h"
+
+namespace headroom {
+namespace {
+
+// Shares of the whole measurement; streams need the most, since there are six of them per level.
+constexpr double kFmaShare = 0.2, kStreamShare = 0.75, kWakeShare = 0.03;
+constexpr std::int64_t kMostMemory = std::int64_t{512} << 20;  // to stream over, however large the caches are
+
+// What a saved measurement is recognised by.
+std::string title_of(const Capabilities& cpu) {
+  return fmt::format("{}, {} thread{}", cpu.name, cpu.threads, cpu.threads == 1 ? "" : "s");
+}
+
+std::vector<CacheLevel> find_caches(int threads) {
+  const std::vector<int> cpus = allowed_cpus();
+  if (auto found = cache_levels_in("/sys/devices/system/cpu", cpus, threads); !found.empty()) return found;
+  if (auto found = cache_levels_from_sysconf(threads); !found.empty()) return found;
+  const StreamArena arena(1, kMostMemory);
+  return cache_levels_by_sweep(
+      threads, [&](std::int64_t bytes) { return stream_rate(arena, bytes, 0.01).bytes_per_s; });
+}
+
+// How much each of `threads` streams over to see level `index`: half of its share, so that the rest of the
+// process fits beside it, yet more than the level above holds, where shares are that small (victim caches).
+std::int64_t working_set(const std::vector<CacheLevel>& caches, std::size_t index, int threads) {
+  auto share = [&](std::size_t i) {
+    return caches[i].bytes * std::min(caches[i].instances, threads) / threads;
+  };
+  const std::int64_t half = share(index) / 2;
+  return index == 0 ? half : std::max(half, share(index - 1) * 3 / 2);
+}
+
+std::int64_t memory_set(const std::vector<CacheLevel>& caches) {
+  const std::int64_t last = caches.empty() ? 0 : caches.back().total();
+  return std::clamp<std::int64_t>(4 * last, std::int64_t{64} << 20, kMostMemory);
+}
+
+// Rate of every level, memory last, with a team of `threads`.
+std::vector<StreamRate> stream_rates(const std::vector<CacheLevel>& caches, int threads, double seconds) {
+  const StreamArena arena(threads, memory_set(caches) / threads);
+  const double each = seconds / static_cast<double>(caches.size() + 1);
+  std::vector<StreamRate> rates;
+  for (std::size_t i = 0; i < caches.size(); ++i)
+    rates.push_back(stream_rate(arena, working_set(caches, i, threads), each));
+  rates.push_back(stream_rate(arena, arena.bytes_per_thread(), each));
+  // What fits a level fits those below it, so a level is at least as fast as they are; only noise says
+  // otherwise.
+  for (std::size_t i = rates.size() - 1; i-- > 0;)
+    if (rates[i].bytes_per_s < rates[i + 1].bytes_per_s) rates[i] = rates[i + 1];
+  return rates;
+}
+
+double wake_seconds(int threads, double seconds) {
+  std::vector<double> samples;
+  const double until = now_s() + seconds;
+  int awake = 0;  // written by the team, so that the region is not empty to the compiler
+  do {
+    const double begin = now_s();
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp master
+      ++awake;
+    }
+    samples.push_back(now_s() - begin);
+  } while (samples.size() < 50 || (now_s() < until && samples.size() < 100000));
+  return spread_of(std::move(samples)).median;
+}
+
+void measure_peaks(Machine& machine, double seconds) {
+  const std::pair<const char*, DType> kinds[] = {{"fp32", DType::f32}, {"fp64", DType::f64}};
+  for (const auto& [name, dtype] : kinds) {
+    const FmaRate one = fma_rate(dtype, 1, seconds / 4);
+    const FmaRate all = machine.cores == 1 ? one : fma_rate(dtype, machine.cores, seconds / 4);
+    machine.one_core_peak_flops[name] = one.flops;
+    machine.peak_flops[name] = std::max(all.flops, one.flops);
+    machine.notes.push_back(fmt::format("{}: {} multiply-adds, best of many short trials", name, all.vector));
+  }
+}
+
+void measure_levels(Machine& machine, const std::vector<CacheLevel>& caches, double memory_bytes,
+                    double seconds) {
+  const auto one = stream_rates(caches, 1, seconds / 2);
+  const auto all = machine.cores == 1 ? one : stream_rates(caches, machine.cores, seconds / 2);
+  for (std::size_t i = 0; i <= caches.size(); ++i) {
+    const bool last = i == caches.size();
+    const std::string name = last ? "memory" : caches[i].name;
+    machine.levels.push_back({.name = name,
+                              .bytes = last ? memory_bytes : static_cast<double>(caches[i].total()),
+                              .bytes_per_s = std::max(all[i].bytes_per_s, one[i].bytes_per_s),
+                              .one_core_bytes_per_s = one[i].bytes_per_s});
+    machine.notes.push_back(fmt::format("{}: fastest stream was {}", name, all[i].stream));
+  }
+}
+
+}  // namespace
+
+Machine measure_cpu(int threads, double seconds, const std::function<void(const std::string&)>& progress) {
+  if (threads < 0 || !(seconds > 0)) reject("a measurement of {} s on {} threads", seconds, threads);
+  auto say = [&](const std::string& stage) {
+    if (progress) progress(stage);
+  };
+  const Capabilities cpu = cpu_capabilities(threads);
+  Machine machine{
+      .name = "here", .title = title_of(cpu), .kind = "cpu", .measured = true, .cores = cpu.threads};
+  machine.notes.push_back("bytes are counted as a program issues them, without the lines that stores fetch");
+#if !defined(__OPTIMIZE__)
+  machine.notes.push_back("measured by a build without optimisation: the ceilings are too low");
+#endif
+  say(fmt::format("multiply-adds on 1 and {} threads", cpu.threads));
+  measure_peaks(machine, kFmaShare * seconds);
+
+  const std::vector<CacheLevel> caches = find_caches(cpu.threads);
+  std::vector<std::string> names;
+  for (const CacheLevel& cache : caches) names.push_back(cache.name);
+  names.push_back("memory");
+  say(fmt::format("bandwidth of {}", fmt::join(names, ", ")));
+  measure_levels(machine, caches, static_cast<double>(cpu.memory_bytes), kStreamShare * seconds);
+
+  say("waking the thread team");
+  machine.launch_s = wake_seconds(cpu.threads, kWakeShare * seconds);
+  return machine;
+}
+
+Machine here_or_measure(int threads, double seconds) {
+  if (std::error_code error; std::filesystem::exists(machine_file("here"), error)) {
+    try {
+      Machine saved = find_machine("here");
+      if (saved.title == title_of(cpu_capabilities(threads))) return saved;
+    } catch (const Error&) {
+      // Damaged: to this function the file is only a saving of time, so it is measured and written afresh.
+    }
+  }
+  Machine machine = measure_cpu(threads, seconds);
+  try {
+    save_machine(machine);
+  } catch (const Error& error) {
+    machine.notes.push_back(fmt::format("not saved: {}", error.what()));
+  }
+  return machine;
+}
+
+}  // namespace headroom

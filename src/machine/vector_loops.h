@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace headroom {
+
+// The inner loops of the measurement, once for every vector width this processor has. Chosen when the program
+// runs, not when it was built: a portable build must not report ceilings that OpenBLAS then beats with wider
+// vectors. The widest is not always the fastest (it may lower the clock), so the caller tries them all.
+struct VectorLoops {
+  const char* name;  // "avx512"
+  // Independent multiply-adds with both operands in registers; one round is fma_flops of them.
+  void (*fma_f32)(std::int64_t rounds);
+  void (*fma_f64)(std::int64_t rounds);
+  double fma_f32_flops, fma_f64_flops;  // per round
+  // Streams over `bytes` bytes of each array; pointers and sizes are multiples of kStreamBlock.
+  void (*read)(const char* a, std::int64_t bytes);
+  void (*write)(char* a, std::int64_t bytes);
+  void (*update)(char* a, std::int64_t bytes);                               // a = 1 * a
+  void (*triad)(char* a, const char* b, const char* c, std::int64_t bytes);  // a = b + 0.5 * c
+};
+
+inline constexpr std::int64_t kStreamBlock = 512;  // eight of the widest vectors
+
+std::span<const VectorLoops> vector_loops();
+
+}  // namespace headroom
