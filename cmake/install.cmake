@@ -22,7 +22,8 @@ list(REMOVE_DUPLICATES HEADROOM_PACKAGES)
 set_target_properties(headroom PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/headroom)
-install(TARGETS headroom headroom_library EXPORT headroomTargets)
+install(TARGETS headroom)
+install(TARGETS headroom_library EXPORT headroomTargets)
 install(DIRECTORY include/headroom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT headroomTargets NAMESPACE headroom:: DESTINATION ${package_folder})
 
