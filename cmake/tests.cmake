@@ -1,4 +1,3 @@
-find_package(GTest REQUIRED)
 include(GoogleTest)
 
 file(GLOB spanning_tests CONFIGURE_DEPENDS tests/*.cc)
@@ -8,4 +7,32 @@ target_link_libraries(headroom_tests PRIVATE headroom_library headroom_options h
 target_compile_definitions(headroom_tests PRIVATE
   HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 add_dependencies(headroom_tests headroom)
-gtest_discover_tests(headroom_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+# Values are not part of the names: they hold addresses, which change from run to run.
+gtest_discover_tests(headroom_tests NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 TEST_LIST headroom_discovered
+                     PROPERTIES TIMEOUT 600)
+
+# Tests run side by side, so each keeps to two threads. libgomp is not built for the thread sanitizer, which would
+# report every parallel region: there one thread, and what remains checked is std::thread.
+set(threads 2)
+if(HEADROOM_SANITIZE MATCHES "thread")
+  set(threads 1)
+endif()
+configure_file(cmake/test_properties.cmake.in test_properties.cmake @ONLY)
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${PROJECT_BINARY_DIR}/test_properties.cmake)
+
+# Every public header compiles on its own, and with nothing but the public folder to include from.
+file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS include/headroom/*.h)
+foreach(header ${headers})
+  string(MAKE_C_IDENTIFIER ${header} stem)
+  file(CONFIGURE OUTPUT headers/${stem}.cc CONTENT "#include \"${header}\"\n#include \"${header}\"\n" @ONLY)
+  list(APPEND header_sources ${PROJECT_BINARY_DIR}/headers/${stem}.cc)
+endforeach()
+add_library(headroom_headers OBJECT ${header_sources})
+target_include_directories(headroom_headers PRIVATE include)
+target_link_libraries(headroom_headers PRIVATE headroom_options)
+
+add_test(NAME setup_script COMMAND ${PROJECT_SOURCE_DIR}/tests/setup_test.sh)
+if(NOT HEADROOM_SANITIZE)  # the outside project is built without sanitizers and could not link
+  add_test(NAME package COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DCOMPILER=${CMAKE_CXX_COMPILER}
+           "-DGENERATOR=${CMAKE_GENERATOR}" -P ${PROJECT_SOURCE_DIR}/tests/package/check.cmake)
+endif()

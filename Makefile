@@ -1,0 +1,50 @@
+# Thin on purpose: CMakePresets.json says how things are built, scripts/ does the work.
+PREFIX ?= /usr/local
+FORMATTED = $(shell find include src tests -name '*.cc' -o -name '*.h')
+CLANG_FORMAT ?= clang-format
+
+.PHONY: help demo build test accuracy bench install asan tsan format format-check tidy clean
+
+help:  ## this text
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z-]*\):  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+	  printf '  %-14s%s\n' "$$name" "$$text"; done
+
+demo:  ## install what is missing, build, train and profile a network on embedded data
+	@scripts/setup demo && scripts/build release headroom
+	build/release/headroom demo
+
+build:  ## the program: build/release/headroom
+	@scripts/setup demo && scripts/build release headroom
+
+test:  ## install what is missing, build, run every test this machine can run
+	@scripts/setup test && scripts/test release -LE accuracy
+
+accuracy:  ## the long tests: networks trained to their published accuracy
+	@scripts/setup test && scripts/test release -L accuracy
+
+bench:  ## kernels and workloads timed against this machine's ceilings
+	@scripts/setup demo && scripts/build release headroom
+	build/release/headroom bench
+
+install:  ## program, library, headers and CMake package, to PREFIX (/usr/local)
+	@scripts/setup demo && scripts/build release headroom
+	cmake --install build/release --prefix "$(PREFIX)"
+
+asan:  ## the tests with addresses and undefined behaviour checked
+	@scripts/setup test && scripts/test asan -LE 'accuracy|timing'
+
+tsan:  ## the tests with data races checked
+	@scripts/setup test && scripts/test tsan -LE 'accuracy|timing'
+
+format:  ## rewrite the sources as .clang-format wants them
+	@$(CLANG_FORMAT) -i $(FORMATTED)
+
+format-check:  ## fail where that would change something
+	@$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+tidy:  ## clang-tidy over src/
+	@scripts/setup demo && scripts/build release headroom && scripts/tidy
+
+clean:  ## remove build/
+	rm -rf build
