@@ -1,0 +1,95 @@
+#include "ops/window.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace headroom {
+namespace {
+
+// Attributes come from files: beyond this, products of two could overflow.
+constexpr std::int64_t kLargest = std::int64_t{1} << 30;
+
+std::vector<std::int64_t> extents(const Attrs& attrs, std::string_view name,
+                                  std::vector<std::int64_t> fallback, std::int64_t least) {
+  const std::size_t count = fallback.size();
+  std::vector<std::int64_t> v = attrs.integers(name, std::move(fallback));
+  if (v.size() != count) reject("'{}' has {} entries, not {}", name, v.size(), count);
+  for (std::int64_t x : v)
+    if (x < least || x > kLargest) reject("'{}' holds {}; it must be at least {}", name, x, least);
+  return v;
+}
+
+struct Axis {
+  std::string_view name;
+  std::int64_t input, kernel, stride, dilation;
+  std::int64_t pad = 0, pad_end = 0, output = 0;
+  std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
+};
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+// SAME: as many outputs as strides fit into the input; the odd element of padding goes to the end
+// ("same_upper") or to the beginning.
+void pad_same(Axis& axis, bool upper) {
+  axis.output = (axis.input + axis.stride - 1) / axis.stride;
+  const std::int64_t total =
+      std::max<std::int64_t>(0, (axis.output - 1) * axis.stride + axis.reach() - axis.input);
+  axis.pad = upper ? total / 2 : total - total / 2;
+  axis.pad_end = total - axis.pad;
+}
+
+void count_outputs(Axis& axis, bool ceil_mode) {
+  for (std::int64_t pad : {axis.pad, axis.pad_end})
+    if (pad >= axis.reach())
+      reject(Hint{"padding must be smaller than the window"},
+             "padding of {} with a window of {} in {}: a window would see padding only", pad, axis.reach(),
+             axis.name);
+  const std::int64_t room = axis.input + axis.pad + axis.pad_end - axis.reach();
+  axis.output = floor_div(room + (ceil_mode ? axis.stride - 1 : 0), axis.stride) + 1;
+  if (ceil_mode && (axis.output - 1) * axis.stride >= axis.input + axis.pad) --axis.output;
+  if (axis.output < 1)
+    reject(Hint{"use a larger input, a smaller window or more padding"},
+           "a window of {} does not fit an input of {} with padding {}+{} in {}", axis.reach(), axis.input,
+           axis.pad, axis.pad_end, axis.name);
+}
+
+}  // namespace
+
+Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t kernel_h,
+                      std::int64_t kernel_w, DefaultStride default_stride) {
+  if (input_nchw.rank() != 4) reject("a 2-d window slides over NCHW, not over {}", input_nchw.str());
+  for (std::int64_t d : {input_nchw[2], input_nchw[3], kernel_h, kernel_w})
+    if (d < 1 || d > kLargest)
+      reject("a window of {}x{} over an input of {}", kernel_h, kernel_w, input_nchw.str());
+  const bool own = default_stride == DefaultStride::kernel;
+  const auto strides =
+      own ? extents(attrs, "strides", {kernel_h, kernel_w}, 1) : extents(attrs, "strides", {1, 1}, 1);
+  const auto dilations = extents(attrs, "dilations", {1, 1}, 1);
+  const auto pads = extents(attrs, "pads", {0, 0, 0, 0}, 0);
+  const std::string auto_pad = attrs.text("auto_pad");
+  const bool same = auto_pad == "same_upper" || auto_pad == "same_lower";
+  if (!same && !auto_pad.empty() && auto_pad != "valid") {
+    const std::vector<std::string> names = {"valid", "same_upper", "same_lower"};
+    reject(nearest(auto_pad, names), "unknown auto_pad '{}'", auto_pad);
+  }
+  if (!auto_pad.empty() && *std::max_element(pads.begin(), pads.end()) > 0)
+    reject(Hint{"give one or the other"}, "both auto_pad '{}' and pads are set", auto_pad);
+
+  Axis rows{"height", input_nchw[2], kernel_h, strides[0], dilations[0], pads[0], pads[2]};
+  Axis columns{"width", input_nchw[3], kernel_w, strides[1], dilations[1], pads[1], pads[3]};
+  for (Axis* axis : {&rows, &columns})
+    if (same)
+      pad_same(*axis, auto_pad == "same_upper");
+    else
+      count_outputs(*axis, attrs.integer("ceil_mode") != 0);
+  return {.input = {rows.input, columns.input},
+          .output = {rows.output, columns.output},
+          .kernel = {kernel_h, kernel_w},
+          .stride = {rows.stride, columns.stride},
+          .dilation = {rows.dilation, columns.dilation},
+          .pad = {rows.pad, columns.pad},
+          .pad_end = {rows.pad_end, columns.pad_end}};
+}
+
+}  // namespace headroom
