@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "ops/activation/activation.h"
 #include "ops/operator.h"
+#include "ops/pool/pool.h"
 
 namespace headroom {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
+    pool_operators,
 };
 
 struct Registry {
