@@ -8,6 +8,7 @@
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
 #include "ops/operator.h"
+#include "ops/pool/pool.h"
 
 namespace headroom {
 namespace {
@@ -15,9 +16,13 @@ namespace {
 using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
+<<<<<<< HEAD
     conv2d_operators,
     linear_operators,
     matmul_operators,
+=======
+    pool_operators,
+>>>>>>> h/ops
 };
 
 struct Registry {

@@ -1,0 +1,238 @@
+// 2x2 windows that step by 2: two input rows give one output row. Vectors of pairs are split into even and
+// odd columns, so that one vector operation serves as many windows as it has lanes. Bound by memory.
+#include <utility>
+
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/simd.h"
+#include "ops/pool/pool.h"
+
+namespace headroom {
+namespace {
+
+template <class T, int N>
+struct Lanes {
+  typedef T Vec __attribute__((vector_size(N * sizeof(T))));
+  static Vec load(const T* from) {
+    Vec v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+  static void store(T* to, Vec v) { std::memcpy(to, &v, sizeof v); }
+
+  template <int... I>
+  static Vec even(Vec a, Vec b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (2 * I)...);
+  }
+  template <int... I>
+  static Vec odd(Vec a, Vec b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (2 * I + 1)...);
+  }
+  template <int... I>
+  static Vec zip(Vec a, Vec b, int from, std::integer_sequence<int, I...>) {
+    return from == 0 ? __builtin_shufflevector(a, b, (I / 2 + I % 2 * N)...)
+                     : __builtin_shufflevector(a, b, (N / 2 + I / 2 + I % 2 * N)...);
+  }
+
+  // 2N neighbours, split into first and second of each pair; and back.
+  static void load_pairs(const T* from, Vec& first, Vec& second) {
+    const Vec a = load(from), b = load(from + N);
+    first = even(a, b, std::make_integer_sequence<int, N>());
+    second = odd(a, b, std::make_integer_sequence<int, N>());
+  }
+  static void store_pairs(T* to, Vec first, Vec second) {
+    store(to, zip(first, second, 0, std::make_integer_sequence<int, N>()));
+    store(to + N, zip(first, second, 1, std::make_integer_sequence<int, N>()));
+  }
+};
+
+// Calls f.operator()<N>() with the widest vector that a row of `n` windows fills, so that a row of 14 still
+// runs in vectors where a register holds 16.
+template <class T, int N = simd::kLanes<T>, class F>
+void with_lanes(std::int64_t n, F&& f) {
+  if constexpr (N > 2) {
+    if (n < N) return with_lanes<T, N / 2>(n, f);
+  }
+  f.template operator()<N>();
+}
+
+// Steps of N windows; the last one overlaps its neighbour instead of running beyond the row.
+template <int N, class Vector, class Scalar>
+void each_window(std::int64_t n, Vector&& vector, Scalar&& scalar) {
+  std::int64_t j = 0;
+  for (; j + N <= n; j += N) vector(j);
+  if (j == n) return;
+  if (n >= N) return vector(n - N);
+  for (; j < n; ++j) scalar(j);
+}
+
+template <class V>
+auto exceeds_lanes(V next, V best) {
+  return ~(next <= best) & (best == best);
+}
+
+template <class T, int N>
+void max_row(std::int64_t n, const T* top, const T* bottom, T* y) {
+  using L = Lanes<T, N>;
+  each_window<N>(
+      n,
+      [&](std::int64_t j) {
+        typename L::Vec a, b, c, d;
+        L::load_pairs(top + 2 * j, a, b);
+        L::load_pairs(bottom + 2 * j, c, d);
+        a = exceeds_lanes(b, a) ? b : a;
+        c = exceeds_lanes(d, c) ? d : c;
+        L::store(y + j, exceeds_lanes(c, a) ? c : a);
+      },
+      [&](std::int64_t j) {
+        T best = top[2 * j];
+        for (T next : {top[2 * j + 1], bottom[2 * j], bottom[2 * j + 1]})
+          if (exceeds(next, best)) best = next;
+        y[j] = best;
+      });
+}
+
+template <class T, int N>
+void max_grad_row(std::int64_t n, const T* dy, const T* top, const T* bottom, T* dtop, T* dbottom) {
+  using L = Lanes<T, N>;
+  each_window<N>(
+      n,
+      [&](std::int64_t j) {
+        typename L::Vec a, b, c, d;
+        L::load_pairs(top + 2 * j, a, b);
+        L::load_pairs(bottom + 2 * j, c, d);
+        const typename L::Vec g = L::load(dy + j), zero{};
+        const auto right_above = exceeds_lanes(b, a), right_below = exceeds_lanes(d, c);
+        a = right_above ? b : a;
+        c = right_below ? d : c;
+        const auto below = exceeds_lanes(c, a);
+        const typename L::Vec above_gets = below ? zero : g, below_gets = below ? g : zero;
+        L::store_pairs(dtop + 2 * j, right_above ? zero : above_gets, right_above ? above_gets : zero);
+        L::store_pairs(dbottom + 2 * j, right_below ? zero : below_gets, right_below ? below_gets : zero);
+      },
+      [&](std::int64_t j) {
+        const T* x[4] = {top + 2 * j, top + 2 * j + 1, bottom + 2 * j, bottom + 2 * j + 1};
+        T* dx[4] = {dtop + 2 * j, dtop + 2 * j + 1, dbottom + 2 * j, dbottom + 2 * j + 1};
+        int best = 0;
+        for (int k = 1; k < 4; ++k)
+          if (exceeds(*x[k], *x[best])) best = k;
+        for (int k = 0; k < 4; ++k) *dx[k] = k == best ? dy[j] : T{0};
+      });
+}
+
+template <class T, int N>
+void avg_row(std::int64_t n, const T* top, const T* bottom, T* y) {
+  using L = Lanes<T, N>;
+  each_window<N>(
+      n,
+      [&](std::int64_t j) {
+        typename L::Vec a, b;
+        const typename L::Vec left = L::load(top + 2 * j) + L::load(bottom + 2 * j);
+        const typename L::Vec right = L::load(top + 2 * j + N) + L::load(bottom + 2 * j + N);
+        a = L::even(left, right, std::make_integer_sequence<int, N>());
+        b = L::odd(left, right, std::make_integer_sequence<int, N>());
+        L::store(y + j, (a + b) * T{0.25});
+      },
+      [&](std::int64_t j) {
+        y[j] = ((top[2 * j] + bottom[2 * j]) + (top[2 * j + 1] + bottom[2 * j + 1])) * T{0.25};
+      });
+}
+
+template <class T, int N>
+void avg_grad_row(std::int64_t n, const T* dy, T* dtop, T* dbottom) {
+  using L = Lanes<T, N>;
+  each_window<N>(
+      n,
+      [&](std::int64_t j) {
+        const typename L::Vec share = L::load(dy + j) * T{0.25};
+        L::store_pairs(dtop + 2 * j, share, share);
+        L::store_pairs(dbottom + 2 * j, share, share);
+      },
+      [&](std::int64_t j) {
+        dtop[2 * j] = dtop[2 * j + 1] = dbottom[2 * j] = dbottom[2 * j + 1] = dy[j] * T{0.25};
+      });
+}
+
+// Calls row(input offset of the upper row, output offset) for every output row, shared among the threads.
+template <class Row>
+void each_row(const PoolProblem& p, Row&& row) {
+  const Window2d& w = p.window;
+  const std::int64_t grain = kElementwiseGrain / (4 * w.output.w) + 1;
+  parallel_for(p.planes * w.output.h, grain, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::int64_t plane = r / w.output.h, i = r % w.output.h;
+      row(plane * p.input_plane() + 2 * i * w.input.w, r * w.output.w, i);
+    }
+  });
+}
+
+// An odd input leaves a column and a row that no window reads: they get no gradient.
+template <class T>
+void clear_rest(const Window2d& w, std::int64_t i, T* dx) {
+  if (w.input.w > 2 * w.output.w)
+    for (std::int64_t v = 2 * w.output.w; v < w.input.w; ++v) dx[v] = dx[w.input.w + v] = 0;
+  if (i + 1 < w.output.h) return;
+  for (std::int64_t k = 2 * w.input.w; k < (w.input.h - 2 * i) * w.input.w; ++k) dx[k] = 0;
+}
+
+// Makes the launcher that runs body.operator()<T, N>(problem, args).
+template <class Body>
+Launcher pairs(const Problem& problem, Body body) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = pool_problem(problem), body](const LaunchArgs& args) {
+      with_lanes<T>(p.window.output.w, [&]<int N>() { body.template operator()<T, N>(p, args); });
+    };
+  });
+}
+
+}  // namespace
+
+Verdict accepts_pool_pairs(const Problem& problem, const Capabilities& capabilities) {
+  const Window2d w = pool_problem(problem).window;
+  const Extent2d one{1, 1}, two{2, 2}, zero{0, 0};
+  if (w.kernel != two || w.stride != two || w.dilation != one)
+    return refuse("not a 2x2 window that steps by 2");
+  if (w.pad != zero || 2 * w.output.h > w.input.h || 2 * w.output.w > w.input.w)
+    return refuse("windows reach into the padding");
+  return accepts_cpu_floats(problem, capabilities);
+}
+
+Launcher max_pool_pairs(const Problem& problem, const Capabilities&) {
+  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+    const Extent2d in = p.window.input, out = p.window.output;
+    each_row(p, [&, x = a.in<T>(0), y = a.out<T>(0)](std::int64_t from, std::int64_t to, std::int64_t) {
+      max_row<T, N>(out.w, x + from, x + from + in.w, y + to);
+    });
+  });
+}
+
+Launcher max_pool_grad_pairs(const Problem& problem, const Capabilities&) {
+  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+    const Extent2d in = p.window.input, out = p.window.output;
+    each_row(p, [&, dy = a.in<T>(0), x = a.in<T>(1), dx = a.out<T>(0)](std::int64_t from, std::int64_t to,
+                                                                       std::int64_t i) {
+      max_grad_row<T, N>(out.w, dy + to, x + from, x + from + in.w, dx + from, dx + from + in.w);
+      clear_rest(p.window, i, dx + from);
+    });
+  });
+}
+
+Launcher avg_pool_pairs(const Problem& problem, const Capabilities&) {
+  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+    const Extent2d in = p.window.input, out = p.window.output;
+    each_row(p, [&, x = a.in<T>(0), y = a.out<T>(0)](std::int64_t from, std::int64_t to, std::int64_t) {
+      avg_row<T, N>(out.w, x + from, x + from + in.w, y + to);
+    });
+  });
+}
+
+Launcher avg_pool_grad_pairs(const Problem& problem, const Capabilities&) {
+  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+    const Extent2d in = p.window.input, out = p.window.output;
+    each_row(p, [&, dy = a.in<T>(0), dx = a.out<T>(0)](std::int64_t from, std::int64_t to, std::int64_t i) {
+      avg_grad_row<T, N>(out.w, dy + to, dx + from, dx + from + in.w);
+      clear_rest(p.window, i, dx + from);
+    });
+  });
+}
+
+}  // namespace headroom

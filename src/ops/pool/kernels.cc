@@ -1,0 +1,120 @@
+#include "ops/pool/pool.h"
+
+namespace headroom {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+struct PoolCase {
+  Tier tier;
+  Shape input;
+  Attrs attrs;
+};
+
+const std::vector<PoolCase>& pool_cases() {
+  static const auto attr = [](std::int64_t v) { return Attr{v}; };
+  static const std::vector<PoolCase> list = {
+      {Tier::ci, {2, 3, 8, 8}, {{"kernel", Integers{2, 2}}}},
+      {Tier::ci, {1, 1, 2, 2}, {{"kernel", Integers{2, 2}}}},
+      {Tier::ci, {2, 2, 7, 11}, {{"kernel", Integers{2, 2}}}},   // odd: a row and a column are left over
+      {Tier::ci, {2, 3, 28, 28}, {{"kernel", Integers{2, 2}}}},  // LeNet: 14 windows in a row
+      {Tier::ci, {1, 2, 6, 70}, {{"kernel", Integers{2, 2}}}},
+      {Tier::ci, {2, 2, 7, 9}, {{"kernel", Integers{2, 2}}, {"ceil_mode", attr(1)}}},
+      {Tier::ci,
+       {2, 3, 11, 13},
+       {{"kernel", Integers{3, 3}}, {"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}}},
+      {Tier::ci,
+       {2, 3, 11, 13},
+       {{"kernel", Integers{3, 3}},
+        {"strides", Integers{2, 2}},
+        {"pads", Integers{1, 1, 1, 1}},
+        {"count_include_pad", attr(1)}}},
+      {Tier::ci,
+       {1, 2, 10, 6},
+       {{"kernel", Integers{3, 2}},
+        {"strides", Integers{3, 1}},
+        {"pads", Integers{2, 0, 1, 1}},
+        {"ceil_mode", attr(1)},
+        {"count_include_pad", attr(1)}}},
+      {Tier::ci, {1, 3, 9, 9}, {{"kernel", Integers{3, 3}}, {"strides", Integers{1, 1}}}},
+      {Tier::ci,
+       {1, 2, 9, 12},
+       {{"kernel", Integers{2, 3}}, {"strides", Integers{1, 1}}, {"dilations", Integers{3, 2}}}},
+      {Tier::ci, {1, 2, 10, 9}, {{"kernel", Integers{3, 3}}, {"auto_pad", std::string("same_upper")}}},
+      {Tier::ci, {2, 5, 7, 7}, {{"kernel", Integers{7, 7}}}},  // global
+      {Tier::smoke,
+       {1, 1, 3, 4500},
+       {{"kernel", Integers{2, 3}}, {"strides", Integers{1, 2}}}},  // longer than a buffered row
+      {Tier::smoke, {9, 6, 28, 28}, {{"kernel", Integers{2, 2}}}},  // large enough to share among threads
+      {Tier::smoke,
+       {3, 8, 28, 28},
+       {{"kernel", Integers{3, 3}}, {"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}}},
+      {Tier::perf, {256, 6, 28, 28}, {{"kernel", Integers{2, 2}}}},
+      {Tier::perf, {256, 16, 10, 10}, {{"kernel", Integers{2, 2}}}},
+      {Tier::perf,
+       {32, 64, 112, 112},
+       {{"kernel", Integers{3, 3}}, {"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}}},
+  };
+  return list;
+}
+
+Shape pooled(const PoolCase& c) {
+  const auto kernel = c.attrs.integers("kernel");
+  const Window2d w = parse_window(c.attrs, c.input, kernel[0], kernel[1], DefaultStride::kernel);
+  return {c.input[0], c.input[1], w.output.h, w.output.w};
+}
+
+std::vector<Case> forward_cases() {
+  std::vector<Case> list;
+  for (const PoolCase& c : pool_cases())
+    list.push_back({.tier = c.tier, .inputs = {c.input}, .attrs = c.attrs});
+  return list;
+}
+
+std::vector<Case> max_grad_cases() {
+  std::vector<Case> list;
+  for (const PoolCase& c : pool_cases())
+    list.push_back({.tier = c.tier, .inputs = {pooled(c), c.input, pooled(c)}, .attrs = c.attrs});
+  return list;
+}
+
+std::vector<Case> avg_grad_cases() {
+  std::vector<Case> list;
+  for (const PoolCase& c : pool_cases()) {
+    list.push_back({.tier = c.tier, .inputs = {pooled(c)}, .attrs = c.attrs});
+    list.back().attrs.set("input_shape", c.input.vector());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<Operator> pool_operators() {
+  const Kernel reference{.name = "reference", .prepare = pool_reference};
+  return {
+      {.schema = max_pool_schema(),
+       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_pairs},
+                   {.name = "cpu:rows", .accepts = accepts_pool_rows, .prepare = max_pool_rows},
+                   reference},
+       .cases = forward_cases(),
+       .exact = true},
+      {.schema = max_pool_grad_schema(),
+       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_grad_pairs},
+                   {.name = "cpu:planes", .prepare = max_pool_grad_planes},
+                   reference},
+       .cases = max_grad_cases(),
+       .exact = true},
+      {.schema = avg_pool_schema(),
+       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_pairs},
+                   {.name = "cpu:rows", .accepts = accepts_pool_rows, .prepare = avg_pool_rows},
+                   reference},
+       .cases = forward_cases()},
+      {.schema = avg_pool_grad_schema(),
+       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_grad_pairs},
+                   {.name = "cpu:planes", .prepare = avg_pool_grad_planes},
+                   reference},
+       .cases = avg_grad_cases()},
+  };
+}
+
+}  // namespace headroom
