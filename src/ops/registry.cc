@@ -16,13 +16,10 @@ namespace {
 using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
-<<<<<<< HEAD
     conv2d_operators,
     linear_operators,
     matmul_operators,
-=======
     pool_operators,
->>>>>>> h/ops
 };
 
 struct Registry {

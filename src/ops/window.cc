@@ -39,9 +39,10 @@ void pad_same(Axis& axis, bool upper) {
   axis.pad_end = total - axis.pad;
 }
 
-void count_outputs(Axis& axis, bool ceil_mode) {
+// A mean or maximum over padding alone has no value; a convolution over it is zero.
+void count_outputs(Axis& axis, bool ceil_mode, bool pools) {
   for (std::int64_t pad : {axis.pad, axis.pad_end})
-    if (pad >= axis.reach())
+    if (pools && pad >= axis.reach())
       reject(Hint{"padding must be smaller than the window"},
              "padding of {} with a window of {} in {}: a window would see padding only", pad, axis.reach(),
              axis.name);
@@ -82,7 +83,7 @@ Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t 
     if (same)
       pad_same(*axis, auto_pad == "same_upper");
     else
-      count_outputs(*axis, attrs.integer("ceil_mode") != 0);
+      count_outputs(*axis, attrs.integer("ceil_mode") != 0, own);
   return {.input = {rows.input, columns.input},
           .output = {rows.output, columns.output},
           .kernel = {kernel_h, kernel_w},

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/loader.h"
+#include "headroom/net.h"
+
+namespace headroom {
+
+// A published case: everything a run needs, under one name. Values absent in the file keep the program's
+// defaults.
+struct Recipe {
+  std::string name, title, source;
+  std::string model, data;
+  std::int64_t train_size = 0, test_size = 0, validation_tail = 0;
+  std::int64_t batch = 0, epochs = 0;
+  double lr = 0, l2 = 0, momentum = 0;
+  bool shuffle = true;
+  Preprocess preprocess;
+  std::string initial;  // "course": the perceptron course's weights; empty: the model's own
+  std::string precision = "fp32";
+  std::map<std::string, double> published;  // figures to hold the result against
+};
+
+std::vector<std::string> recipe_names();
+Recipe find_recipe(std::string_view name);  // rejects unknown names with the nearest
+
+// Applies a recipe's initial weights to the network's layers.
+void apply_initial(const Recipe& recipe, Net& net);
+
+}  // namespace headroom
