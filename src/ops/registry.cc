@@ -4,8 +4,10 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
+#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
+#include "ops/softmax/softmax.h"
 
 namespace headroom {
 namespace {
@@ -14,6 +16,8 @@ using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
     pool_operators,
+    softmax_operators,
+    cross_entropy_operators,
 };
 
 struct Registry {
