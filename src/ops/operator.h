@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,9 +25,9 @@ struct Case {
   Tier tier = Tier::ci;
   std::vector<Shape> inputs;
   Attrs attrs = {};
-  std::vector<Fill> fills = {};    // shorter than inputs: the rest is normal
-  std::vector<DType> dtypes = {};  // kernel's float type where absent; labels are int32
-  bool exact = true;               // false: rounds even where the operator otherwise does not (a fused tanh)
+  std::vector<Fill> fills = {};                   // shorter than inputs: the rest is normal
+  std::vector<std::optional<DType>> dtypes = {};  // kernel's float type where absent; labels are int32
+  bool exact = true;  // false: rounds even where the operator otherwise does not (a fused tanh)
 };
 
 // All of one operator: what it means, what runs it, what to try it on.
@@ -38,6 +39,9 @@ struct Operator {
   // Inputs to step over in gradient checks; kinks (ReLU at 0, ties in pooling) are avoided by distinct
   // inputs.
   std::vector<int> no_gradient = {};
+  // Elements summed on the way to each output, where work per output does not tell: a softmax's row. The
+  // tolerance of the tests grows with the root of it. Null: the cost tells.
+  double (*sum_length)(const Problem& problem) = nullptr;
 };
 
 // The list in registry.cc. `reference` is the last kernel of every operator that runs.

@@ -7,8 +7,10 @@
 #include "ops/conv2d/conv2d.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
+#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
+#include "ops/softmax/softmax.h"
 
 namespace headroom {
 namespace {
@@ -20,6 +22,8 @@ constexpr Folder kFolders[] = {
     linear_operators,
     matmul_operators,
     pool_operators,
+    softmax_operators,
+    cross_entropy_operators,
 };
 
 struct Registry {

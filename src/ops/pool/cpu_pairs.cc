@@ -6,6 +6,10 @@
 #include "ops/cpu/simd.h"
 #include "ops/pool/pool.h"
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 namespace headroom {
 namespace {
 
@@ -18,6 +22,18 @@ struct Lanes {
     return v;
   }
   static void store(T* to, Vec v) { std::memcpy(to, &v, sizeof v); }
+
+  // NaN if either is. Arm has it as one instruction; elsewhere a comparison more than the usual maximum.
+  static Vec larger(Vec a, Vec b) {
+#if defined(__aarch64__)
+    if constexpr (sizeof(Vec) == 16 && sizeof(T) == 4)
+      return vmaxq_f32(a, b);
+    else if constexpr (sizeof(Vec) == 16 && sizeof(T) == 8)
+      return vmaxq_f64(a, b);
+    else
+#endif
+      return (b > a) | (b != b) ? b : a;
+  }
 
   template <int... I>
   static Vec even(Vec a, Vec b, std::integer_sequence<int, I...>) {
@@ -34,10 +50,12 @@ struct Lanes {
   }
 
   // 2N neighbours, split into first and second of each pair; and back.
-  static void load_pairs(const T* from, Vec& first, Vec& second) {
-    const Vec a = load(from), b = load(from + N);
+  static void split_pairs(Vec a, Vec b, Vec& first, Vec& second) {
     first = even(a, b, std::make_integer_sequence<int, N>());
     second = odd(a, b, std::make_integer_sequence<int, N>());
+  }
+  static void load_pairs(const T* from, Vec& first, Vec& second) {
+    split_pairs(load(from), load(from + N), first, second);
   }
   static void store_pairs(T* to, Vec first, Vec second) {
     store(to, zip(first, second, 0, std::make_integer_sequence<int, N>()));
@@ -76,12 +94,11 @@ void max_row(std::int64_t n, const T* top, const T* bottom, T* y) {
   each_window<N>(
       n,
       [&](std::int64_t j) {
-        typename L::Vec a, b, c, d;
-        L::load_pairs(top + 2 * j, a, b);
-        L::load_pairs(bottom + 2 * j, c, d);
-        a = exceeds_lanes(b, a) ? b : a;
-        c = exceeds_lanes(d, c) ? d : c;
-        L::store(y + j, exceeds_lanes(c, a) ? c : a);
+        const auto left = L::larger(L::load(top + 2 * j), L::load(bottom + 2 * j));
+        const auto right = L::larger(L::load(top + 2 * j + N), L::load(bottom + 2 * j + N));
+        typename L::Vec first, second;
+        L::split_pairs(left, right, first, second);
+        L::store(y + j, L::larger(first, second));
       },
       [&](std::int64_t j) {
         T best = top[2 * j];
@@ -125,12 +142,11 @@ void avg_row(std::int64_t n, const T* top, const T* bottom, T* y) {
   each_window<N>(
       n,
       [&](std::int64_t j) {
-        typename L::Vec a, b;
+        typename L::Vec first, second;
         const typename L::Vec left = L::load(top + 2 * j) + L::load(bottom + 2 * j);
         const typename L::Vec right = L::load(top + 2 * j + N) + L::load(bottom + 2 * j + N);
-        a = L::even(left, right, std::make_integer_sequence<int, N>());
-        b = L::odd(left, right, std::make_integer_sequence<int, N>());
-        L::store(y + j, (a + b) * T{0.25});
+        L::split_pairs(left, right, first, second);
+        L::store(y + j, (first + second) * T{0.25});
       },
       [&](std::int64_t j) {
         y[j] = ((top[2 * j] + bottom[2 * j]) + (top[2 * j + 1] + bottom[2 * j + 1])) * T{0.25};
@@ -158,9 +174,10 @@ void each_row(const PoolProblem& p, Row&& row) {
   const Window2d& w = p.window;
   const std::int64_t grain = kElementwiseGrain / (4 * w.output.w) + 1;
   parallel_for(p.planes * w.output.h, grain, [&](std::int64_t begin, std::int64_t end, int) {
+    std::int64_t plane = begin / w.output.h, i = begin % w.output.h;
     for (std::int64_t r = begin; r < end; ++r) {
-      const std::int64_t plane = r / w.output.h, i = r % w.output.h;
       row(plane * p.input_plane() + 2 * i * w.input.w, r * w.output.w, i);
+      if (++i == w.output.h) i = 0, ++plane;
     }
   });
 }

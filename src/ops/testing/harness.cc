@@ -60,7 +60,8 @@ Problem problem_of(const Operator& op, const Case& c, DType dtype) {
   Problem p{.op = op.schema.name, .inputs = {}, .outputs = {}, .attrs = c.attrs};
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const bool label = i < c.fills.size() && c.fills[i].kind == Fill::Kind::label;
-    const DType type = i < c.dtypes.size() ? c.dtypes[i] : label ? DType::i32 : dtype;
+    const std::optional<DType> fixed = i < c.dtypes.size() ? c.dtypes[i] : std::nullopt;
+    const DType type = fixed ? *fixed : label ? DType::i32 : dtype;
     p.inputs.push_back({c.inputs[i], type});
   }
   p.outputs = op.schema.infer(p.inputs, p.attrs);
@@ -150,8 +151,9 @@ Comparison compare(const Problem& problem, std::size_t output, const Values& got
   const DType dtype = problem.outputs[output].dtype;
   const Cost cost = schema_of(problem.op).cost(problem);
   const double elements = std::max<double>(1, double(want.size()));
+  const auto sum_length = operator_of(problem.op).sum_length;
   const double products = cost.multiply_add / 2 / elements;
-  const double terms = 1 + products + cost.other / elements;
+  const double terms = 1 + products + cost.other / elements + (sum_length ? sum_length(problem) : 0);
   double square = 0;
   for (double w : want) square += w * w;
   // Sums of n products of unit normals have the size sqrt(n), also where a fused activation squeezes them

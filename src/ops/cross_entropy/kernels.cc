@@ -1,0 +1,43 @@
+#include "ops/cross_entropy/cross_entropy.h"
+
+namespace headroom {
+
+std::vector<Operator> cross_entropy_operators() {
+  std::vector<Case> forward, backward;
+  auto add = [&](Tier tier, std::int64_t rows, std::int64_t classes, Attrs attrs,
+                 std::optional<DType> label_type) {
+    const Fill label{Fill::Kind::label, static_cast<double>(classes)};
+    forward.push_back({.tier = tier,
+                       .inputs = {{rows, classes}, {rows}},
+                       .attrs = attrs,
+                       .fills = {{}, label},
+                       .dtypes = {std::nullopt, label_type}});
+    backward.push_back({.tier = tier,
+                        .inputs = {{1}, {rows, classes}, {rows}},
+                        .attrs = attrs,
+                        .fills = {{}, {Fill::Kind::positive}, label},
+                        .dtypes = {std::nullopt, std::nullopt, label_type}});
+  };
+  add(Tier::ci, 1, 1, {}, {});
+  add(Tier::ci, 1, 10, {}, {});
+  add(Tier::ci, 17, 10, {}, {});
+  add(Tier::ci, 33, 7, {{"global_batch", std::int64_t{100}}}, {});
+  add(Tier::ci, 64, 10, {}, DType::i64);
+  add(Tier::ci, 5, 1000, {}, {});
+  add(Tier::smoke, 3000, 10, {}, {});
+  add(Tier::smoke, 40, 1003, {{"global_batch", std::int64_t{160}}}, DType::i64);
+  return {
+      {.schema = cross_entropy_schema(),
+       .kernels = {{.name = "cpu:blocks",
+                    .prepare = cross_entropy_blocks,
+                    .workspace = cross_entropy_workspace},
+                   {.name = "reference", .prepare = cross_entropy_reference}},
+       .cases = forward,
+       .sum_length = [](const Problem& p) { return static_cast<double>(cross_entropy_problem(p).classes); }},
+      {.schema = cross_entropy_grad_schema(),
+       .kernels = {{.name = "cpu:vector", .prepare = cross_entropy_grad_vector},
+                   {.name = "reference", .prepare = cross_entropy_grad_reference}},
+       .cases = backward}};
+}
+
+}  // namespace headroom

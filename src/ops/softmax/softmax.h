@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// softmax(x) over the last axis and softmax_grad(dy, y).
+std::vector<Operator> softmax_operators();
+
+// y = exp(x - max of its row) for `rows` rows of `columns`, and each row's sum. What softmax and
+// cross-entropy share. Rows are taken in blocks so that the exponential runs over one long stretch, however
+// short the rows.
+template <class T>
+void exp_rows(std::int64_t rows, std::int64_t columns, const T* x, T* y, T* maxima, T* sums);
+
+// Rows that exp_rows should be given at once: a block that stays in the first-level cache.
+inline constexpr std::int64_t kMostBlockRows = 128;
+std::int64_t block_rows(std::int64_t columns);
+
+}  // namespace headroom
