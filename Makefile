@@ -32,10 +32,10 @@ install:  ## program, library, headers and CMake package, to PREFIX (/usr/local)
 	cmake --install build/release --prefix "$(PREFIX)"
 
 asan:  ## the tests with addresses and undefined behaviour checked
-	@scripts/setup test && scripts/test asan -LE 'accuracy|timing'
+	@scripts/setup test && scripts/test asan
 
 tsan:  ## the tests with data races checked
-	@scripts/setup test && scripts/test tsan -LE 'accuracy|timing'
+	@scripts/setup test && scripts/test tsan
 
 format:  ## rewrite the sources as .clang-format wants them
 	@$(CLANG_FORMAT) -i $(FORMATTED)
