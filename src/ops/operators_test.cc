@@ -27,8 +27,8 @@ void check(const Operator& op, const Kernel& kernel, const Case& c, DType dtype,
   const Run got = run_kernel(kernel, problem, inputs);
   EXPECT_TRUE(got.guards_intact) << "wrote outside its buffers";
   for (std::size_t i = 0; i < got.outputs.size(); ++i) {
-    const Comparison comparison =
-        compare(problem, i, got.outputs[i], want.outputs[i], op.exact && c.exact && numbers == Numbers::small_integers);
+    const Comparison comparison = compare(problem, i, got.outputs[i], want.outputs[i],
+                                          op.exact && c.exact && numbers == Numbers::small_integers);
     EXPECT_LE(comparison.worst_ratio, 1) << comparison.where;
   }
 }

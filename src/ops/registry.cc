@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "ops/activation/activation.h"
 #include "ops/conv2d/conv2d.h"
+#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
-#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
 #include "ops/softmax/softmax.h"
@@ -17,13 +17,8 @@ namespace {
 
 using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
-    activation_operators,
-    conv2d_operators,
-    linear_operators,
-    matmul_operators,
-    pool_operators,
-    softmax_operators,
-    cross_entropy_operators,
+    activation_operators, conv2d_operators,  linear_operators,        matmul_operators,
+    pool_operators,       softmax_operators, cross_entropy_operators,
 };
 
 struct Registry {
