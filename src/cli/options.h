@@ -1,0 +1,41 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "device/device.h"
+#include "plan/plan.h"
+
+namespace headroom::cli {
+
+// Options that mean the same under every verb.
+struct Common {
+  bool json = false;
+  std::uint64_t seed = 0;
+  std::string device = "cpu";
+  std::string precision = "fp32";
+  int threads = 0;
+  bool explain = false;
+  std::vector<std::string> kernels;  // op=name
+
+  DType dtype() const;
+  Chooser chooser() const;
+  std::unique_ptr<Device> open() const;
+};
+
+void add_json(CLI::App& verb, Common& common);
+void add_run_options(CLI::App& verb, Common& common);  // device, precision, seed, threads, explain, kernel
+
+// An example under a verb's help.
+void add_example(CLI::App& verb, const std::string& command);
+
+void print(const std::string& text);       // to standard output
+void note(const std::string& text);        // to standard error: anything that is not the result
+void print_json(const Json& json);
+
+}  // namespace headroom::cli
