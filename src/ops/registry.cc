@@ -4,9 +4,13 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
+#include "ops/add/add.h"
+#include "ops/bias_grad/bias_grad.h"
+#include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
+#include "ops/reshape/reshape.h"
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
@@ -14,10 +18,8 @@ namespace {
 
 using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
-    activation_operators,
-    pool_operators,
-    softmax_operators,
-    cross_entropy_operators,
+    activation_operators,    pool_operators, softmax_operators, cross_entropy_operators,
+    count_correct_operators, add_operators,  reshape_operators, bias_grad_operators,
 };
 
 struct Registry {
