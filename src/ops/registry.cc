@@ -8,19 +8,31 @@
 #include "ops/bias_grad/bias_grad.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/l2_penalty/l2_penalty.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
 #include "ops/reshape/reshape.h"
+#include "ops/sgd/sgd.h"
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
 namespace {
 
 using Folder = std::vector<Operator> (*)();
+// clang-format off
 constexpr Folder kFolders[] = {
-    activation_operators,    pool_operators, softmax_operators, cross_entropy_operators,
-    count_correct_operators, add_operators,  reshape_operators, bias_grad_operators,
+    activation_operators,
+    pool_operators,
+    softmax_operators,
+    cross_entropy_operators,
+    count_correct_operators,
+    add_operators,
+    reshape_operators,
+    bias_grad_operators,
+    l2_penalty_operators,
+    sgd_operators,
 };
+// clang-format on
 
 struct Registry {
   std::vector<Operator> list;
