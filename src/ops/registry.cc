@@ -4,22 +4,40 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
+#include "ops/add/add.h"
+#include "ops/bias_grad/bias_grad.h"
 #include "ops/conv2d/conv2d.h"
+#include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/l2_penalty/l2_penalty.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
+#include "ops/reshape/reshape.h"
+#include "ops/sgd/sgd.h"
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
 namespace {
 
 using Folder = std::vector<Operator> (*)();
+// clang-format off
 constexpr Folder kFolders[] = {
+    activation_operators,
     activation_operators, conv2d_operators,  linear_operators,        matmul_operators,
+    add_operators,
+    bias_grad_operators,
+    count_correct_operators,
+    cross_entropy_operators,
+    l2_penalty_operators,
+    pool_operators,
     pool_operators,       softmax_operators, cross_entropy_operators,
+    reshape_operators,
+    sgd_operators,
+    softmax_operators,
 };
+// clang-format on
 
 struct Registry {
   std::vector<Operator> list;

@@ -1,0 +1,135 @@
+// Planes are first summed to a matrix [N, C]; its columns are then summed in chunks of rows of a fixed size,
+// so that neither the work of a thread nor the result depends on how many threads there are.
+#include "ops/bias_grad/bias_grad.h"
+
+#include <algorithm>
+
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/reduce.h"
+#include "ops/expect.h"
+
+namespace headroom {
+namespace {
+
+struct BiasProblem {
+  std::int64_t rows = 0, channels = 0, plane = 0;
+
+  // Rows of few channels are taken `fold` at a time: their accumulators fill vectors, and are added up after.
+  std::int64_t fold() const { return std::clamp<std::int64_t>(64 / channels, 1, rows); }
+  std::int64_t width() const { return fold() * channels; }
+  std::int64_t bands() const { return rows / fold(); }
+  static constexpr std::int64_t kBandsPerChunk = 128;
+  std::int64_t chunks() const { return (bands() + kBandsPerChunk - 1) / kBandsPerChunk; }
+};
+
+BiasProblem bias_problem(const Problem& p) {
+  const Shape& s = p.inputs[0].shape;
+  return {.rows = s[0], .channels = s[1], .plane = s.numel() / (s[0] * s[1])};
+}
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs&) {
+  expect_inputs("bias_grad", in, 1);
+  expect_float("bias_grad", in[0]);
+  if (in[0].shape.rank() < 2) reject("bias_grad takes [N, C, …], not {}", in[0].shape.str());
+  return {{{in[0].shape[1]}, in[0].dtype}};
+}
+
+Cost cost(const Problem& p) {
+  Cost c = traffic(p);
+  c.other = static_cast<double>(p.inputs[0].shape.numel());
+  return c;
+}
+
+Launcher reference(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = bias_problem(problem)](const LaunchArgs& a) {
+      for (std::int64_t c = 0; c < p.channels; ++c) {
+        T sum = 0;
+        for (std::int64_t r = 0; r < p.rows; ++r)
+          for (std::int64_t k = 0; k < p.plane; ++k) sum += a.in<T>(0)[(r * p.channels + c) * p.plane + k];
+        a.out<T>(0)[c] = sum;
+      }
+    };
+  });
+}
+
+// out[0, width) = the sum of `bands` consecutive rows of that width, four at a time to spare the
+// accumulators.
+template <class T>
+void sum_bands(std::int64_t width, std::int64_t bands, const T* x, T* out) {
+  std::fill_n(out, width, T{0});
+  std::int64_t b = 0;
+  for (; b + 4 <= bands; b += 4, x += 4 * width)
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i)
+      out[i] += (x[i] + x[i + width]) + (x[i + 2 * width] + x[i + 3 * width]);
+  for (; b < bands; ++b, x += width)
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) out[i] += x[i];
+}
+
+// out[c] = the sum of column c of x[rows, channels]; partial holds chunks() * width() elements.
+template <class T>
+void sum_columns(const BiasProblem& p, const T* x, T* partial, T* out) {
+  const std::int64_t width = p.width(), step = BiasProblem::kBandsPerChunk;
+  parallel_for(
+      p.chunks(), kElementwiseGrain / (width * step) + 1, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t k = begin; k < end; ++k)
+          sum_bands(width, std::min(step, p.bands() - k * step), x + k * step * width, partial + k * width);
+      });
+  const std::int64_t left = p.rows - p.bands() * p.fold();
+  sum_bands(p.channels, left, x + p.bands() * width, out);
+  for (std::int64_t k = 0; k < p.chunks() * p.fold(); ++k)
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.channels; ++c) out[c] += partial[k * p.channels + c];
+}
+
+std::size_t workspace(const Problem& problem, const Capabilities&) {
+  const BiasProblem p = bias_problem(problem);
+  const std::int64_t matrix = p.plane > 1 ? p.rows * p.channels : 0;
+  return static_cast<std::size_t>(matrix + p.chunks() * p.width()) * size_of(problem.outputs[0].dtype);
+}
+
+Launcher chunks(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = bias_problem(problem)](const LaunchArgs& a) {
+      T* scratch = static_cast<T*>(a.workspace);
+      const T* dy = a.in<T>(0);
+      if (p.plane == 1) return sum_columns(p, dy, scratch, a.out<T>(0));
+      const std::int64_t planes = p.rows * p.channels;
+      parallel_for(planes, kElementwiseGrain / p.plane + 1, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t i = begin; i < end; ++i) scratch[i] = simd::sum(p.plane, dy + i * p.plane);
+      });
+      sum_columns(p, scratch, scratch + planes, a.out<T>(0));
+    };
+  });
+}
+
+}  // namespace
+
+std::vector<Operator> bias_grad_operators() {
+  std::vector<Case> cases;
+  for (const Shape& shape : std::vector<Shape>{{1, 1},
+                                               {1, 7},
+                                               {5, 3},
+                                               {257, 10},
+                                               {3000, 10},
+                                               {129, 64},
+                                               {1031, 65},
+                                               {300, 512},
+                                               {4, 6, 28, 28},
+                                               {3, 5, 7},
+                                               {2, 16, 3, 5},
+                                               {70, 2, 1, 3},
+                                               {40, 6, 24, 24}})
+    cases.push_back({.tier = Tier::ci, .inputs = {shape}});
+  cases.push_back({.tier = Tier::perf, .inputs = {{3000, 512}}});
+  cases.push_back({.tier = Tier::perf, .inputs = {{256, 6, 28, 28}}});
+  return {{.schema = {.name = "bias_grad", .infer = infer, .cost = cost},
+           .kernels = {{.name = "cpu:chunks", .prepare = chunks, .workspace = workspace},
+                       {.name = "reference", .prepare = reference}},
+           .cases = cases,
+           .exact = true}};
+}
+
+}  // namespace headroom

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// count_correct(scores[N, C], labels[N]) -> [1] in the scores' type: rows whose first maximum is the label. A
+// row that holds a NaN predicts nothing and is never correct.
+std::vector<Operator> count_correct_operators();
+
+}  // namespace headroom

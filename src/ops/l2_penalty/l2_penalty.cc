@@ -1,0 +1,96 @@
+#include "ops/l2_penalty/l2_penalty.h"
+
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/tensor_list.h"
+#include "ops/expect.h"
+
+namespace headroom {
+namespace {
+
+// Summed in chunks of fixed size, then in order: the same bits for any number of threads.
+constexpr std::int64_t kChunk = 8192;
+
+TensorList list_of(const Problem& p) {
+  TensorList list;
+  for (const TensorType& type : p.inputs) list.add(type.shape);
+  return list;
+}
+
+std::int64_t chunks(const TensorList& list) { return (list.numel() + kChunk - 1) / kChunk; }
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  if (in.empty()) reject("l2_penalty needs a parameter at least");
+  expect_not_empty("l2_penalty", in);
+  for (const TensorType& type : in) {
+    expect_float("l2_penalty", type);
+    if (type.dtype != in[0].dtype)
+      reject("l2_penalty: parameters in {} and {}", name_of(in[0].dtype), name_of(type.dtype));
+  }
+  if (!(attrs.real("lambda") >= 0)) reject("l2_penalty: lambda is {}", attrs.real("lambda"));
+  return {{{1}, in[0].dtype}};
+}
+
+Cost cost(const Problem& p) {
+  Cost c = traffic(p);
+  c.multiply_add = 2 * static_cast<double>(list_of(p).numel());
+  return c;
+}
+
+Launcher reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [inputs = p.inputs, lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
+      double sum = 0;
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        for (std::int64_t k = 0; k < inputs[i].shape.numel(); ++k)
+          sum += double{a.in<T>(i)[k]} * double{a.in<T>(i)[k]};
+      *a.out<T>(0) = static_cast<T>(lambda / 2 * sum);
+    };
+  });
+}
+
+template <class T>
+double sum_of_squares(std::int64_t n, const T* x) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += double{x[i]} * double{x[i]};
+  return sum;
+}
+
+std::size_t workspace(const Problem& p, const Capabilities&) {
+  return static_cast<std::size_t>(chunks(list_of(p))) * sizeof(double);
+}
+
+Launcher chunked(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [list = list_of(p), lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
+      auto* sums = static_cast<double*>(a.workspace);
+      parallel_for(chunks(list), 2, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t k = begin; k < end; ++k) {
+          sums[k] = 0;
+          list.each_piece(k * kChunk, std::min((k + 1) * kChunk, list.numel()),
+                          [&](std::size_t i, std::int64_t from, std::int64_t to) {
+                            sums[k] += sum_of_squares(to - from, a.in<T>(i) + from);
+                          });
+        }
+      });
+      double total = 0;
+      for (std::int64_t k = 0; k < chunks(list); ++k) total += sums[k];
+      *a.out<T>(0) = static_cast<T>(lambda / 2 * total);
+    };
+  });
+}
+
+}  // namespace
+
+std::vector<Operator> l2_penalty_operators() {
+  const Attrs attrs{{"lambda", 0.02}};
+  return {{.schema = {.name = "l2_penalty", .infer = infer, .cost = cost},
+           .kernels = {{.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
+                       {.name = "reference", .prepare = reference}},
+           .cases = {{.tier = Tier::ci, .inputs = {{1}}, .attrs = attrs},
+                     {.tier = Tier::ci, .inputs = {{7, 3}, {5}, {2, 2, 3, 3}}, .attrs = attrs},
+                     {.tier = Tier::ci, .inputs = {{100, 100}, {8192}, {9, 4099}}, .attrs = attrs},
+                     {.tier = Tier::perf, .inputs = {{784, 512}, {512, 10}}, .attrs = attrs}}}};
+}
+
+}  // namespace headroom

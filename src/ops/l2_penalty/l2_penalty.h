@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// l2_penalty(parameters…; lambda) -> [1]: lambda / 2 times the sum of squares, for the report of the loss. No
+// gradient: the update adds lambda * p itself (see sgd).
+std::vector<Operator> l2_penalty_operators();
+
+}  // namespace headroom

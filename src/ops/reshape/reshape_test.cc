@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "ops/testing/harness.h"
+
+namespace headroom::testing {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Shape reshaped(const Shape& from, const Integers& to) {
+  return operator_of("reshape").schema.infer({{from, DType::f32}}, {{"shape", to}})[0].shape;
+}
+
+TEST(Reshape, FillsInTheOpenExtent) {
+  EXPECT_EQ(reshaped({4, 6}, {-1}), (Shape{24}));
+  EXPECT_EQ(reshaped({4, 6}, {3, -1, 2}), (Shape{3, 4, 2}));
+  EXPECT_EQ(reshaped({4, 6}, {24, -1}), (Shape{24, 1}));
+  EXPECT_EQ(reshaped({1}, {}), Shape{});
+}
+
+TEST(Reshape, KeepsTheDtype) {
+  const auto out = operator_of("reshape").schema.infer({{{4}, DType::i64}}, {{"shape", Integers{2, 2}}});
+  EXPECT_EQ(out[0].dtype, DType::i64);
+}
+
+TEST(Reshape, RejectsAnotherNumberOfElements) {
+  EXPECT_THROW(reshaped({4, 6}, {5, 5}), Error);
+  EXPECT_THROW(reshaped({4, 6}, {5, -1}), Error);
+  EXPECT_THROW(reshaped({4, 6}, {-1, -1}), Error);
+  EXPECT_THROW(reshaped({4, 6}, {0, -1}), Error);
+  EXPECT_THROW(reshaped({4, 6}, {-2, -12}), Error);
+  const std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_THROW(reshaped({4, 6}, {huge, huge}), Error);
+  EXPECT_THROW(operator_of("reshape").schema.infer({{{4}, DType::f32}}, {}), Error);
+}
+
+}  // namespace
+}  // namespace headroom::testing
