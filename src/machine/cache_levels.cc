@@ -37,15 +37,19 @@ std::string level_name(int level) { return fmt::format("L{}", level); }
 
 }  // namespace
 
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
+std::vector<int> allowed_cpus(const fs::path& root) {
+  std::vector<int> cpus, siblings;
+  std::set<std::string> cores;
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  if (cpus.empty()) cpus.push_back(0);  // more CPUs than the set holds
-  return cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &set)) continue;
+      const std::string core = first_line(root / fmt::format("cpu{}/topology/thread_siblings_list", cpu));
+      (core.empty() || cores.insert(core).second ? cpus : siblings).push_back(cpu);
+    }
+  cpus.insert(cpus.end(), siblings.begin(), siblings.end());
+  return cpus;  // empty where there are more CPUs than the set holds
 }
 
 std::vector<CacheLevel> cache_levels_in(const fs::path& root, std::span<const int> cpus, int threads) {

@@ -28,6 +28,7 @@ std::vector<CacheLevel> cache_levels_from_sysconf(int threads);
 // level ends where twice the set reads clearly slower.
 std::vector<CacheLevel> cache_levels_by_sweep(int threads, const std::function<double(std::int64_t)>& rate);
 
-std::vector<int> allowed_cpus();
+// The CPUs this process may run on: one of every core first, then their siblings.
+std::vector<int> allowed_cpus(const std::filesystem::path& root);
 
 }  // namespace headroom

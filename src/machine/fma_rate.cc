@@ -15,9 +15,10 @@ FmaRate fma_rate(DType dtype, int threads, double seconds) {
   for (const VectorLoops& loop : loops) {
     const auto chains = dtype == DType::f32 ? loop.fma_f32 : loop.fma_f64;
     const double flops = (dtype == DType::f32 ? loop.fma_f32_flops : loop.fma_f64_flops) * kRounds * threads;
-    const double pass = least_seconds_per_pass(
-        seconds / static_cast<double>(loops.size()),
-        [&](std::int64_t passes) { return team_seconds(threads, [&](int) { chains(passes * kRounds); }); });
+    const double pass = undisturbed_seconds(
+        seconds / static_cast<double>(loops.size()), Clock::cpu, [&](std::int64_t passes) {
+          return team_seconds(threads, Clock::cpu, [&](int) { chains(passes * kRounds); });
+        });
     if (flops / pass > best.flops) best = {.flops = flops / pass, .vector = loop.name};
   }
   return best;

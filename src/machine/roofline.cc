@@ -12,6 +12,7 @@
 #include "machine/bandwidth.h"
 #include "machine/cache_levels.h"
 #include "machine/fma_rate.h"
+#include "machine/pinned_team.h"
 #include "machine/timing.h"
 
 namespace headroom {
@@ -21,18 +22,21 @@ namespace {
 constexpr double kFmaShare = 0.2, kStreamShare = 0.75, kWakeShare = 0.03;
 constexpr std::int64_t kMostMemory = std::int64_t{512} << 20;  // to stream over, however large the caches are
 
+constexpr const char* kCpus = "/sys/devices/system/cpu";
+
 // What a saved measurement is recognised by.
 std::string title_of(const Capabilities& cpu) {
   return fmt::format("{}, {} thread{}", cpu.name, cpu.threads, cpu.threads == 1 ? "" : "s");
 }
 
-std::vector<CacheLevel> find_caches(int threads) {
-  const std::vector<int> cpus = allowed_cpus();
-  if (auto found = cache_levels_in("/sys/devices/system/cpu", cpus, threads); !found.empty()) return found;
+void raise(double& rate, double seen) { rate = std::max(rate, seen); }
+
+std::vector<CacheLevel> find_caches(std::span<const int> cpus, int threads) {
+  if (auto found = cache_levels_in(kCpus, cpus, threads); !found.empty()) return found;
   if (auto found = cache_levels_from_sysconf(threads); !found.empty()) return found;
   const StreamArena arena(1, kMostMemory);
   return cache_levels_by_sweep(
-      threads, [&](std::int64_t bytes) { return stream_rate(arena, bytes, 0.01).bytes_per_s; });
+      threads, [&](std::int64_t bytes) { return stream_rate(arena, bytes, Clock::cpu, 0.01).bytes_per_s; });
 }
 
 // How much each of `threads` streams over to see level `index`: half of its share, so that the rest of the
@@ -55,13 +59,15 @@ std::vector<StreamRate> stream_rates(const std::vector<CacheLevel>& caches, int 
   const StreamArena arena(threads, memory_set(caches) / threads);
   const double each = seconds / static_cast<double>(caches.size() + 1);
   std::vector<StreamRate> rates;
-  for (std::size_t i = 0; i < caches.size(); ++i)
-    rates.push_back(stream_rate(arena, working_set(caches, i, threads), each));
-  rates.push_back(stream_rate(arena, arena.bytes_per_thread(), each));
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    const Clock clock = caches[i].instances >= threads ? Clock::cpu : Clock::wall;
+    rates.push_back(stream_rate(arena, working_set(caches, i, threads), clock, each));
+  }
+  const Clock clock = threads == 1 ? Clock::cpu : Clock::wall;
+  rates.push_back(stream_rate(arena, arena.bytes_per_thread(), clock, each));
   // What fits a level fits those below it, so a level is at least as fast as they are; only noise says
   // otherwise.
-  for (std::size_t i = rates.size() - 1; i-- > 0;)
-    if (rates[i].bytes_per_s < rates[i + 1].bytes_per_s) rates[i] = rates[i + 1];
+  for (std::size_t i = rates.size() - 1; i-- > 0;) raise(rates[i].bytes_per_s, rates[i + 1].bytes_per_s);
   return rates;
 }
 
@@ -84,11 +90,10 @@ double wake_seconds(int threads, double seconds) {
 void measure_peaks(Machine& machine, double seconds) {
   const std::pair<const char*, DType> kinds[] = {{"fp32", DType::f32}, {"fp64", DType::f64}};
   for (const auto& [name, dtype] : kinds) {
-    const FmaRate one = fma_rate(dtype, 1, seconds / 4);
-    const FmaRate all = machine.cores == 1 ? one : fma_rate(dtype, machine.cores, seconds / 4);
-    machine.one_core_peak_flops[name] = one.flops;
-    machine.peak_flops[name] = std::max(all.flops, one.flops);
-    machine.notes.push_back(fmt::format("{}: {} multiply-adds, best of many short trials", name, all.vector));
+    const double one = fma_rate(dtype, 1, seconds / 4).flops;
+    const double all = machine.cores == 1 ? one : fma_rate(dtype, machine.cores, seconds / 4).flops;
+    raise(machine.one_core_peak_flops[name], one);
+    raise(machine.peak_flops[name], std::max(all, one));
   }
 }
 
@@ -103,7 +108,10 @@ void measure_levels(Machine& machine, const std::vector<CacheLevel>& caches, dou
                               .bytes = last ? memory_bytes : static_cast<double>(caches[i].total()),
                               .bytes_per_s = std::max(all[i].bytes_per_s, one[i].bytes_per_s),
                               .one_core_bytes_per_s = one[i].bytes_per_s});
-    machine.notes.push_back(fmt::format("{}: fastest stream was {}", name, all[i].stream));
+    std::vector<std::string> kinds;
+    for (const auto& [kind, rate] : all[i].by_stream)
+      kinds.push_back(fmt::format("{} {}", kind, si(rate, "B/s")));
+    machine.notes.push_back(fmt::format("{}: {}", name, fmt::join(kinds, ", ")));
   }
 }
 
@@ -121,19 +129,44 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
 #if !defined(__OPTIMIZE__)
   machine.notes.push_back("measured by a build without optimisation: the ceilings are too low");
 #endif
-  say(fmt::format("multiply-adds on 1 and {} threads", cpu.threads));
-  measure_peaks(machine, kFmaShare * seconds);
+  const std::vector<int> cpus = allowed_cpus(kCpus);
+  const PinnedTeam pinned(cpu.threads, cpus);
+  const std::vector<CacheLevel> caches = find_caches(cpus, cpu.threads);
 
-  const std::vector<CacheLevel> caches = find_caches(cpu.threads);
+  say(fmt::format("multiply-adds on 1 and {} threads", cpu.threads));
+  const double wall = now_s(), used = thread_cpu_s();
+  measure_peaks(machine, kFmaShare / 2 * seconds);
+  // This thread never rests in that stage, unless another program has its core or a partner's.
+  if (const double had = (thread_cpu_s() - used) / (now_s() - wall); had < 0.9)
+    machine.notes.push_back(fmt::format(
+        "other programs were running: this one had {:.0f} % of a core, shared levels may be too low",
+        100 * had));
+
   std::vector<std::string> names;
   for (const CacheLevel& cache : caches) names.push_back(cache.name);
   names.push_back("memory");
   say(fmt::format("bandwidth of {}", fmt::join(names, ", ")));
   measure_levels(machine, caches, static_cast<double>(cpu.memory_bytes), kStreamShare * seconds);
 
+  say("multiply-adds once more");  // a processor that limits its power may have another clock by now
+  measure_peaks(machine, kFmaShare / 2 * seconds);
+
   say("waking the thread team");
   machine.launch_s = wake_seconds(cpu.threads, kWakeShare * seconds);
   return machine;
+}
+
+Machine higher_ceilings(Machine now, const Machine& before) {
+  for (const auto& [name, rate] : before.peak_flops) raise(now.peak_flops[name], rate);
+  for (const auto& [name, rate] : before.one_core_peak_flops) raise(now.one_core_peak_flops[name], rate);
+  for (Machine::Level& level : now.levels)
+    for (const Machine::Level& old : before.levels) {
+      if (old.name != level.name) continue;
+      raise(level.bytes_per_s, old.bytes_per_s);
+      raise(level.one_core_bytes_per_s, old.one_core_bytes_per_s);
+    }
+  if (before.launch_s > 0) now.launch_s = std::min(now.launch_s, before.launch_s);
+  return now;
 }
 
 Machine here_or_measure(int threads, double seconds) {

@@ -14,6 +14,10 @@ namespace headroom {
 Machine measure_cpu(int threads, double seconds,
                     const std::function<void(const std::string&)>& progress = {});
 
+// Of two measurements of one machine, the higher of every ceiling (and the shorter wake-up): processors that
+// limit their power, and neighbours, only ever lower what is measured.
+Machine higher_ceilings(Machine now, const Machine& before);
+
 // The saved "here" if it was measured on this processor with as many threads; else measures it now (1.5 s is
 // enough) and saves it. A cache folder that cannot be written costs the saving only.
 Machine here_or_measure(int threads, double seconds);

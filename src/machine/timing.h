@@ -1,10 +1,12 @@
 #pragma once
 
 #include <omp.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 namespace headroom {
 
@@ -12,29 +14,43 @@ inline double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds from the moment the whole team is awake until its last member is done with work(thread).
+inline double thread_cpu_s() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Which clock a trial goes by. Where nothing is shared between the threads, the slowest thread's own CPU time
+// says the same as the wall on a quiet machine, and still the truth on a busy one. What is shared needs the
+// wall: a thread that another program held up would have left its part to the rest.
+enum class Clock { wall, cpu };
+
+// Seconds that work(thread) took the team, from the moment that all of it is awake to its last member's end.
 template <class Work>
-double team_seconds(int threads, Work&& work) {
-  double begin = 0, end = 0;
-#pragma omp parallel num_threads(threads)
+double team_seconds(int threads, Clock clock, Work&& work) {
+  double begin = 0, end = 0, cpu = 0;
+#pragma omp parallel num_threads(threads) reduction(max : cpu)
   {
 #pragma omp barrier
 #pragma omp master
     begin = now_s();
 #pragma omp barrier
+    const double cpu_begin = thread_cpu_s();
     work(omp_get_thread_num());
+    cpu = thread_cpu_s() - cpu_begin;
 #pragma omp barrier
 #pragma omp master
     end = now_s();
   }
-  return end - begin;
+  return clock == Clock::wall ? end - begin : cpu;
 }
 
-// Least time of one pass over about `seconds` of trials. run(passes) returns the seconds that many took.
-// Trials are short, since a ceiling is wanted: one that nothing else interrupted is enough, and the shorter
-// it is the likelier; yet long beside the two barriers of a team (about 1 us each).
+// Time of one undisturbed pass, from about `seconds` of trials; run(passes) returns the seconds that many
+// took. Trials are short: a ceiling is wanted, and the shorter a trial the likelier that nothing interrupted
+// it; yet long beside the two barriers of a team (about 1 us each). By the wall the least one counts. CPU
+// clocks may also err downwards around an interruption, so there the least twentieth part is left out.
 template <class Run>
-double least_seconds_per_pass(double seconds, Run&& run) {
+double undisturbed_seconds(double seconds, Clock clock, Run&& run) {
   constexpr double kTrial = 4e-4;
   const double until = now_s() + seconds;
   std::int64_t passes = 1;
@@ -43,10 +59,12 @@ double least_seconds_per_pass(double seconds, Run&& run) {
     passes *= took < kTrial / 64 ? 16 : 2;
     took = run(passes);
   }
-  double best = took / static_cast<double>(passes);
-  do best = std::min(best, run(passes) / static_cast<double>(passes));
+  std::vector<double> trials = {took};
+  do trials.push_back(run(passes));
   while (now_s() < until);
-  return best;
+  const auto rank = clock == Clock::wall ? 0 : std::ssize(trials) / 20;
+  std::nth_element(trials.begin(), trials.begin() + rank, trials.end());
+  return trials[static_cast<std::size_t>(rank)] / static_cast<double>(passes);
 }
 
 }  // namespace headroom

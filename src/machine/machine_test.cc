@@ -1,0 +1,216 @@
+#include "machine/machine.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each test has an empty cache folder of its own.
+class Machines : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / fmt::format("headroom_machines_{}", ::getpid());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    ::setenv("HEADROOM_CACHE", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("HEADROOM_CACHE");
+    fs::remove_all(folder_);
+  }
+  void write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  fs::path folder_;
+};
+
+Error refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return Error(Blame::run, "");
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+Json small() {
+  return Json::parse(R"({"title": "t", "kind": "gpu", "peak_flops": {"fp32": 1e12},
+                         "levels": [{"name": "memory", "bytes": 1e9, "bytes_per_s": 1e11}]})");
+}
+
+TEST_F(Machines, EveryBuiltInFileHoldsSaneFigures) {
+  std::set<std::string> names;
+  EXPECT_EQ(embedded_machines().size(), 25u);
+  for (const EmbeddedFile& file : embedded_machines()) {
+    SCOPED_TRACE(file.name);
+    const Machine machine = find_machine(file.name);
+    EXPECT_EQ(machine.name, file.name);
+    EXPECT_TRUE(names.insert(machine.name).second);
+    for (const std::string& alias : machine.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
+    EXPECT_EQ(machine.kind, "gpu");
+    EXPECT_FALSE(machine.measured);
+    for (const auto& [precision, rate] : machine.peak_flops) {
+      EXPECT_GT(rate, 1e11) << precision;
+      EXPECT_LT(rate, 2e16) << precision;
+    }
+    EXPECT_GE(machine.memory().bytes_per_s, 2e11);
+    EXPECT_LE(machine.memory().bytes_per_s, 1e13);
+    EXPECT_GE(machine.memory().bytes, 12e9);
+    EXPECT_LE(machine.memory().bytes, 2e11);
+    EXPECT_EQ(machine.levels.front().name, "L2");
+    EXPECT_GT(machine.launch_s, 1e-6);
+    EXPECT_LE(machine.launch_s, 3e-6);
+    EXPECT_GE(machine.compute_capability, 35);
+    EXPECT_GT(machine.cores, 10);
+    EXPECT_TRUE(machine.link_bytes_per_s > 0 || machine.name == "gb200");
+    EXPECT_FALSE(machine.notes.empty());
+    EXPECT_EQ(to_json(machine), Json::parse(file.text)) << "the file is not in the order it would be printed";
+  }
+}
+
+TEST_F(Machines, FiguresOfTheDataSheets) {
+  const Machine h200 = find_machine("h200");
+  EXPECT_EQ(h200.peak_flops.at("fp32"), 66.9e12);
+  EXPECT_EQ(h200.peak_flops.at("bf16"), 989e12);
+  EXPECT_EQ(h200.memory().bytes_per_s, 4.8e12);
+  EXPECT_EQ(h200.compute_capability, 90);
+  EXPECT_EQ(h200.link_bytes_per_s, 64e9);
+  EXPECT_EQ(h200.peer_bytes_per_s, 450e9);
+
+  const Machine k80 = find_machine("k80"), board = find_machine("k80-board");
+  EXPECT_EQ(k80.peak_flops.at("fp32"), 4.37e12);
+  EXPECT_EQ(k80.memory().bytes_per_s, 240e9);
+  EXPECT_EQ(k80.cores, 13);
+  EXPECT_EQ(board.peak_flops.at("fp32"), 2 * k80.peak_flops.at("fp32"));
+  EXPECT_EQ(board.memory().bytes_per_s, 2 * k80.memory().bytes_per_s);
+  EXPECT_FALSE(k80.peak_flops.contains("fp16"));
+
+  EXPECT_EQ(find_machine("k80-board-base").peak_flops.at("fp32"), 5.6e12);
+  EXPECT_EQ(find_machine("p100-pcie").memory().bytes_per_s, 732e9);
+  EXPECT_EQ(find_machine("a100-40gb").levels.front().bytes, 41943040);
+  EXPECT_EQ(find_machine("m40").peak_flops.at("fp64"), 0.2135e12);
+  EXPECT_EQ(find_machine("l4").cores, 58);
+  EXPECT_EQ(find_machine("rtx4090").peak_flops.at("fp16"), 165.2e12);
+}
+
+TEST_F(Machines, AliasesAndCapitalsAreNamesToo) {
+  EXPECT_EQ(find_machine("v100").name, "v100-sxm2");
+  EXPECT_EQ(find_machine("a100").name, "a100-80gb");
+  EXPECT_EQ(find_machine("h100").name, "h100-sxm");
+  EXPECT_EQ(find_machine("p100").name, "p100-pcie");
+  EXPECT_EQ(find_machine("rtx-8000").name, "rtx8000");
+  EXPECT_EQ(find_machine("H200").name, "h200");
+  EXPECT_EQ(find_machine("RTX-4090").name, "rtx4090");
+}
+
+TEST_F(Machines, AnUnknownNameIsRefusedWithTheNearest) {
+  const Error error = refusal([] { find_machine("h20O"); });
+  EXPECT_EQ(error.blame(), Blame::request);
+  EXPECT_TRUE(contains(error.what(), "h20O"));
+  EXPECT_TRUE(contains(error.hint(), "h200")) << error.hint();
+}
+
+TEST_F(Machines, HereIsNeverInvented) {
+  const Error error = refusal([] { find_machine("here"); });
+  EXPECT_TRUE(contains(error.hint(), "headroom roofline")) << error.hint();
+}
+
+TEST_F(Machines, SavedOnesAreFoundListedAndTakePrecedence) {
+  Machine machine = find_machine("h200");
+  machine.name = "here";
+  machine.measured = true;
+  machine.one_core_peak_flops["fp32"] = 1.5e9;
+  save_machine(machine);
+  EXPECT_EQ(to_json(find_machine("here")), to_json(machine));
+  const auto names = machine_names();
+  EXPECT_EQ(names.size(), 26u);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "here"), 1);
+
+  machine.name = "k80";
+  save_machine(machine);
+  EXPECT_TRUE(find_machine("k80").measured);
+  EXPECT_EQ(machine_names().size(), 26u);
+  machine.name = "../k80";
+  EXPECT_THROW(save_machine(machine), Error);
+}
+
+TEST_F(Machines, ADamagedFileIsNamed) {
+  write(machine_file("here"), "{\"name\": \"he");
+  const Error damaged = refusal([] { find_machine("here"); });
+  EXPECT_TRUE(contains(damaged.what(), machine_file("here").string())) << damaged.what();
+  EXPECT_TRUE(contains(damaged.hint(), "headroom roofline"));
+
+  write(machine_file("mine"), R"({"title": "x", "kind": "gpu"})");
+  const Error partial = refusal([] { find_machine("mine"); });
+  EXPECT_TRUE(contains(partial.what(), machine_file("mine").string())) << partial.what();
+  EXPECT_FALSE(partial.hint().empty());
+}
+
+TEST_F(Machines, APathNamesAFileOfOnesOwn) {
+  write(folder_ / "desk.json", small().dump());
+  EXPECT_EQ(find_machine((folder_ / "desk.json").string()).name, "desk");
+  const Error error = refusal([&] { find_machine((folder_ / "absent.json").string()); });
+  EXPECT_TRUE(contains(error.what(), "absent.json"));
+}
+
+TEST_F(Machines, EveryFieldIsCheckedByName) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"/kind", "\"fpga\""},       {"/title", "3"},
+      {"/peak_flops", "[]"},       {"/peak_flops/fp32", "-1"},
+      {"/peak_flops/fp33", "1e9"}, {"/peak_flops/fp32", "\"fast\""},
+      {"/levels", "[]"},           {"/levels/0/bytes", "0"},
+      {"/levels/0/speed", "1"},    {"/launch_s", "null"},
+      {"/cores", "1.5"},           {"/notes", "\"one\""},
+      {"/measured", "1"},          {"/power", "300"}};
+  for (const auto& [pointer, value] : wrong) {
+    Json json = small();
+    json[Json::json_pointer(pointer)] = Json::parse(value);
+    const Error error = refusal([&] { machine_from_json(json, "desk.json"); });
+    const std::string text = error.what();
+    EXPECT_TRUE(contains(text, "desk.json")) << text;
+    const std::string field = std::string(pointer).substr(std::string(pointer).rfind('/') + 1);
+    EXPECT_TRUE(contains(text, field)) << text << " does not name " << field;
+  }
+  for (const char* field : {"title", "kind", "peak_flops", "levels"}) {
+    Json json = small();
+    json.erase(field);
+    EXPECT_TRUE(contains(refusal([&] { machine_from_json(json, "x"); }).what(), field)) << field;
+  }
+  EXPECT_THROW(machine_from_json(Json::array(), "x"), Error);
+  EXPECT_NO_THROW(machine_from_json(small(), "x"));
+}
+
+TEST_F(Machines, BytesAreChargedToTheSmallestLevelOfKnownRate) {
+  const Machine v100 = find_machine("v100"), h200 = find_machine("h200");
+  EXPECT_EQ(v100.level_for(1e6).name, "L2");
+  EXPECT_EQ(v100.level_for(1e7).name, "memory");
+  EXPECT_EQ(v100.level_for(1e15).name, "memory");
+  EXPECT_EQ(h200.level_for(1e6).name, "memory");  // the rate of its L2 is not known
+}
+
+TEST_F(Machines, FiveLoadInNoTime) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const char* name : {"k80", "p100", "v100", "a100", "h200"}) find_machine(name);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_LT(seconds, 0.05);
+  RecordProperty("milliseconds", std::to_string(seconds * 1e3));
+}
+
+}  // namespace
+}  // namespace headroom

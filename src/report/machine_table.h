@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "machine/machine.h"
+
+namespace headroom {
+
+// One line per machine: oldest architecture first, measured ones last.
+std::string machine_list_table(std::span<const Machine> machines);
+// Everything known about one machine, with its ridge points and what its figures rest on.
+std::string machine_page(const Machine& machine);
+// The roofline as a drawing of about 70 by 18 characters, both axes logarithmic: a slope for every level of
+// known bandwidth, a flat roof for every peak.
+std::string draw_roofline(const Machine& machine);
+
+}  // namespace headroom
