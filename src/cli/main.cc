@@ -26,8 +26,9 @@ constexpr const char* kWelcome =
     "headroom --help lists every verb.\n";
 
 std::string version_text() {
-  return fmt::format("headroom {} (commit {})\ncompiler  {}, {}\nBLAS      {}\nthreads   OpenMP {}, {} here\n", version(),
-                     commit(), compiler(), build_type(), blas_version(), _OPENMP, omp_get_max_threads());
+  return fmt::format(
+      "headroom {} (commit {})\ncompiler  {}, {}\nBLAS      {}\nthreads   OpenMP {}, {} here\n", version(),
+      commit(), compiler(), build_type(), blas_version(), _OPENMP, omp_get_max_threads());
 }
 
 int report(const Error& error) {
@@ -39,7 +40,8 @@ int report(const Error& error) {
 // The names a misspelt word could have meant: verbs of an app, or its options.
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(verb->get_name());
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
   return names;
 }
 
@@ -50,26 +52,30 @@ const CLI::App& deepest(const CLI::App& app) {
 
 int report(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = deepest(app);
-  if (const auto extras = verb.remaining(); dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty()) {
+  if (const auto extras = verb.remaining();
+      dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty()) {
     const std::string& word = extras.front();
     std::vector<std::string> names;
     for (const CLI::Option* option : verb.get_options())
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     const bool option = word.starts_with("-");
-    return report(Error(Blame::request, fmt::format("'{}' does not know {}'{}'", verb.get_display_name(),
-                                                    option ? "the option " : "", word),
-                        option ? nearest(word, names) : Hint{fmt::format("headroom {} --help", verb.get_name())}));
+    return report(Error(
+        Blame::request,
+        fmt::format("'{}' does not know {}'{}'", verb.get_display_name(), option ? "the option " : "", word),
+        option ? nearest(word, names) : Hint{fmt::format("headroom {} --help", verb.get_name())}));
   }
-  return report(Error(Blame::request, error.what(), Hint{fmt::format("headroom {} --help", verb.get_name())}));
+  return report(
+      Error(Blame::request, error.what(), Hint{fmt::format("headroom {} --help", verb.get_name())}));
 }
 
 int run(int argc, char** argv) {
   words.assign(argv, argv + argc);
-  CLI::App app("train and run neural networks, and see how far from the hardware's limit they are", "headroom");
+  CLI::App app("train and run neural networks, and see how far from the hardware's limit they are",
+               "headroom");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", version_text);
-  for (auto add : {add_demo, add_train, add_eval, add_predict, add_roofline, add_machine, add_bench, add_model, add_recipe,
-                   add_data})
+  for (auto add : {add_demo, add_train, add_eval, add_predict, add_roofline, add_machine, add_bench,
+                   add_model, add_recipe, add_data})
     add(app);
   if (argc == 1) {
     print(kWelcome);
@@ -77,7 +83,8 @@ int run(int argc, char** argv) {
   }
   if (const std::string verb = argv[1]; !verb.starts_with("-")) {
     const auto names = verb_names(app);
-    if (std::find(names.begin(), names.end(), verb) == names.end()) reject(nearest(verb, names), "unknown verb '{}'", verb);
+    if (std::find(names.begin(), names.end(), verb) == names.end())
+      reject(nearest(verb, names), "unknown verb '{}'", verb);
   }
   try {
     app.parse(argc, argv);

@@ -34,8 +34,8 @@ void add_run_options(CLI::App& verb, Common& common);  // device, precision, see
 // An example under a verb's help.
 void add_example(CLI::App& verb, const std::string& command);
 
-void print(const std::string& text);       // to standard output
-void note(const std::string& text);        // to standard error: anything that is not the result
+void print(const std::string& text);  // to standard output
+void note(const std::string& text);   // to standard error: anything that is not the result
 void print_json(const Json& json);
 
 }  // namespace headroom::cli

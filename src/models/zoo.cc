@@ -79,6 +79,16 @@ TrainDefaults train_defaults(std::string_view spec) {
   return {};
 }
 
+std::string with_option(std::string_view spec, const std::string& name, const std::string& value) {
+  const std::size_t colon = spec.find(':');
+  std::string result(spec.substr(0, colon));
+  std::string options = fmt::format("{}={}", name, value);
+  if (colon != std::string_view::npos)
+    for (const std::string& item : split(spec.substr(colon + 1), ','))
+      if (!item.starts_with(name + "=")) options += "," + item;
+  return result + ":" + options;
+}
+
 Net find_net(const std::string& spec) {
   const std::string name = spec.substr(0, spec.find(':'));
   std::vector<std::string> names;

@@ -42,6 +42,9 @@ struct ZooEntry {
 const std::vector<ZooEntry>& zoo();
 TrainDefaults train_defaults(std::string_view spec);  // those of a net.json where the name is no zoo model
 
+// The same spec with one option set: ("mlp:hidden=512", "hidden", "64") -> "mlp:hidden=64".
+std::string with_option(std::string_view spec, const std::string& name, const std::string& value);
+
 Net make_mlp(ModelOptions& options);
 Net make_lenet5(ModelOptions& options);
 

@@ -25,14 +25,15 @@ using Folder = std::vector<Operator> (*)();
 // clang-format off
 constexpr Folder kFolders[] = {
     activation_operators,
-    activation_operators, conv2d_operators,  linear_operators,        matmul_operators,
     add_operators,
     bias_grad_operators,
+    conv2d_operators,
     count_correct_operators,
     cross_entropy_operators,
     l2_penalty_operators,
+    linear_operators,
+    matmul_operators,
     pool_operators,
-    pool_operators,       softmax_operators, cross_entropy_operators,
     reshape_operators,
     sgd_operators,
     softmax_operators,

@@ -21,12 +21,12 @@ StepPrediction predict_step(const Step& step, const Machine& machine, bool times
   const DType dtype = float_type(step.problem);
   const double products = product_peak(machine, dtype), vectors = vector_peak(machine, dtype);
   const double compute = step.cost.multiply_add / products + (step.cost.other + step.cost.special) / vectors;
-  const Machine::Level& level = serving_level(machine, step.cost.bytes());
+  const Machine::Level& level = machine.level_for(step.cost.bytes());
   const double memory = step.cost.bytes() / level.bytes_per_s;
   StepPrediction p{std::max(compute, memory), compute >= memory ? "compute" : level.name, 0};
   if (!times) return p;
   const double moved = step.work.bytes + static_cast<double>(step.workspace);
-  const double work_memory = step.work.bytes / serving_level(machine, moved).bytes_per_s;
+  const double work_memory = step.work.bytes / machine.level_for(moved).bytes_per_s;
   const double work_compute = step.work.flops / (products * step.work.efficiency);
   p.predicted_s = std::max(work_compute, work_memory) + step.work.launches * machine.launch_s;
   p.predicted_s = std::max(p.predicted_s, p.floor_s);
@@ -53,13 +53,6 @@ double vector_peak(const Machine& machine, DType dtype) {
   if (dtype == DType::f64) return rate(machine, "fp64");
   if (dtype == DType::f16) return std::max(rate(machine, "fp32"), rate(machine, "fp16_vector"));
   return rate(machine, "fp32");
-}
-
-const Machine::Level& serving_level(const Machine& machine, double bytes) {
-  const Machine::Level* best = &machine.memory();
-  for (const Machine::Level& level : machine.levels)
-    if (level.bytes_per_s > best->bytes_per_s && level.bytes >= bytes) best = &level;
-  return *best;
 }
 
 Prediction predict(const Plan& plan, const Machine& machine) {

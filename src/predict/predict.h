@@ -31,7 +31,4 @@ Prediction predict(const Plan& plan, const Machine& machine);
 double product_peak(const Machine& machine, DType dtype);
 double vector_peak(const Machine& machine, DType dtype);
 
-// The level that bytes of this much traffic can be served from at best.
-const Machine::Level& serving_level(const Machine& machine, double bytes);
-
 }  // namespace headroom

@@ -1,0 +1,4 @@
+#include "cli/verbs.h"
+namespace headroom::cli {
+void add_bench(CLI::App&) {}
+}  // namespace headroom::cli

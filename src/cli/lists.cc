@@ -1,0 +1,79 @@
+// Verbs that only list what there is: model, recipe, data.
+#include "base/table.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "data/dataset.h"
+#include "models/zoo.h"
+#include "train/recipe.h"
+
+namespace headroom::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// `verb list`: a table for people, the same rows as objects for programs.
+void add_list(CLI::App& app, const std::string& name, const std::string& about,
+              const std::vector<std::string>& columns, Rows (*rows)()) {
+  auto common = std::make_shared<Common>();
+  CLI::App* verb = app.add_subcommand(name, about);
+  verb->require_subcommand(1);
+  CLI::App* list = verb->add_subcommand("list", "one line each");
+  add_json(*list, *common);
+  add_example(*list, "headroom " + name + " list");
+  list->callback([common, name, columns, rows] {
+    if (common->json) {
+      Json all = Json::array();
+      for (const auto& row : rows()) {
+        Json item;
+        for (std::size_t c = 0; c < columns.size(); ++c) item[columns[c]] = row[c];
+        all.push_back(item);
+      }
+      return print_json({{name + "s", all}});
+    }
+    Table table(columns);
+    for (std::size_t c = 1; c < columns.size(); ++c) table.left(c);
+    for (const auto& row : rows()) table.row(row);
+    print(table.str());
+  });
+}
+
+Rows model_rows() {
+  Rows rows;
+  for (const ZooEntry& entry : zoo()) rows.push_back({entry.name, entry.title, entry.options});
+  return rows;
+}
+
+Rows recipe_rows() {
+  Rows rows;
+  for (const std::string& name : recipe_names()) {
+    const Recipe r = find_recipe(name);
+    std::string published;
+    for (const auto& [what, value] : r.published)
+      published += fmt::format("{}{} {}", published.empty() ? "" : ", ", what, value);
+    rows.push_back({name, r.model, r.data, r.title, published});
+  }
+  return rows;
+}
+
+Rows data_rows() {
+  Rows rows;
+  for (const DatasetInfo& info : known_datasets()) rows.push_back({info.name, info.title, info.files});
+  return rows;
+}
+
+}  // namespace
+
+void add_model(CLI::App& app) {
+  add_list(app, "model", "the networks the program knows", {"model", "title", "options"}, model_rows);
+}
+
+void add_recipe(CLI::App& app) {
+  add_list(app, "recipe", "published cases, each one command: train --recipe",
+           {"recipe", "model", "data", "title", "published"}, recipe_rows);
+}
+
+void add_data(CLI::App& app) {
+  add_list(app, "data", "the data sets the program reads", {"data", "title", "files"}, data_rows);
+}
+
+}  // namespace headroom::cli

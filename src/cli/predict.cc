@@ -1,0 +1,105 @@
+#include "predict/predict.h"
+
+#include "base/table.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/run_setup.h"
+#include "cli/verbs.h"
+#include "machine/roofline.h"
+#include "report/layers.h"
+#include "report/record.h"
+#include "train/program.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  std::string model, machines = "here", batches, mode = "train";
+  Common common;
+};
+
+Machine machine_named(const std::string& name, const Common& common) {
+  constexpr double kQuick = 1.5;
+  return name == "here" ? here_or_measure(common.threads, kQuick) : find_machine(name);
+}
+
+Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& common) {
+  const DType dtype = common.dtype();
+  Program program = make_program(net, mode, batch, dtype, {.momentum = 0.9});
+  return make_plan(std::move(program.graph), {mode, batch, dtype, cpu_capabilities(common.threads)},
+                   common.chooser());
+}
+
+std::vector<std::int64_t> batches_of(const Request& r) {
+  std::vector<std::int64_t> batches;
+  for (const std::string& text : split(r.batches, ',')) {
+    batches.push_back(parse_int(text, "--batch"));
+    if (batches.back() < 1) reject("--batch is {}; it must be at least 1", batches.back());
+  }
+  return batches;
+}
+
+std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>& all) {
+  Table table({"machine", "batch", "floor ms", "predicted ms", "images/s at the floor"});
+  for (const auto& [plan, predictions] : all)
+    for (const Prediction& p : predictions)
+      table.row({p.machine, std::to_string(plan.binding.batch), fixed_or_small(p.floor_s * 1e3),
+                 p.has_times ? fixed_or_small(p.predicted_s * 1e3) : "-",
+                 with_commas(std::llround(double(plan.binding.batch) / p.floor_s))});
+  return table.str();
+}
+
+void run(const Request& r) {
+  const Net net = find_net(r.model);
+  if (r.mode != "train" && r.mode != "eval")
+    reject(nearest(r.mode, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", r.mode);
+  const Mode mode = r.mode == "train" ? Mode::train : Mode::eval;
+  std::vector<Machine> machines;
+  for (const std::string& name : split(r.machines, ',')) machines.push_back(machine_named(name, r.common));
+
+  std::vector<std::pair<Plan, std::vector<Prediction>>> all;
+  for (std::int64_t batch : batches_of(r)) {
+    all.emplace_back(plan_for(net, mode, batch, r.common), std::vector<Prediction>{});
+    for (const Machine& m : machines) all.back().second.push_back(predict(all.back().first, m));
+  }
+  if (r.common.json) {
+    Json list = Json::array();
+    for (const auto& [plan, predictions] : all)
+      for (const Prediction& p : predictions) {
+        Json item = {{"batch", plan.binding.batch}};
+        item.update(prediction_json(plan, p));
+        list.push_back(item);
+      }
+    return print_json(
+        {{"model", net.name}, {"mode", r.mode}, {"precision", r.common.precision}, {"predictions", list}});
+  }
+  if (r.common.explain) note(all.front().first.explain());
+  for (const auto& [plan, predictions] : all)
+    for (const Prediction& p : predictions) {
+      print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
+                        r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
+      print(layer_table(read_layers(plan, p), p.has_times) + "\n");
+    }
+  print(summary(all));
+  print(
+      "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
+      "Predicted: what the chosen kernels\nshould take; given for CPUs.\n");
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  auto r = std::make_shared<Request>();
+  r->batches = "64";
+  CLI::App* verb = app.add_subcommand("predict", "what a network must cost on machines you need not have");
+  verb->add_option("model", r->model, "zoo name with options, or a net.json")->required();
+  verb->add_option("--machine", r->machines, "names from headroom machine list, comma-separated")
+      ->capture_default_str();
+  verb->add_option("--batch", r->batches, "images per step, comma-separated")->capture_default_str();
+  verb->add_option("--mode", r->mode, "train or eval")->capture_default_str();
+  add_run_options(*verb, r->common);
+  add_example(*verb, "headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
+  verb->callback([r] { run(*r); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,37 @@
+#include "machine/roofline.h"
+
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "report/machine_table.h"
+
+namespace headroom::cli {
+
+void add_roofline(CLI::App& app) {
+  struct State {
+    Common common;
+    double seconds = 6;
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* verb =
+      app.add_subcommand("roofline", "measure this machine's ceilings and keep them as the machine 'here'");
+  add_json(*verb, state->common);
+  verb->add_option("--threads", state->common.threads, "CPU threads; 0 takes one per core")
+      ->capture_default_str();
+  verb->add_option("--seconds", state->seconds, "how long to measure")->capture_default_str();
+  add_example(*verb, "headroom roofline");
+  verb->callback([state] {
+    if (!(state->seconds >= 0.1 && state->seconds <= 600))
+      reject("--seconds is {}; it must lie between 0.1 and 600", state->seconds);
+    Progress progress("measuring");
+    const Machine machine = measure_cpu(state->common.threads, state->seconds, [&](const std::string& stage) {
+      progress.line("measuring " + stage);
+    });
+    save_machine(machine);
+    if (state->common.json) return print_json(to_json(machine));
+    print(machine_page(machine) + "\n" + draw_roofline(machine));
+    print(fmt::format("\nsaved as machine 'here': {}\n", machine_file("here").string()));
+  });
+}
+
+}  // namespace headroom::cli

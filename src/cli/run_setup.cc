@@ -1,0 +1,95 @@
+#include "cli/run_setup.h"
+
+#include <cmath>
+
+#include "base/file.h"
+#include "models/zoo.h"
+
+namespace headroom::cli {
+namespace {
+
+void require_positive(std::int64_t value, const char* option) {
+  if (value < 1) reject("{} is {}; it must be at least 1", option, value);
+}
+
+// A rate must be a positive number; a factor may be zero.
+void require_number(double value, const char* option, bool zero_allowed) {
+  if (!std::isfinite(value) || value < 0 || (value == 0 && !zero_allowed))
+    reject("{} is {}; it must be a {} number", option, value, zero_allowed ? "non-negative" : "positive");
+}
+
+// Glyphs are drawn at any size, so a model that asks for another one than 28 simply gets it.
+std::int64_t glyph_size(const Net& net) {
+  constexpr std::int64_t kUsual = 28, kPadding = 4;
+  std::int64_t side = net.input.back();
+  if (net.input.size() == 1) side = std::llround(std::sqrt(double(side)));
+  const bool usual = side >= kUsual && side <= kUsual + kPadding;
+  return usual ? 0 : side;
+}
+
+std::string model_of(const RunRequest& request, const std::optional<Recipe>& recipe) {
+  std::string model = !request.model.empty() ? request.model : recipe ? recipe->model : "";
+  if (model.empty())
+    reject(Hint{"headroom train lenet5, or headroom train --recipe perceptron-nsys1"},
+           "no model and no recipe was named");
+  if (!request.hidden) return model;
+  require_positive(*request.hidden, "--hidden");
+  if (!model.starts_with("mlp")) reject("--hidden is an option of mlp, not of '{}'", model);
+  return with_option(model, "hidden", std::to_string(*request.hidden));
+}
+
+}  // namespace
+
+void add_data_options(CLI::App& verb, RunRequest& request) {
+  verb.add_option("--data", request.data, "mnist, fashion-mnist or glyphs (embedded; the default)");
+  verb.add_option("--data-dir", request.data_dir,
+                  "folder that holds mnist/, fashion-mnist/; else $HEADROOM_DATA");
+  verb.add_option("--test-size", request.test_size, "use the first so many test images");
+  verb.add_option("--batch", request.batch, "images per step");
+  verb.add_option("--weights", request.weights, "start from this safetensors file");
+}
+
+RunSetup resolve(const RunRequest& request, const Common& common) {
+  std::optional<Recipe> recipe;
+  if (!request.recipe.empty()) recipe = find_recipe(request.recipe);
+  const std::string model = model_of(request, recipe);
+  const TrainDefaults defaults = train_defaults(model);
+  RunSetup setup{.net = find_net(model), .recipe = recipe};
+  if (recipe) apply_initial(*recipe, setup.net);
+
+  setup.data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";
+  setup.data_options.dir = request.data_dir;
+  setup.data_options.train_size = request.train_size.value_or(recipe ? recipe->train_size : 0);
+  setup.data_options.test_size = request.test_size.value_or(recipe ? recipe->test_size : 0);
+  setup.data_options.validation_tail = recipe ? recipe->validation_tail : 0;
+  setup.data_options.seed = common.seed;
+  setup.data_options.image_size = setup.data == "glyphs" ? glyph_size(setup.net) : 0;
+
+  setup.train.batch = request.batch.value_or(recipe ? recipe->batch : defaults.batch);
+  setup.train.epochs = request.epochs.value_or(recipe ? recipe->epochs : defaults.epochs);
+  setup.train.lr = request.lr.value_or(recipe ? recipe->lr : defaults.lr);
+  setup.train.shuffle = request.shuffle.value_or(recipe ? recipe->shuffle : true);
+  setup.train.preprocess = recipe ? recipe->preprocess : Preprocess{};
+  setup.train.seed = common.seed;
+  setup.train.target = request.target;
+  setup.update.l2 = request.l2.value_or(recipe ? recipe->l2 : defaults.l2);
+  setup.update.momentum = request.momentum.value_or(recipe ? recipe->momentum : defaults.momentum);
+  setup.update.nesterov = request.nesterov;
+
+  require_positive(setup.train.batch, "--batch");
+  require_positive(setup.train.epochs, "--epochs");
+  if (request.train_size) require_positive(*request.train_size, "--train-size");
+  if (request.test_size) require_positive(*request.test_size, "--test-size");
+  require_number(setup.train.lr, "--lr", false);
+  require_number(setup.update.l2, "--l2", true);
+  require_number(setup.update.momentum, "--momentum", true);
+  if (setup.update.momentum >= 1) reject("--momentum is {}; it must be below 1", setup.update.momentum);
+  if (setup.update.nesterov && setup.update.momentum == 0) reject("--nesterov needs a --momentum above 0");
+  if (!(request.target >= 0 && request.target <= 1))
+    reject("--target is {}; it is an accuracy between 0 and 1", request.target);
+  for (const std::string& path : {request.save, request.record})
+    if (!path.empty()) require_writable(path);
+  return setup;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "data/dataset.h"
+#include "headroom/net.h"
+#include "train/recipe.h"
+#include "train/trainer.h"
+
+namespace headroom::cli {
+
+// What the user typed for a run; absent values come from the recipe, then from the model's defaults.
+struct RunRequest {
+  std::string model, recipe, data, data_dir, weights, save, record;
+  std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
+  std::optional<double> lr, l2, momentum;
+  std::optional<bool> shuffle;
+  bool nesterov = false;
+  double target = 0;
+  std::int64_t log_every = 0;
+};
+
+// The request with everything filled in and checked.
+struct RunSetup {
+  Net net;
+  std::string data;
+  DataOptions data_options;
+  TrainOptions train;
+  Update update;
+  std::optional<Recipe> recipe;
+};
+
+void add_data_options(CLI::App& verb, RunRequest& request);
+RunSetup resolve(const RunRequest& request, const Common& common);
+
+}  // namespace headroom::cli

@@ -1,0 +1,172 @@
+#include "cli/training_run.h"
+
+#include <chrono>
+
+#include "base/file.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "machine/roofline.h"
+#include "predict/predict.h"
+#include "profile/resources.h"
+#include "report/layers.h"
+#include "report/record.h"
+
+namespace headroom::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kQuickRoofline = 1.5;  // seconds: enough for a ceiling, once per machine
+
+class Watcher final : public TrainObserver {
+ public:
+  Watcher(const std::string& title, std::int64_t epochs, std::int64_t log_every)
+      : progress_(title), epochs_(epochs), log_every_(log_every) {}
+  void on_step(std::int64_t step, std::int64_t of, double loss) override {
+    if (log_every_ > 0 && step % log_every_ == 0)
+      progress_.line(fmt::format("step {}: loss {:.6g}", step, loss));
+    progress_.update(step, of, fmt::format("loss {:.4f}", loss));
+  }
+  void on_epoch(const EpochResult& e) override {
+    progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, accuracy {:.4f} training, {:.4f} test, {}",
+                               e.epoch, epochs_, e.loss, e.train_accuracy, e.test_accuracy,
+                               human_seconds(e.seconds)));
+  }
+
+ private:
+  Progress progress_;
+  std::int64_t epochs_, log_every_;
+};
+
+// Everything a finished run can be told from.
+struct Finished {
+  const RunSetup& setup;
+  Engine& engine;
+  const Plan& plan;
+  const Machine& machine;
+  const Prediction& prediction;
+  const TrainResult& result;
+  Resources resources;
+  double wall_s;
+
+  double images_per_s() const {
+    return result.train_seconds > 0 ? double(result.images) / result.train_seconds : 0;
+  }
+  Spread step() const { return spread_of(result.step_seconds); }
+};
+
+Json result_json(const Finished& f) {
+  const EpochResult& last = f.result.epochs.back();
+  Json epochs = Json::array();
+  for (const EpochResult& e : f.result.epochs)
+    epochs.push_back({{"epoch", e.epoch},
+                      {"loss", e.loss},
+                      {"accuracy", {{"train", e.train_accuracy}, {"test", e.test_accuracy}}},
+                      {"seconds", e.seconds}});
+  Json json = {{"model", f.engine.net().name},
+               {"data", f.setup.data},
+               {"accuracy", {{"test", last.test_accuracy}, {"train", last.train_accuracy}}},
+               {"loss", last.loss},
+               {"first_loss", f.result.first_loss},
+               {"last_loss", f.result.last_loss},
+               {"epochs", epochs},
+               {"steps", f.result.steps},
+               {"step_ms", spread_json(f.step())},
+               {"images_per_s", f.images_per_s()},
+               {"device", f.plan.binding.capabilities.name},
+               {"precision", name_of(f.plan.binding.precision)},
+               {"threads", f.plan.binding.capabilities.threads},
+               {"batch", f.setup.train.batch},
+               {"lr", f.setup.train.lr},
+               {"parameters", f.engine.parameter_count()},
+               {"floor_ms", f.prediction.floor_s * 1e3},
+               {"predicted_ms", f.prediction.predicted_s * 1e3},
+               {"layers", layers_json(read_layers(f.plan, f.prediction, f.result.plan_steps))},
+               {"wall_s", f.wall_s},
+               {"user_s", f.resources.user_s},
+               {"system_s", f.resources.system_s},
+               {"peak_rss_bytes", f.resources.peak_rss_bytes}};
+  if (f.setup.train.target > 0) json["target_reached"] = f.result.target_reached;
+  if (f.setup.recipe && !f.setup.recipe->published.empty()) json["published"] = f.setup.recipe->published;
+  return json;
+}
+
+void print_result(const Finished& f) {
+  const EpochResult& last = f.result.epochs.back();
+  const Spread step = f.step();
+  print(fmt::format("\n{} on {}, batch {}, {}, {} ({} threads), one training step:\n\n", f.engine.net().name,
+                    f.setup.data, f.setup.train.batch, name_of(f.plan.binding.precision),
+                    f.plan.binding.capabilities.name, f.plan.binding.capabilities.threads));
+  print(layer_table(read_layers(f.plan, f.prediction, f.result.plan_steps), f.prediction.has_times));
+  print(
+      "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
+      "on this "
+      "machine's\nmeasured ceilings. Times are medians.\n\n");
+  print(fmt::format("accuracy   {:.4f} test, {:.4f} training (as it ran)\n", last.test_accuracy,
+                    last.train_accuracy));
+  if (f.setup.recipe)
+    for (const auto& [name, value] : f.setup.recipe->published)
+      print(fmt::format("published  {} {}\n", name, value));
+  print(fmt::format("loss       {:.4f} last epoch, {:.5f} first step\n", last.loss, f.result.first_loss));
+  print(fmt::format("speed      {} images/s; step {} median, {} to {} (10 to 90 %), {} samples\n",
+                    with_commas(std::llround(f.images_per_s())), human_seconds(step.median),
+                    human_seconds(step.p10), human_seconds(step.p90), step.samples));
+  if (step.samples > 0 && step.median > 0)
+    print(fmt::format("headroom   a step could take {}: {:.1f} times faster\n",
+                      human_seconds(f.prediction.floor_s), step.median / f.prediction.floor_s));
+  print(fmt::format("time       {} wall, {} user, {} system\n", human_seconds(f.wall_s),
+                    human_seconds(f.resources.user_s), human_seconds(f.resources.system_s)));
+  print(fmt::format(
+      "memory     {} at its peak; weights {}, scratch {}\n", human_bytes(double(f.resources.peak_rss_bytes)),
+      human_bytes(double(f.engine.storage().bytes())), human_bytes(double(f.engine.arena_bytes()))));
+}
+
+constexpr const char* kNext =
+    "\nNext:\n"
+    "  headroom predict lenet5 --machine here,h200,k80 --batch 256    what it must cost elsewhere\n"
+    "  headroom train lenet5 --explain --batch 256                    why each kernel was chosen\n"
+    "  headroom roofline                                              this machine's ceilings, measured with "
+    "care\n"
+    "  headroom recipe list                                           published cases to repeat\n";
+
+}  // namespace
+
+void training_run(const RunRequest& request, const Common& common, bool demo) {
+  const auto start = Clock::now();
+  const RunSetup setup = resolve(request, common);
+  const auto device = common.open();
+  Engine engine(
+      setup.net, *device,
+      {.precision = common.dtype(), .seed = common.seed, .update = setup.update, .choose = common.chooser()});
+  const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
+  if (!request.weights.empty()) load_weights(engine, request.weights);
+  const Dataset data = load_dataset(setup.data, setup.data_options);
+  if (common.explain) note(plan.explain());
+  const Machine machine = here_or_measure(common.threads, kQuickRoofline);
+  const Prediction prediction = predict(plan, machine);
+
+  TrainResult result;
+  {
+    Watcher watcher(fmt::format("training {} on {}", setup.net.name, setup.data), setup.train.epochs,
+                    request.log_every);
+    result = train(engine, data, setup.train, watcher);
+  }
+  const Finished finished{setup,
+                          engine,
+                          plan,
+                          machine,
+                          prediction,
+                          result,
+                          process_resources(),
+                          std::chrono::duration<double>(Clock::now() - start).count()};
+  if (!request.save.empty()) save_weights(engine, request.save);
+  if (!request.record.empty())
+    write_file(request.record, to_json(RunRecord{command_line(), &engine, &plan, &machine, &prediction,
+                                                 &result, setup.data, finished.wall_s, finished.resources})
+                                       .dump(1) +
+                                   "\n");
+  if (common.json) return print_json(result_json(finished));
+  print_result(finished);
+  if (demo) print(kNext);
+}
+
+}  // namespace headroom::cli
