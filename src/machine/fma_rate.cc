@@ -14,7 +14,8 @@ FmaRate fma_rate(DType dtype, int threads, double seconds) {
   FmaRate best;
   for (const VectorLoops& loop : loops) {
     const auto chains = dtype == DType::f32 ? loop.fma_f32 : loop.fma_f64;
-    const double flops = (dtype == DType::f32 ? loop.fma_f32_flops : loop.fma_f64_flops) * kRounds * threads;
+    const double lanes = static_cast<double>(loop.vector_bytes) / static_cast<double>(size_of(dtype));
+    const double flops = 2 * lanes * loop.chains * kRounds * threads;
     const double pass = undisturbed_seconds(
         seconds / static_cast<double>(loops.size()), Clock::cpu, [&](std::int64_t passes) {
           return team_seconds(threads, Clock::cpu, [&](int) { chains(passes * kRounds); });

@@ -89,6 +89,7 @@ TEST_F(Machines, FiguresOfTheDataSheets) {
   EXPECT_EQ(h200.peak_flops.at("fp32"), 66.9e12);
   EXPECT_EQ(h200.peak_flops.at("bf16"), 989e12);
   EXPECT_EQ(h200.memory().bytes_per_s, 4.8e12);
+  EXPECT_EQ(h200.levels.front().bytes, 62914560);
   EXPECT_EQ(h200.compute_capability, 90);
   EXPECT_EQ(h200.link_bytes_per_s, 64e9);
   EXPECT_EQ(h200.peer_bytes_per_s, 450e9);

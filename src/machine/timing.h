@@ -20,16 +20,17 @@ inline double thread_cpu_s() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Which clock a trial goes by. Where nothing is shared between the threads, the slowest thread's own CPU time
-// says the same as the wall on a quiet machine, and still the truth on a busy one. What is shared needs the
-// wall: a thread that another program held up would have left its part to the rest.
+// Which clock a trial goes by. Where nothing is shared between the threads, each one's own CPU time says the
+// same as the wall on a quiet machine, and still the truth on a busy one; their rates add up. What is shared
+// needs the wall: a thread that another program held up would have left its part to the rest.
 enum class Clock { wall, cpu };
 
-// Seconds that work(thread) took the team, from the moment that all of it is awake to its last member's end.
+// Seconds that work(thread) took the team. Wall: from the moment that all of it is awake to its last member's
+// end. CPU: such that the team's rate is the sum of its members' rates; each does the same amount.
 template <class Work>
 double team_seconds(int threads, Clock clock, Work&& work) {
-  double begin = 0, end = 0, cpu = 0;
-#pragma omp parallel num_threads(threads) reduction(max : cpu)
+  double begin = 0, end = 0, rate = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : rate)
   {
 #pragma omp barrier
 #pragma omp master
@@ -37,12 +38,12 @@ double team_seconds(int threads, Clock clock, Work&& work) {
 #pragma omp barrier
     const double cpu_begin = thread_cpu_s();
     work(omp_get_thread_num());
-    cpu = thread_cpu_s() - cpu_begin;
+    rate = 1 / std::max(thread_cpu_s() - cpu_begin, 1e-9);
 #pragma omp barrier
 #pragma omp master
     end = now_s();
   }
-  return clock == Clock::wall ? end - begin : cpu;
+  return clock == Clock::wall ? end - begin : threads / rate;
 }
 
 // Time of one undisturbed pass, from about `seconds` of trials; run(passes) returns the seconds that many

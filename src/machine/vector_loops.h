@@ -10,10 +10,10 @@ namespace headroom {
 // vectors. The widest is not always the fastest (it may lower the clock), so the caller tries them all.
 struct VectorLoops {
   const char* name;  // "avx512"
-  // Independent multiply-adds with both operands in registers; one round is fma_flops of them.
+  int vector_bytes;
+  int chains;  // independent multiply-adds in flight; a round is one of each
   void (*fma_f32)(std::int64_t rounds);
   void (*fma_f64)(std::int64_t rounds);
-  double fma_f32_flops, fma_f64_flops;  // per round
   // Streams over `bytes` bytes of each array; pointers and sizes are multiples of kStreamBlock.
   void (*read)(const char* a, std::int64_t bytes);
   void (*write)(char* a, std::int64_t bytes);

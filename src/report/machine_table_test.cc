@@ -20,9 +20,10 @@ TEST(MachineTable, ListsOldestFirst) {
   EXPECT_TRUE(contains(text, "4.80 TB/s"));
 }
 
-TEST(MachineTable, ThePageTellsWhatIsUnconfirmed) {
+TEST(MachineTable, ThePageTellsFiguresAndWhatTheyRestOn) {
   const std::string page = machine_page(find_machine("h200"));
-  for (const char* part : {"66.9 TFLOP/s", "13.9", "4.80 TB/s", "64.0 GB/s", "2.40 us", "unconfirmed", "9.0"})
+  EXPECT_TRUE(contains(machine_page(find_machine("h100-pcie")), "unconfirmed"));
+  for (const char* part : {"66.9 TFLOP/s", "13.9", "4.80 TB/s", "64.0 GB/s", "2.40 us", "sources", "9.0"})
     EXPECT_TRUE(contains(page, part)) << part << "\n" << page;
   EXPECT_FALSE(contains(page, "one core"));
 }
