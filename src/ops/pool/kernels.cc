@@ -100,7 +100,7 @@ std::vector<Operator> pool_operators() {
        .exact = true},
       {.schema = max_pool_grad_schema(),
        .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_grad_pairs},
-                   {.name = "cpu:planes", .prepare = max_pool_grad_planes},
+                   {.name = "cpu:planes", .accepts = accepts_pool_planes, .prepare = max_pool_grad_planes},
                    reference},
        .cases = max_grad_cases(),
        .exact = true},
@@ -111,7 +111,7 @@ std::vector<Operator> pool_operators() {
        .cases = forward_cases()},
       {.schema = avg_pool_grad_schema(),
        .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_grad_pairs},
-                   {.name = "cpu:planes", .prepare = avg_pool_grad_planes},
+                   {.name = "cpu:planes", .accepts = accepts_pool_planes, .prepare = avg_pool_grad_planes},
                    reference},
        .cases = avg_grad_cases()},
   };

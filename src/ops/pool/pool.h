@@ -44,6 +44,7 @@ Launcher max_pool_rows(const Problem& problem, const Capabilities&);
 Launcher avg_pool_rows(const Problem& problem, const Capabilities&);
 
 // Any window, backwards: each plane on its own.
+Verdict accepts_pool_planes(const Problem& problem, const Capabilities&);
 Launcher max_pool_grad_planes(const Problem& problem, const Capabilities&);
 Launcher avg_pool_grad_planes(const Problem& problem, const Capabilities&);
 
