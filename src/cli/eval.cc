@@ -6,12 +6,13 @@ namespace headroom::cli {
 namespace {
 
 void eval(const RunRequest& request, const Common& common) {
+  if (request.weights.empty())
+    reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   const RunSetup setup = resolve(request, common);
   const auto device = common.open();
   Engine engine(setup.net, *device,
                 {.precision = common.dtype(), .seed = common.seed, .choose = common.chooser()});
   const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
-  if (request.weights.empty()) reject(Hint{"train with --save first"}, "eval needs --weights");
   load_weights(engine, request.weights);
   const Dataset data = load_dataset(setup.data, setup.data_options);
   if (common.explain) note(plan.explain());

@@ -19,6 +19,7 @@ void add_list(CLI::App& app, const std::string& name, const std::string& about,
   verb->require_subcommand(1);
   CLI::App* list = verb->add_subcommand("list", "one line each");
   add_json(*list, *common);
+  add_example(*verb, "headroom " + name + " list");
   add_example(*list, "headroom " + name + " list");
   list->callback([common, name, columns, rows] {
     if (common->json) {

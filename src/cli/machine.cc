@@ -15,6 +15,7 @@ void add_machine(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("machine", "the table of machines: datasheets, and what was measured here");
   verb->require_subcommand(1);
+  add_example(*verb, "headroom machine show h200");
   CLI::App* list = verb->add_subcommand("list", "every machine, one line each");
   add_json(*list, state->common);
   add_example(*list, "headroom machine list");

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 
 #include "base/text.h"
 #include "base/version.h"
@@ -37,7 +38,6 @@ int report(const Error& error) {
   return error.blame() == Blame::request ? 2 : 1;
 }
 
-// The names a misspelt word could have meant: verbs of an app, or its options.
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -45,27 +45,66 @@ std::vector<std::string> verb_names(const CLI::App& app) {
   return names;
 }
 
+// "headroom machine show": what the user typed to get here.
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+// The parser would call a misspelt verb a word too many, and a missing one "a subcommand".
+void require_verbs(const CLI::App& app, std::span<const std::string> typed) {
+  const std::vector<std::string> names = verb_names(app);
+  if (names.empty()) return;
+  if (typed.empty())
+    reject(Hint{fmt::format("{} {}", full_name(app), names.front())}, "'{}' wants to be told what: {}",
+           full_name(app), fmt::join(names, ", "));
+  const std::string& word = typed.front();
+  if (word.starts_with("-")) return;
+  if (std::find(names.begin(), names.end(), word) == names.end())
+    reject(nearest(word, names), "'{}' has no verb '{}'", full_name(app), word);
+  require_verbs(*app.get_subcommand(word), typed.subspan(1));
+}
+
 const CLI::App& deepest(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : deepest(*chosen.back());
 }
 
+Error unknown_word(const CLI::App& verb, const std::string& typed) {
+  const std::string word = typed.substr(0, typed.find('='));
+  if (!word.starts_with("-"))
+    return {Blame::request, fmt::format("'{}' has no use for the word '{}'", full_name(verb), typed),
+            Hint{full_name(verb) + " --help"}};
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return {Blame::request, fmt::format("'{}' has no option '{}'", full_name(verb), word),
+          nearest(word, names)};
+}
+
+// The parser's words for a value that is missing ("--lr: 1 required FLOAT missing") or of the wrong kind
+// ("Could not convert: --lr = fast") in ours.
+std::string reworded(const CLI::App& verb, const std::string& what) {
+  constexpr std::string_view kConvert = "Could not convert: ";
+  if (what.starts_with(kConvert)) {
+    const std::size_t equals = what.find(" = ");
+    const std::string name = what.substr(kConvert.size(), equals - kConvert.size());
+    const CLI::Option* option = verb.get_option_no_throw(name);
+    const std::string kind = option != nullptr ? option->get_type_name() : "";
+    return fmt::format("{} is '{}', which is not {}", name,
+                       equals == std::string::npos ? "" : what.substr(equals + 3),
+                       kind == "FLOAT"  ? "a number"
+                       : kind == "UINT" ? "a whole number from 0"
+                                        : "a whole number in range");
+  }
+  if (what.ends_with(" missing")) return fmt::format("{} needs a value", what.substr(0, what.find(':')));
+  return fmt::format("{}: {}", verb.get_name(), what);
+}
+
 int report(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = deepest(app);
-  if (const auto extras = verb.remaining();
-      dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty()) {
-    const std::string& word = extras.front();
-    std::vector<std::string> names;
-    for (const CLI::Option* option : verb.get_options())
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    const bool option = word.starts_with("-");
-    return report(Error(
-        Blame::request,
-        fmt::format("'{}' does not know {}'{}'", verb.get_display_name(), option ? "the option " : "", word),
-        option ? nearest(word, names) : Hint{fmt::format("headroom {} --help", verb.get_name())}));
-  }
-  return report(
-      Error(Blame::request, error.what(), Hint{fmt::format("headroom {} --help", verb.get_name())}));
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !verb.remaining().empty())
+    return report(unknown_word(verb, verb.remaining().front()));
+  return report(Error(Blame::request, reworded(verb, error.what()), Hint{full_name(verb) + " --help"}));
 }
 
 int run(int argc, char** argv) {
@@ -81,11 +120,7 @@ int run(int argc, char** argv) {
     print(kWelcome);
     return 0;
   }
-  if (const std::string verb = argv[1]; !verb.starts_with("-")) {
-    const auto names = verb_names(app);
-    if (std::find(names.begin(), names.end(), verb) == names.end())
-      reject(nearest(verb, names), "unknown verb '{}'", verb);
-  }
+  require_verbs(app, std::span(words).subspan(1));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
@@ -106,7 +141,8 @@ int main(int argc, char** argv) {
   using namespace headroom;
   try {
     const int code = cli::run(argc, argv);
-    if (std::fflush(stdout) != 0) throw Error(Blame::run, "cannot write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw Error(Blame::run, "cannot write to standard output");
     return code;
   } catch (const Error& error) {
     return cli::report(error);

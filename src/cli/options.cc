@@ -28,8 +28,14 @@ Chooser Common::chooser() const {
   return forced(choices);
 }
 
+void Common::require_threads() const {
+  constexpr int kMost = 4096;
+  if (threads < 0 || threads > kMost)
+    reject("--threads is {}; it must lie between 1 and {}, or be 0 for one per core", threads, kMost);
+}
+
 std::unique_ptr<Device> Common::open() const {
-  if (threads < 0 || threads > 4096) reject("--threads is {}; it must lie between 1 and 4096", threads);
+  require_threads();
   return open_device(device, threads);
 }
 
@@ -54,6 +60,10 @@ void add_example(CLI::App& verb, const std::string& command) {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void note(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-void print_json(const Json& json) { print(json.dump(2) + "\n"); }
+std::string json_text(const Json& json) {
+  // Paths need not be valid UTF-8; that must not lose a finished run.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+void print_json(const Json& json) { print(json_text(json)); }
 
 }  // namespace headroom::cli

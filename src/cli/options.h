@@ -25,6 +25,7 @@ struct Common {
 
   DType dtype() const;
   Chooser chooser() const;
+  void require_threads() const;
   std::unique_ptr<Device> open() const;
 };
 
@@ -36,6 +37,7 @@ void add_example(CLI::App& verb, const std::string& command);
 
 void print(const std::string& text);  // to standard output
 void note(const std::string& text);   // to standard error: anything that is not the result
+std::string json_text(const Json& json);
 void print_json(const Json& json);
 
 }  // namespace headroom::cli

@@ -50,6 +50,7 @@ std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>&
 }
 
 void run(const Request& r) {
+  r.common.open();  // nothing runs on it; rejects a device or a number of threads that cannot be
   const Net net = find_net(r.model);
   if (r.mode != "train" && r.mode != "eval")
     reject(nearest(r.mode, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", r.mode);

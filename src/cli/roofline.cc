@@ -21,6 +21,7 @@ void add_roofline(CLI::App& app) {
   verb->add_option("--seconds", state->seconds, "how long to measure")->capture_default_str();
   add_example(*verb, "headroom roofline");
   verb->callback([state] {
+    state->common.require_threads();
     if (!(state->seconds >= 0.1 && state->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", state->seconds);
     Progress progress("measuring");
