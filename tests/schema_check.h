@@ -3,6 +3,7 @@
 // As much of JSON Schema draft 07 as docs/run-record.schema.json uses to say what must be there: type, const,
 // enum, required, properties, items, minItems, minimum, maximum and dependencies.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
