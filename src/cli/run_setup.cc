@@ -40,13 +40,13 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
 
 }  // namespace
 
-void add_data_options(CLI::App& verb, RunRequest& request) {
-  verb.add_option("--data", request.data, "mnist, fashion-mnist or glyphs (embedded; the default)");
-  verb.add_option("--data-dir", request.data_dir,
-                  "folder that holds mnist/, fashion-mnist/; else $HEADROOM_DATA");
-  verb.add_option("--test-size", request.test_size, "use the first so many test images");
-  verb.add_option("--batch", request.batch, "images per step");
-  verb.add_option("--weights", request.weights, "start from this safetensors file");
+void add_data_options(Command verb, RunRequest& request) {
+  verb.option("--data", request.data, "mnist, fashion-mnist or glyphs (embedded; the default)");
+  verb.option("--data-dir", request.data_dir,
+              "folder that holds mnist/, fashion-mnist/; else $HEADROOM_DATA");
+  verb.option("--test-size", request.test_size, "use the first so many test images");
+  verb.option("--batch", request.batch, "images per step");
+  verb.option("--weights", request.weights, "start from this safetensors file");
 }
 
 RunSetup resolve(const RunRequest& request, const Common& common) {
