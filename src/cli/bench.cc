@@ -59,16 +59,14 @@ void print_bench(const NetBench& bench, const Machine& machine) {
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(Command app) {
   auto r = std::make_shared<Request>();
-  CLI::App* verb = app.add_subcommand("bench", "time workloads against this machine's own best");
-  verb->require_subcommand(1);
-  CLI::App* nets =
-      verb->add_subcommand("nets", "training steps of the published networks, as a share of sgemm's rate");
-  add_run_options(*nets, r->common);
-  nets->add_option("--rounds", r->rounds, "how often everything is timed in turn")->capture_default_str();
-  add_example(*nets, "headroom bench nets --device cpu");
-  nets->callback([r] {
+  Command verb = app.verb("bench", "time workloads against this machine's own best");
+  Command nets = verb.verb("nets", "training steps of the published networks, as a share of sgemm's rate");
+  add_run_options(nets, r->common);
+  nets.option("--rounds", r->rounds, "how often everything is timed in turn");
+  nets.example("headroom bench nets --device cpu");
+  nets.runs([r] {
     if (r->rounds < 1 || r->rounds > 1000)
       reject("--rounds is {}; it must lie between 1 and 1000", r->rounds);
     const auto device = r->common.open();
