@@ -9,12 +9,13 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Weights start so that the layer's activation neither dies nor saturates; "init" overrides.
+// Uniform within 1/sqrt(fan-in) by default: small first outputs, so a first loss near log(classes), and room for a
+// large learning rate with momentum. "init" overrides.
 Initializer initializer_of(const Layer& layer) {
   using Kind = Initializer::Kind;
-  const std::string name = layer.options.text("init");
+  const std::string name = layer.options.text("init", "fan_in");
   const double scale = layer.options.real("init_scale", 0.01);
-  if (name.empty()) return {layer.options.text("activation") == "relu" ? Kind::he : Kind::xavier};
+  if (name == "fan_in") return {Kind::fan_in};
   if (name == "he") return {Kind::he};
   if (name == "xavier") return {Kind::xavier};
   if (name == "normal") return {Kind::normal, scale};
@@ -22,7 +23,7 @@ Initializer initializer_of(const Layer& layer) {
   if (name == "constant") return {Kind::constant, scale};
   if (name == "course")
     return {Kind::course_normal, scale, static_cast<std::uint64_t>(layer.options.integer("init_index"))};
-  const std::vector<std::string> names = {"he", "xavier", "normal", "uniform", "constant", "course"};
+  const std::vector<std::string> names = {"fan_in", "he", "xavier", "normal", "uniform", "constant", "course"};
   reject(nearest(name, names), "layer '{}': unknown init '{}'", layer.name, name);
 }
 
