@@ -156,10 +156,12 @@ TEST_F(CliNetJson, HasLayersThatDoNotFit) {
 }
 
 TEST_F(CliNetJson, WithoutAnythingToLearnIsRefusedByTrain) {
+  const Words train = {"train", "net.json", "--train-size", "64", "--test-size", "32"};
   put("net.json", R"({"input": [784], "layers": [{"type": "linear", "units": 3}]})");
-  expect_refused({"train", "net.json", "--train-size", "64"}, {"3 classes", "has 10"});
-  put("net.json", R"({"input": [10], "layers": [{"type": "relu"}]})");
-  expect_refused({"train", "net.json", "--train-size", "64"}, {"nothing to learn"});
+  expect_refused(train, {"3 classes", "has 10"});
+  put("net.json", R"({"input": [1, 28, 28], "layers": [
+      {"type": "max_pool", "kernel": [28, 10], "stride": [28, 2]}, {"type": "flatten"}]})");
+  expect_refused(train, {"nothing to learn"});
 }
 
 TEST_F(CliNetJson, ThatIsSoundIsTaken) {

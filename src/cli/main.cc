@@ -96,6 +96,9 @@ std::string reworded(const CLI::App& verb, const std::string& what) {
                        : kind == "UINT" ? "a whole number from 0"
                                         : "a whole number in range");
   }
+  constexpr std::string_view kTwice = ": At Most 1 required but received ";
+  if (const std::size_t at = what.find(kTwice); at != std::string::npos)
+    return fmt::format("{} was given {} times", what.substr(0, at), what.substr(at + kTwice.size()));
   if (what.ends_with(" missing")) return fmt::format("{} needs a value", what.substr(0, what.find(':')));
   return fmt::format("{}: {}", verb.get_name(), what);
 }

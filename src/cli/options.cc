@@ -47,7 +47,11 @@ void add_run_options(CLI::App& verb, Common& common) {
   add_json(verb, common);
   verb.add_option("--device", common.device, "cpu")->capture_default_str();
   verb.add_option("--precision", common.precision, "fp32 or fp64")->capture_default_str();
-  verb.add_option("--seed", common.seed, "seed of weights, order and data")->capture_default_str();
+  verb.add_option("--seed", common.seed, "seed of weights, order and data")
+      ->capture_default_str()
+      ->check([](const std::string& text) {  // the parser would wrap it around
+        return text.starts_with("-") ? fmt::format("{} is negative, a seed is not", text) : "";
+      });
   verb.add_option("--threads", common.threads, "CPU threads; 0 takes one per core")->capture_default_str();
   verb.add_flag("--explain", common.explain, "say why each kernel was chosen and what refused");
   verb.add_option("--kernel", common.kernels, "force a kernel: op=name, repeatable");

@@ -127,9 +127,7 @@ Json parse_object(const std::string& text, const std::string& origin) {
     if (!json.is_object()) reject(hint, "{} holds no JSON object", origin);
     return json;
   } catch (const Json::exception& error) {
-    std::string what = error.what();  // "[json.exception.…] parse error at line 1, column 2: …"
-    if (const auto end = what.find("] "); end != std::string::npos) what.erase(0, end + 2);
-    reject(hint, "{} is not valid JSON: {}", origin, what);
+    reject(hint, "{} is not valid JSON: {}", origin, message_of(error));
   }
 }
 
