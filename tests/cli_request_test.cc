@@ -45,21 +45,24 @@ TEST_F(CliRequest, UnknownOptionsSuggestTheNearest) {
 
 TEST_F(CliRequest, MissingAndSpareWordsAreNamed) {
   expect_refused({"train"}, {"no model", "headroom train lenet5"});
-  expect_refused({"predict"}, {"model", "headroom predict --help"});
+  expect_refused({"predict"}, {"'headroom predict' needs a model", "headroom predict --help"});
   expect_refused({"model"}, {"headroom model list"});
   expect_refused({"machine"}, {"headroom machine list"});
   expect_refused({"machine", "show"}, {"name", "headroom machine show --help"});
   expect_refused({"eval", "mlp"}, {"--weights", "--save"});
   expect_refused({"train", "mlp", "lenet5"}, {"'lenet5'", "headroom train --help"});
   expect_refused(train({"--lr"}), {"--lr", "headroom train --help"});
+  expect_refused(train({"--save", ""}), {"empty word after '--save'", "shell variable"});
+  expect_refused(train({"--save="}), {"empty word after '--save='"});
+  expect_refused({""}, {"empty word"});
   expect_refused(train({"--kernel", "linear"}), {"'linear'", "--kernel conv2d=cpu:im2col_gemm"});
 }
 
 TEST_F(CliRequest, NumbersOutOfRangeAreNamed) {
   for (const char* value : {"-0.1", "0", "nan", "inf", "-inf"})
     expect_refused(train({"--lr", value}), {"--lr is ", "must be a positive number"});
-  for (const char* value : {"fast", "0.1x", ""})
-    expect_refused(train({fmt::format("--lr={}", value)}), {"--lr"});
+  for (const char* value : {"fast", "0.1x"})
+    expect_refused(train({"--lr", value}), {fmt::format("--lr is '{}', which is not a number", value)});
   expect_refused(train({"--momentum", "1"}), {"--momentum is 1", "below 1"});
   expect_refused(train({"--momentum", "-0.5"}), {"--momentum is -0.5"});
   expect_refused(train({"--l2", "-1"}), {"--l2 is -1"});

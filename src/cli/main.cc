@@ -58,7 +58,7 @@ void require_verbs(const CLI::App& app, std::span<const std::string> typed) {
     reject(Hint{fmt::format("{} {}", full_name(app), names.front())}, "'{}' wants to be told what: {}",
            full_name(app), fmt::join(names, ", "));
   const std::string& word = typed.front();
-  if (word.starts_with("-")) return;
+  if (word.empty() || word.starts_with("-")) return;
   if (std::find(names.begin(), names.end(), word) == names.end())
     reject(nearest(word, names), "'{}' has no verb '{}'", full_name(app), word);
   require_verbs(*app.get_subcommand(word), typed.subspan(1));
@@ -81,8 +81,7 @@ Error unknown_word(const CLI::App& verb, const std::string& typed) {
           nearest(word, names)};
 }
 
-// The parser's words for a value that is missing ("--lr: 1 required FLOAT missing") or of the wrong kind
-// ("Could not convert: --lr = fast") in ours.
+// What the parser says ("Could not convert: --lr = fast", "--lr: 1 required FLOAT missing") in our words.
 std::string reworded(const CLI::App& verb, const std::string& what) {
   constexpr std::string_view kConvert = "Could not convert: ";
   if (what.starts_with(kConvert)) {
@@ -100,7 +99,10 @@ std::string reworded(const CLI::App& verb, const std::string& what) {
   if (const std::size_t at = what.find(kTwice); at != std::string::npos)
     return fmt::format("{} was given {} times", what.substr(0, at), what.substr(at + kTwice.size()));
   if (what.ends_with(" missing")) return fmt::format("{} needs a value", what.substr(0, what.find(':')));
-  return fmt::format("{}: {}", verb.get_name(), what);
+  constexpr std::string_view kRequired = " is required";
+  if (what.ends_with(kRequired))
+    return fmt::format("'{}' needs a {}", full_name(verb), what.substr(0, what.size() - kRequired.size()));
+  return what;
 }
 
 int report(const CLI::App& app, const CLI::ParseError& error) {
@@ -108,6 +110,14 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) && !verb.remaining().empty())
     return report(unknown_word(verb, verb.remaining().front()));
   return report(Error(Blame::request, reworded(verb, error.what()), Hint{full_name(verb) + " --help"}));
+}
+
+// `--save "$OUT"` with OUT unset: nobody means that, and without a word the result would not be kept.
+void require_no_empty_word(std::span<const std::string> typed) {
+  for (std::size_t i = 0; i < typed.size(); ++i)
+    if (typed[i].empty() || (typed[i].starts_with("--") && typed[i].ends_with("=")))
+      reject(Hint{"is it a shell variable that is not set?"}, "an empty word{}",
+             i == 0 ? "" : fmt::format(" after '{}'", typed[typed[i].empty() ? i - 1 : i]));
 }
 
 int run(int argc, char** argv) {
@@ -123,7 +133,9 @@ int run(int argc, char** argv) {
     print(kWelcome);
     return 0;
   }
-  require_verbs(app, std::span(words).subspan(1));
+  const std::span typed = std::span(words).subspan(1);
+  require_verbs(app, typed);
+  require_no_empty_word(typed);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
@@ -131,6 +143,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return report(app, error);
   }
+  if (app.get_subcommands().empty()) print(kWelcome);  // "headroom --"
   return 0;
 }
 
