@@ -41,6 +41,14 @@ std::int64_t at_least_one(const LayerContext& c, std::string_view option) {
   return value;
 }
 
+Shape image_shape(const LayerContext& c) {
+  const Shape x = c.graph.value(c.inputs[0]).type.shape;
+  if (x.rank() != 4)
+    reject("layer '{}': {} needs images (channels x height x width), but its input is {}", c.layer.name,
+           c.layer.type, x.without_first().str());
+  return x;
+}
+
 void copy_window(const Attrs& from, Attrs& to) {
   for (const char* name : {"strides", "dilations", "pads"})
     if (from.has(name)) to.set(name, from.integers(name));
@@ -48,13 +56,11 @@ void copy_window(const Attrs& from, Attrs& to) {
 }
 
 ValueId lower_conv2d(const LayerContext& c) {
-  const Shape x = c.graph.value(c.inputs[0]).type.shape;
-  if (x.rank() != 4)
-    reject("layer '{}': conv2d needs images, its input is {}", c.layer.name, x.without_first().str());
+  const Shape x = image_shape(c);
   const std::int64_t maps = at_least_one(c, "maps"), groups = c.layer.options.integer("groups", 1);
   const Ints kernel = c.layer.options.integers("kernel");
   if (groups < 1 || x[1] % groups != 0)
-    reject("layer '{}': {} channels in {} groups", c.layer.name, x[1], groups);
+    reject("layer '{}': {} channels cannot be split into {} groups", c.layer.name, x[1], groups);
   Attrs attrs;
   copy_window(c.layer.options, attrs);
   if (groups != 1) attrs.set("groups", groups);
@@ -66,6 +72,7 @@ ValueId lower_conv2d(const LayerContext& c) {
 }
 
 ValueId lower_pool(const LayerContext& c) {
+  image_shape(c);
   Attrs attrs{{"kernel", c.layer.options.integers("kernel")}};
   copy_window(c.layer.options, attrs);
   if (c.layer.options.integer("ceil_mode")) attrs.set("ceil_mode", std::int64_t{1});
@@ -90,7 +97,14 @@ ValueId lower_linear(const LayerContext& c) {
 }
 
 ValueId lower_unary(const LayerContext& c) { return c.emit(c.layer.type, {c.inputs[0]}); }
-ValueId lower_add(const LayerContext& c) { return c.emit("add", {c.inputs[0], c.inputs[1]}); }
+
+ValueId lower_add(const LayerContext& c) {
+  const Shape a = c.graph.value(c.inputs[0]).type.shape, b = c.graph.value(c.inputs[1]).type.shape;
+  if (a != b)
+    reject("layer '{}' adds '{}' of {} and '{}' of {}; a sum needs equal shapes", c.layer.name,
+           c.layer.from[0], a.without_first().str(), c.layer.from[1], b.without_first().str());
+  return c.emit("add", {c.inputs[0], c.inputs[1]});
+}
 
 const std::vector<LayerType>& layer_types() {
   using K = OptionKind;
