@@ -119,6 +119,12 @@ const std::vector<LayerType>& layer_types() {
 
 }  // namespace
 
+std::string_view stored_name(const OptionSpec& option) {
+  if (option.name == "stride") return "strides";
+  if (option.name == "dilation") return "dilations";
+  return option.kind == OptionKind::padding ? "pads" : option.name;
+}
+
 ValueId LayerContext::emit(std::string_view op, std::vector<ValueId> operands, Attrs attrs) const {
   return graph.add_node(op, std::move(operands), std::move(attrs), layer.name).at(0);
 }
