@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -69,7 +70,10 @@ std::int64_t parse_int(std::string_view text, std::string_view what) {
 }
 
 double parse_double(std::string_view text, std::string_view what) {
-  return parse_number<double>(text, what, "a number");
+  const double value = parse_number<double>(text, what, "a number");
+  if (!std::isfinite(value))
+    reject("{} is '{}', which is not a number", what, text);  // from_chars takes "nan"
+  return value;
 }
 
 }  // namespace headroom

@@ -9,8 +9,8 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Uniform within 1/sqrt(fan-in) by default: small first outputs, so a first loss near log(classes), and room for a
-// large learning rate with momentum. "init" overrides.
+// Uniform within 1/sqrt(fan-in) by default: small first outputs, so a first loss near log(classes), and room
+// for a large learning rate with momentum. "init" overrides.
 Initializer initializer_of(const Layer& layer) {
   using Kind = Initializer::Kind;
   const std::string name = layer.options.text("init", "fan_in");
@@ -23,7 +23,8 @@ Initializer initializer_of(const Layer& layer) {
   if (name == "constant") return {Kind::constant, scale};
   if (name == "course")
     return {Kind::course_normal, scale, static_cast<std::uint64_t>(layer.options.integer("init_index"))};
-  const std::vector<std::string> names = {"fan_in", "he", "xavier", "normal", "uniform", "constant", "course"};
+  const std::vector<std::string> names = {"fan_in",  "he",       "xavier", "normal",
+                                          "uniform", "constant", "course"};
   reject(nearest(name, names), "layer '{}': unknown init '{}'", layer.name, name);
 }
 
@@ -136,6 +137,12 @@ const std::vector<LayerType>& layer_types() {
 }
 
 }  // namespace
+
+std::string_view stored_name(const OptionSpec& option) {
+  if (option.name == "stride") return "strides";
+  if (option.name == "dilation") return "dilations";
+  return option.kind == OptionKind::padding ? "pads" : option.name;
+}
 
 ValueId LayerContext::emit(std::string_view op, std::vector<ValueId> operands, Attrs attrs) const {
   return graph.add_node(op, std::move(operands), std::move(attrs), layer.name).at(0);

@@ -13,12 +13,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// net.json says "stride", operators say "strides": one place for both vocabularies.
-struct Rename {
-  const char *written, *stored;
-};
-constexpr Rename kRenames[] = {{"stride", "strides"}, {"dilation", "dilations"}, {"pad", "pads"}};
-
 // Beyond this, products of two could overflow; windows draw the same line.
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 
@@ -65,9 +59,7 @@ struct Reader {
   }
 
   void set(Layer& layer, const std::string& shown, const OptionSpec& spec, const Json& json) const {
-    std::string name(spec.name);
-    for (const Rename& r : kRenames)
-      if (name == r.written) name = r.stored;
+    const std::string name(stored_name(spec));
     switch (spec.kind) {
       case OptionKind::padding:
         return set_padding(layer, shown, json);
@@ -152,8 +144,11 @@ Net parse_net(const std::string& text, const std::string& origin) {
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);
+  @ @ @ < < < < < < < HEAD
 
-  Net net(json.value("name", origin), input);
+=======
+>>>>>>> h/units
+                          Net net(json.value("name", origin), input);
   try {
     for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));
   } catch (const Error& error) {
@@ -172,9 +167,7 @@ std::string to_json_text(const Net& net) {
     Json item = {{"type", layer.type}, {"name", layer.name}};
     if (!layer.from.empty()) item["from"] = layer.from;
     for (const OptionSpec& spec : layer_type(layer.type).options) {
-      std::string stored(spec.name);
-      for (const Rename& r : kRenames)
-        if (stored == r.written) stored = r.stored;
+      const std::string_view stored = stored_name(spec);
       if (spec.kind == OptionKind::padding && layer.options.has("auto_pad"))
         item["pad"] = layer.options.text("auto_pad");
       if (!layer.options.has(stored)) continue;
