@@ -11,6 +11,9 @@
 #include "profile/step_timer.h"
 #include "train/engine.h"
 
+// Inlined, these look to the compiler like memory from new given to free; both sides are ours.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace {
 
 std::atomic<bool> counting{false};

@@ -144,11 +144,7 @@ Net parse_net(const std::string& text, const std::string& origin) {
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);
-  @ @ @ < < < < < < < HEAD
-
-=======
->>>>>>> h/units
-                          Net net(json.value("name", origin), input);
+  Net net(json.value("name", origin), input);
   try {
     for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));
   } catch (const Error& error) {
