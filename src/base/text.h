@@ -14,7 +14,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 // "did you mean 'lenet5'?" when one of the names is close to the misspelt one, else a list of them.
 Hint nearest(std::string_view wrong, std::span<const std::string> names);
 
-// Strict parsers: the whole text must be the number. `what` names the field in the error message.
+// Strict parsers: the whole text must be the number, and finite. `what` names the field in the error message.
 std::int64_t parse_int(std::string_view text, std::string_view what);
 double parse_double(std::string_view text, std::string_view what);
 

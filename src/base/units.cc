@@ -11,18 +11,19 @@ namespace headroom {
 namespace {
 
 std::string three_figures(double value) {
-  const double size = std::abs(value);
-  if (size >= 100 || size == 0) return fmt::format("{:.0f}", value);
-  return size >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+  const double size = std::abs(value);  // 9.996 shows as 10.0: the limits lie where rounding carries
+  if (size >= 99.95 || size == 0) return fmt::format("{:.0f}", value);
+  return size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }
 
 }  // namespace
 
 std::string with_commas(std::int64_t value) {
-  std::string digits = std::to_string(value < 0 ? -value : value);
-  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return value < 0 ? "-" + digits : digits;
+  std::string text = std::to_string(value);
+  const std::ptrdiff_t first = value < 0 ? 1 : 0;
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > first; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text;
 }
 
 std::string si(double value, const char* unit) {
@@ -35,10 +36,11 @@ std::string si(double value, const char* unit) {
 std::string human_bytes(double bytes) { return si(bytes, "B"); }
 
 std::string human_seconds(double s) {
-  if (s >= 120) return fmt::format("{:.0f} min {:.0f} s", std::floor(s / 60), std::fmod(s, 60));
-  if (s >= 1) return three_figures(s) + " s";
-  if (s >= 1e-3) return three_figures(s * 1e3) + " ms";
-  return s >= 1e-6 ? three_figures(s * 1e6) + " us" : three_figures(s * 1e9) + " ns";
+  const double whole = std::round(s);
+  if (whole >= 120) return fmt::format("{:.0f} min {:.0f} s", std::floor(whole / 60), std::fmod(whole, 60));
+  if (s >= 0.9995) return three_figures(s) + " s";
+  if (s >= 0.9995e-3) return three_figures(s * 1e3) + " ms";
+  return s >= 0.9995e-6 ? three_figures(s * 1e6) + " us" : three_figures(s * 1e9) + " ns";
 }
 
 std::string fixed_or_small(double value) {

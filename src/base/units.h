@@ -11,7 +11,7 @@ std::string with_commas(std::int64_t value);     // 1,428,376,960
 std::string si(double value, const char* unit);  // 12.3 GFLOP/s, 4.80 TB/s; decimal prefixes
 std::string human_bytes(double bytes);           // 3.26 MB
 std::string human_seconds(double seconds);       // 12.3 ms, 4 min 10 s
-std::string fixed_or_small(double value);        // 12.345, 0.0123, 1.2e-05: four figures, no noise
+std::string fixed_or_small(double value);        // 12.35, 0.0123, 1.20e-05: no noise
 
 // A time is a median with its spread and the number of samples behind it.
 struct Spread {

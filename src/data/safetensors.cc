@@ -93,7 +93,7 @@ class Reader {
       if (!header.is_object()) reject(kDamaged, "the header of {} is not a JSON object", where_);
       return header;
     } catch (const Json::exception& e) {
-      reject(kDamaged, "the header of {} is not valid JSON: {}", where_, e.what());
+      reject(kDamaged, "the header of {} is not valid JSON: {}", where_, message_of(e));
     }
   }
 

@@ -51,12 +51,11 @@ ValueId Graph::add_value(Value value) {
 
 std::vector<ValueId> Graph::add_node(std::string_view op, std::vector<ValueId> inputs, Attrs attrs,
                                      std::string layer, Phase phase) {
-  const OpSchema& schema = schema_of(op);
   std::vector<TensorType> types;
   for (ValueId id : inputs) types.push_back(value(id).type);
   std::vector<TensorType> results;
   try {
-    results = schema.infer(types, attrs);
+    results = schema_of(op).infer(types, attrs);
   } catch (const Error& error) {
     throw Error(error.blame(), fmt::format("layer '{}': {}", layer, error.what()), Hint{error.hint()});
   }

@@ -11,6 +11,16 @@ std::string describe(const Graph& graph, ValueId id) {
   return fmt::format("%{} {}:{}", id, v.type.shape.str(), name_of(v.type.dtype));
 }
 
+// Layers carry the user's names, which may hold what DOT's strings may not.
+std::string escaped(std::string_view name) {
+  std::string text;
+  for (char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
 const char* color_of(Phase phase) {
   switch (phase) {
     case Phase::forward:
@@ -49,12 +59,12 @@ std::string Graph::dot() const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Value& v = values_[i];
     if (v.producer == kNone && v.role != Role::activation && v.role != Role::gradient)
-      text += fmt::format("  v{} [label=\"{}\\n{}\", shape=ellipse, fillcolor=white];\n", i, v.name,
+      text += fmt::format("  v{} [label=\"{}\\n{}\", shape=ellipse, fillcolor=white];\n", i, escaped(v.name),
                           v.type.shape.str());
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    text += fmt::format("  n{} [label=\"{}\\n{}\", fillcolor=\"{}\"];\n", n, nodes_[n].layer, nodes_[n].op,
-                        color_of(nodes_[n].phase));
+    text += fmt::format("  n{} [label=\"{}\\n{}\", fillcolor=\"{}\"];\n", n, escaped(nodes_[n].layer),
+                        nodes_[n].op, color_of(nodes_[n].phase));
     for (ValueId in : nodes_[n].inputs) {
       const NodeId from = value(in).producer;
       const std::string source = from == kNone ? fmt::format("v{}", in) : fmt::format("n{}", from);

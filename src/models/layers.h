@@ -18,6 +18,10 @@ struct OptionSpec {
   bool required = false;
 };
 
+// The name an option is kept under: net.json says "stride", operators say "strides". Padding in words is kept
+// as "auto_pad".
+std::string_view stored_name(const OptionSpec& option);
+
 struct LayerContext {
   Graph& graph;
   const Layer& layer;

@@ -29,6 +29,20 @@ Attrs pool_options(const Pool& o) {
   return attrs;
 }
 
+// Options of this type only, and all that it cannot do without.
+void check_options(const Layer& layer, const LayerType& type) {
+  std::vector<std::string> known;
+  for (const OptionSpec& spec : type.options) {
+    known.emplace_back(stored_name(spec));
+    if (spec.kind == OptionKind::padding) known.emplace_back("auto_pad");
+    if (spec.required && !layer.options.has(stored_name(spec)))
+      reject("layer '{}': {} needs \"{}\"", layer.name, layer.type, spec.name);
+  }
+  for (const auto& [name, value] : layer.options)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      reject(nearest(name, known), "layer '{}': {} has no option '{}'", layer.name, layer.type, name);
+}
+
 }  // namespace
 
 Net& Net::conv2d(const std::string& layer, const Convolution& o) {
@@ -80,6 +94,7 @@ Net& Net::append(Layer layer) {
   if ((layer.from.empty() && type.inputs != 1) || (!layer.from.empty() && layer.from.size() != type.inputs))
     reject(Hint{R"(write "from": ["a", "b"])"}, "layer '{}': '{}' reads {} layers", layer.name, layer.type,
            type.inputs);
+  check_options(layer, type);
   layers.push_back(std::move(layer));
   return *this;
 }

@@ -13,12 +13,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// net.json says "stride", operators say "strides": one place for both vocabularies.
-struct Rename {
-  const char *written, *stored;
-};
-constexpr Rename kRenames[] = {{"stride", "strides"}, {"dilation", "dilations"}, {"pad", "pads"}};
-
 // Beyond this, products of two could overflow; windows draw the same line.
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 
@@ -27,7 +21,8 @@ struct Reader {
 
   template <class... Args>
   [[noreturn]] void wrong(const std::string& layer, fmt::format_string<Args...> text, Args&&... args) const {
-    reject("{}: layer '{}': {}", origin, layer, fmt::format(text, std::forward<Args>(args)...));
+    const std::string place = layer.empty() ? "" : fmt::format("layer '{}': ", layer);
+    reject("{}: {}{}", origin, place, fmt::format(text, std::forward<Args>(args)...));
   }
 
   std::int64_t integer(const Json& json, const std::string& layer, std::string_view option) const {
@@ -64,9 +59,7 @@ struct Reader {
   }
 
   void set(Layer& layer, const std::string& shown, const OptionSpec& spec, const Json& json) const {
-    std::string name(spec.name);
-    for (const Rename& r : kRenames)
-      if (name == r.written) name = r.stored;
+    const std::string name(stored_name(spec));
     switch (spec.kind) {
       case OptionKind::padding:
         return set_padding(layer, shown, json);
@@ -87,16 +80,17 @@ struct Reader {
   }
 
   Layer layer(const Json& json, std::size_t number) const {
-    const std::string place = fmt::format("number {}", number + 1);
     if (!json.is_object() || !json.contains("type") || !json["type"].is_string())
       reject(Hint{R"(write {"type": "conv2d", "name": "C1", "maps": 6, "kernel": 5})"},
-             "{}: layer {} needs a \"type\"", origin, place);
+             "{}: layer number {} needs a \"type\"", origin, number + 1);
     Layer layer{json["type"].get<std::string>(), {}, {}, {}};
+    std::string shown =
+        fmt::format("{}{}", layer.type, number + 1);  // the name it will get, unless it has one
     if (json.contains("name")) {
-      if (!json["name"].is_string()) wrong(place, "name must be a word");
+      if (!json["name"].is_string()) wrong(shown, "name must be a word");
       layer.name = json["name"].get<std::string>();
+      if (!layer.name.empty()) shown = layer.name;
     }
-    const std::string shown = layer.name.empty() ? place : layer.name;
     const LayerType& type = layer_type(layer.type);
     std::vector<std::string> known = {"type", "name", "from"};
     for (const OptionSpec& spec : type.options) known.emplace_back(spec.name);
@@ -127,9 +121,7 @@ Json parse_object(const std::string& text, const std::string& origin) {
     if (!json.is_object()) reject(hint, "{} holds no JSON object", origin);
     return json;
   } catch (const Json::exception& error) {
-    std::string what = error.what();  // "[json.exception.…] parse error at line 1, column 2: …"
-    if (const auto end = what.find("] "); end != std::string::npos) what.erase(0, end + 2);
-    reject(hint, "{} is not valid JSON: {}", origin, what);
+    reject(hint, "{} is not valid JSON: {}", origin, message_of(error));
   }
 }
 
@@ -146,15 +138,17 @@ Net parse_net(const std::string& text, const std::string& origin) {
       json["input"].size() > 3)
     reject(Hint{R"(write "input": [1, 32, 32] or [784])"}, "{}: \"input\" must list the extents of one image",
            origin);
-  const Ints input =
-      reader.integers(json["input"], "input", "input", json["input"].size(), json["input"].size());
+  const Ints input = reader.integers(json["input"], "", "input", json["input"].size(), json["input"].size());
   for (std::int64_t extent : input)
     if (extent < 1) reject("{}: input has an extent of {}", origin, extent);
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);
+  @ @ @ < < < < < < < HEAD
 
-  Net net(json.value("name", origin), input);
+=======
+>>>>>>> h/units
+                          Net net(json.value("name", origin), input);
   try {
     for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));
   } catch (const Error& error) {
@@ -173,9 +167,7 @@ std::string to_json_text(const Net& net) {
     Json item = {{"type", layer.type}, {"name", layer.name}};
     if (!layer.from.empty()) item["from"] = layer.from;
     for (const OptionSpec& spec : layer_type(layer.type).options) {
-      std::string stored(spec.name);
-      for (const Rename& r : kRenames)
-        if (stored == r.written) stored = r.stored;
+      const std::string_view stored = stored_name(spec);
       if (spec.kind == OptionKind::padding && layer.options.has("auto_pad"))
         item["pad"] = layer.options.text("auto_pad");
       if (!layer.options.has(stored)) continue;

@@ -25,7 +25,9 @@ const std::string* ModelOptions::take(const std::string& name) {
 }
 
 std::int64_t ModelOptions::integer(const std::string& name, std::int64_t fallback) {
-  return integers(name, {fallback}).at(0);
+  const std::vector<std::int64_t> values = integers(name, {fallback});
+  if (values.size() != 1) reject("{}'s option {} takes one number, not {}", model_, name, values.size());
+  return values.front();
 }
 
 std::vector<std::int64_t> ModelOptions::integers(const std::string& name,
@@ -67,7 +69,7 @@ const std::vector<ZooEntry>& zoo() {
        "LeNet-5 with a dense C3, 32x32 images",
        "activation=relu|tanh|sigmoid, pool=max|avg, classes=10",
        make_lenet5,
-       {.batch = 64, .epochs = 3, .lr = 0.02, .momentum = 0.9}},
+       {.batch = 32, .epochs = 3, .lr = 0.01, .momentum = 0.9}},
   };
   return entries;
 }

@@ -71,19 +71,32 @@ void fuse_activations(Graph& graph) {
   graph.replace_nodes(std::move(kept));
 }
 
-// All sgd nodes with the same settings become one, so that many small arrays cost one start.
+// What must agree for two updates to be one node: all but the flags that stand for each tensor.
+Attrs settings_of(const Node& update) {
+  Attrs settings = update.attrs;
+  settings.set("penalized", std::int64_t{0});
+  return settings;
+}
+
+// One flag for each tensor an update changes; absent means that none is penalized.
+std::vector<std::int64_t> penalized_of(const Node& update) {
+  const std::size_t tensors = update.outputs.size() / (update.attrs.real("momentum") > 0 ? 2 : 1);
+  return update.attrs.integers("penalized", std::vector<std::int64_t>(tensors, 0));
+}
+
+// All sgd nodes become one if their settings are the same, so that many small arrays cost one start.
 void gather_updates(Graph& graph) {
   std::vector<Node> kept, updates;
   for (const Node& node : graph.nodes()) (node.op == "sgd" ? updates : kept).push_back(node);
   if (updates.size() < 2) return;
   Node all = updates[0];
-  std::vector<std::int64_t> penalized = all.attrs.integers("penalized");
+  std::vector<std::int64_t> penalized = penalized_of(all);
   for (std::size_t n = 1; n < updates.size(); ++n) {
     const Node& next = updates[n];
-    if (next.inputs[0] != all.inputs[0] || next.attrs.real("momentum") != all.attrs.real("momentum")) return;
+    if (next.inputs[0] != all.inputs[0] || settings_of(next) != settings_of(all)) return;
     all.inputs.insert(all.inputs.end(), next.inputs.begin() + 1, next.inputs.end());
     all.outputs.insert(all.outputs.end(), next.outputs.begin(), next.outputs.end());
-    for (std::int64_t flag : next.attrs.integers("penalized")) penalized.push_back(flag);
+    for (std::int64_t flag : penalized_of(next)) penalized.push_back(flag);
   }
   all.attrs.set("penalized", penalized);
   all.charges = charges_of(graph, updates);

@@ -7,6 +7,16 @@
 
 namespace headroom {
 
+namespace {
+
+// What the search reads of a placed piece, side by side in memory: the search is one pass over these.
+struct Placed {
+  std::size_t begin, end;
+  int first, last;
+};
+
+}  // namespace
+
 std::size_t place(std::vector<Lifetime>& pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -14,23 +24,22 @@ std::size_t place(std::vector<Lifetime>& pieces) {
                    [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
 
   std::size_t total = 0;
-  std::vector<std::size_t> placed;  // indices, by offset
+  std::vector<Placed> placed;  // by begin
+  placed.reserve(pieces.size());
   for (std::size_t index : order) {
     Lifetime& piece = pieces[index];
     const std::size_t bytes = align_up(piece.bytes);
     std::size_t offset = 0;
-    for (std::size_t other : placed) {
-      const Lifetime& o = pieces[other];
-      if (o.last < piece.first || piece.last < o.first) continue;
-      if (offset + bytes <= o.offset) break;  // the gap before this one is large enough
-      offset = std::max(offset, o.offset + align_up(o.bytes));
+    for (const Placed& other : placed) {
+      if (other.last < piece.first || piece.last < other.first) continue;
+      if (offset + bytes <= other.begin) break;  // the gap before this one is large enough
+      offset = std::max(offset, other.end);
     }
     piece.offset = offset;
     total = std::max(total, offset + bytes);
-    const auto at =
-        std::upper_bound(placed.begin(), placed.end(), offset,
-                         [&](std::size_t value, std::size_t i) { return value < pieces[i].offset; });
-    placed.insert(at, index);
+    const auto at = std::upper_bound(placed.begin(), placed.end(), offset,
+                                     [](std::size_t value, const Placed& p) { return value < p.begin; });
+    placed.insert(at, {offset, offset + bytes, piece.first, piece.last});
   }
   return total;
 }

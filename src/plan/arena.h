@@ -13,7 +13,8 @@ struct Lifetime {
 };
 
 // Gives every piece an offset such that pieces alive at the same time never overlap, largest first, each into
-// the lowest gap that holds it. Returns the bytes needed. O(n log n + n * overlaps).
+// the lowest gap that holds it. Returns the bytes needed. Quadratic with a small constant: 20,000 pieces take
+// a quarter to half a second.
 std::size_t place(std::vector<Lifetime>& pieces);
 
 }  // namespace headroom

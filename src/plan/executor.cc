@@ -47,7 +47,16 @@ void Executor::resolve() {
     for (std::size_t i = 0; i < bound_[s].outputs.size(); ++i)
       bound_[s].outputs[i] = address(plan_.steps[s].outputs[i]);
   }
+  for (ValueId id : plan_.graph.with_role(Role::input)) require_bound(id);
   resolved_for_ = arena_.data();
+}
+
+void Executor::require_bound(ValueId input) const {
+  if (inputs_[static_cast<std::size_t>(input)] != nullptr) return;
+  for (const Step& step : plan_.steps)
+    for (const Slot& slot : step.inputs)
+      if (slot.where == Slot::Where::bound && slot.value == input)
+        fail("input '{}' was not bound before the run", plan_.graph.value(input).name);
 }
 
 void Executor::bind(ValueId input, const void* data) {
@@ -99,6 +108,7 @@ bool Executor::finite(const Step& step, const Bound& bound) const {
 }
 
 std::string Executor::first_nonfinite_layer() {
+  if (resolved_for_ != arena_.data()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != Phase::forward) continue;
     launch(s);
@@ -108,11 +118,17 @@ std::string Executor::first_nonfinite_layer() {
 }
 
 const void* Executor::data(ValueId value) const {
+  if (resolved_for_ != arena_.data())
+    fail("value '{}' is read before a run, or after another plan moved the arena",
+         plan_.graph.value(value).name);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const Node& node = plan_.graph.node(plan_.steps[s].node);
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] == value) return bound_[s].outputs[i];
   }
+  const NodeId from = plan_.graph.value(value).producer;
+  if (from != kNone && schema_of(plan_.graph.node(from).op).is_view)
+    return data(plan_.graph.node(from).inputs[0]);
   fail("value '{}' is not computed by this plan", plan_.graph.value(value).name);
 }
 

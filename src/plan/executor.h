@@ -60,6 +60,7 @@ class Executor {
     bool has_workspace;
   };
   void resolve();
+  void require_bound(ValueId input) const;
   void launch(std::size_t step);
   bool finite(const Step& step, const Bound& bound) const;
 

@@ -44,6 +44,8 @@ std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
         return value.init.scale * random.normal(i);
       case Kind::uniform:
         return value.init.scale * (2 * random.uniform(i) - 1);
+      case Kind::fan_in:
+        return (2 * random.uniform(i) - 1) / std::sqrt(fan_in);
       case Kind::xavier:
         return std::sqrt(6 / (fan_in + fan_out)) * (2 * random.uniform(i) - 1);
       case Kind::he:
@@ -61,7 +63,13 @@ void Storage::prepare(const Graph& graph, std::uint64_t seed) {
   for (Role role : {Role::parameter, Role::state, Role::constant, Role::scalar})
     for (ValueId id : graph.with_role(role)) {
       const Value& value = graph.value(id);
-      if (value.producer != kNone || has(value.name)) continue;
+      if (value.producer != kNone) continue;
+      if (has(value.name)) {
+        if (type(value.name) != value.type)
+          fail("two plans store '{}' as {} and as {}", value.name, type(value.name).shape.str(),
+               value.type.shape.str());
+        continue;
+      }
       Entry entry{value.type, role, device_->allocate(static_cast<std::size_t>(value.type.bytes()))};
       const std::vector<double> first = initial_values(value, seed);
       dispatch_float(value.type.dtype, [&]<class T>() {

@@ -17,17 +17,21 @@ DType float_type(const Problem& p) {
   return DType::f32;
 }
 
+// What has no known rate sets no bound: the floor stays a floor.
+double time_at(double amount, double per_second) { return per_second > 0 ? amount / per_second : 0; }
+
 StepPrediction predict_step(const Step& step, const Machine& machine, bool times) {
   const DType dtype = float_type(step.problem);
   const double products = product_peak(machine, dtype), vectors = vector_peak(machine, dtype);
-  const double compute = step.cost.multiply_add / products + (step.cost.other + step.cost.special) / vectors;
+  const double compute =
+      time_at(step.cost.multiply_add, products) + time_at(step.cost.other + step.cost.special, vectors);
   const Machine::Level& level = machine.level_for(step.cost.bytes());
-  const double memory = step.cost.bytes() / level.bytes_per_s;
+  const double memory = time_at(step.cost.bytes(), level.bytes_per_s);
   StepPrediction p{std::max(compute, memory), compute >= memory ? "compute" : level.name, 0};
   if (!times) return p;
   const double moved = step.work.bytes + static_cast<double>(step.workspace);
-  const double work_memory = step.work.bytes / machine.level_for(moved).bytes_per_s;
-  const double work_compute = step.work.flops / (products * step.work.efficiency);
+  const double work_memory = time_at(step.work.bytes, machine.level_for(moved).bytes_per_s);
+  const double work_compute = time_at(step.work.flops, products * step.work.efficiency);
   p.predicted_s = std::max(work_compute, work_memory) + step.work.launches * machine.launch_s;
   p.predicted_s = std::max(p.predicted_s, p.floor_s);
   return p;

@@ -11,17 +11,19 @@ namespace headroom {
 // further runs overwrite the oldest.
 class StepTimer final : public Recorder {
  public:
-  StepTimer(std::size_t steps, std::size_t runs) : samples_(steps), runs_(runs) {
+  StepTimer(std::size_t steps, std::size_t runs) : samples_(steps), oldest_(steps), runs_(runs) {
     for (auto& list : samples_) list.reserve(runs);
   }
   void begin(std::size_t) override { start_ = Clock::now(); }
   void end(std::size_t step) override {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     auto& list = samples_[step];
-    if (list.size() < runs_)
+    if (list.size() < runs_) {
       list.push_back(seconds);
-    else
-      list[overwritten_++ % runs_] = seconds;
+    } else if (runs_ > 0) {
+      list[oldest_[step]] = seconds;
+      oldest_[step] = (oldest_[step] + 1) % runs_;
+    }
   }
   const std::vector<double>& samples(std::size_t step) const { return samples_[step]; }
   std::size_t steps() const { return samples_.size(); }
@@ -29,7 +31,8 @@ class StepTimer final : public Recorder {
  private:
   using Clock = std::chrono::steady_clock;
   std::vector<std::vector<double>> samples_;
-  std::size_t runs_, overwritten_ = 0;
+  std::vector<std::size_t> oldest_;  // by step: where its oldest sample lies once there is no more room
+  std::size_t runs_;
   Clock::time_point start_;
 };
 

@@ -44,6 +44,8 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
   if (options_.precision != DType::f32 && options_.precision != DType::f64)
     reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}",
            name_of(options_.precision));
+  // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
+  storage_.prepare(make_forward(net_, 1, options_.precision).graph, options_.seed);
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {

@@ -59,16 +59,30 @@ inline T sum(Vec<T> v) {
   return total;
 }
 
-// Applies f (vector in, vector out) to n elements; the tail goes through a padded register.
+// Applies f to n elements, a register at a time; the tail goes through padded registers.
 template <class T, class F>
 inline void map(std::int64_t n, const T* in, T* out, F&& f) {
   std::int64_t i = 0;
   for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(in + i)));
   if (i == n) return;
   T tail[kLanes<T>] = {};
-  std::memcpy(tail, in + i, static_cast<std::size_t>(n - i) * sizeof(T));
+  const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
+  std::memcpy(tail, in + i, bytes);
   store(tail, f(load(tail)));
-  std::memcpy(out + i, tail, static_cast<std::size_t>(n - i) * sizeof(T));
+  std::memcpy(out + i, tail, bytes);
+}
+
+template <class T, class F>
+inline void map2(std::int64_t n, const T* a, const T* b, T* out, F&& f) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(a + i), load(b + i)));
+  if (i == n) return;
+  T tail_a[kLanes<T>] = {}, tail_b[kLanes<T>] = {};
+  const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
+  std::memcpy(tail_a, a + i, bytes);
+  std::memcpy(tail_b, b + i, bytes);
+  store(tail_a, f(load(tail_a), load(tail_b)));
+  std::memcpy(out + i, tail_a, bytes);
 }
 
 }  // namespace headroom::simd

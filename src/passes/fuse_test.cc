@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "passes/passes.h"
+
+namespace headroom {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+ValueId value(Graph& g, std::string name, Shape shape, Role role, std::string layer = {}) {
+  return g.add_value(
+      {.name = std::move(name), .type = {shape, DType::f32}, .role = role, .layer = std::move(layer)});
+}
+
+struct Small {
+  Graph graph;
+  ValueId sum = kNone, y = kNone;
+};
+
+Small linear_then(const char* activation, const char* activation_layer) {
+  Small s;
+  const ValueId x = value(s.graph, "x", {2, 3}, Role::input),
+                w = value(s.graph, "w", {4, 3}, Role::parameter);
+  s.sum = s.graph.add_node("linear", {x, w}, {}, "fc")[0];
+  s.y = s.graph.add_node(activation, {s.sum}, {}, activation_layer)[0];
+  s.graph.outputs = {s.y};
+  return s;
+}
+
+double total(const std::vector<Charge>& charges) {
+  return std::accumulate(charges.begin(), charges.end(), 0.0,
+                         [](double sum, const Charge& c) { return sum + c.share; });
+}
+
+TEST(Fuse, AnActivationJoinsTheProductBeforeIt) {
+  for (const char* activation : {"relu", "sigmoid", "tanh"}) {
+    Small s = linear_then(activation, "fc");
+    fuse(s.graph);
+    ASSERT_EQ(s.graph.nodes().size(), 1u);
+    const Node& node = s.graph.nodes()[0];
+    EXPECT_EQ(node.op, "linear");
+    EXPECT_EQ(node.attrs.text("activation"), activation);
+    EXPECT_EQ(node.outputs, std::vector<ValueId>{s.y});
+    EXPECT_EQ(s.graph.value(s.y).producer, 0);
+    EXPECT_TRUE(node.charges.empty()) << "one layer alone: nothing to share";
+  }
+}
+
+TEST(Fuse, ASumWithAnotherReaderStays) {
+  Small read_twice = linear_then("relu", "fc");
+  read_twice.graph.add_node("tanh", {read_twice.sum}, {}, "other");
+  fuse(read_twice.graph);
+  EXPECT_EQ(read_twice.graph.nodes().size(), 3u);
+
+  Small wanted = linear_then("relu", "fc");
+  wanted.graph.outputs.push_back(wanted.sum);  // the caller reads it after the run
+  fuse(wanted.graph);
+  EXPECT_EQ(wanted.graph.nodes().size(), 2u);
+  EXPECT_FALSE(wanted.graph.nodes()[0].attrs.has("activation"));
+}
+
+TEST(Fuse, OnlyOneActivationAndOnlyAfterAProduct) {
+  Small s = linear_then("relu", "fc");
+  const ValueId more = s.graph.add_node("tanh", {s.y}, {}, "more")[0];
+  s.graph.outputs = {more};
+  fuse(s.graph);
+  ASSERT_EQ(s.graph.nodes().size(), 2u);
+  EXPECT_EQ(s.graph.nodes()[1].op, "tanh");
+  fuse(s.graph);
+  EXPECT_EQ(s.graph.nodes().size(), 2u) << "a product that has one takes no second";
+}
+
+// linear moves x (24 bytes), w (48) and the sum (32); relu reads and writes 32 each.
+TEST(Fuse, ChargesAreSplitByTheBytesEachPartWouldMove) {
+  Small s = linear_then("relu", "act");
+  fuse(s.graph);
+  const auto& charges = s.graph.nodes().at(0).charges;
+  ASSERT_EQ(charges.size(), 2u);
+  EXPECT_EQ(charges[0].layer, "fc");
+  EXPECT_DOUBLE_EQ(charges[0].share, 104.0 / 168);
+  EXPECT_EQ(charges[1].layer, "act");
+  EXPECT_DOUBLE_EQ(charges[1].share, 64.0 / 168);
+  EXPECT_DOUBLE_EQ(total(charges), 1);
+}
+
+struct Updates {
+  Graph graph;
+  ValueId rate = kNone;
+  void add(const std::string& name, const std::string& layer, Shape shape, Attrs attrs) {
+    const ValueId p = value(graph, name, shape, Role::parameter, layer);
+    const ValueId g = value(graph, name + ".gradient", shape, Role::input);
+    graph.add_node("sgd", {rate, p, g}, std::move(attrs), layer, Phase::update);
+  }
+};
+
+Updates with_rate() {
+  Updates u;
+  u.rate = u.graph.add_value({.name = "rate", .type = {{1}, DType::f64}, .role = Role::scalar});
+  return u;
+}
+
+TEST(Fuse, AllUpdatesBecomeOneThatChargesEveryLayer) {
+  Updates u = with_rate();
+  u.add("a.weight", "a", {10, 10}, {{"l2", 0.1}, {"penalized", Integers{1}}});
+  u.add("a.bias", "a", {10}, {{"l2", 0.1}, {"penalized", Integers{0}}});
+  u.add("b.weight", "b", {100}, {{"l2", 0.1}, {"penalized", Integers{1}}});
+  fuse(u.graph);
+  ASSERT_EQ(u.graph.nodes().size(), 1u);
+  const Node& all = u.graph.nodes()[0];
+  EXPECT_EQ(all.inputs, (std::vector<ValueId>{0, 1, 2, 4, 5, 7, 8}));
+  EXPECT_EQ(all.outputs, (std::vector<ValueId>{3, 6, 9}));
+  EXPECT_EQ(all.attrs.integers("penalized"), (Integers{1, 0, 1}));
+  ASSERT_EQ(all.charges.size(), 2u);
+  // Each update moves its tensor three times and reads the rate: 1,208 and 128 bytes for a, 1,208 for b.
+  EXPECT_EQ(all.charges[0].layer, "a");
+  EXPECT_DOUBLE_EQ(all.charges[0].share, 1336.0 / 2544);
+  EXPECT_EQ(all.charges[1].layer, "b");
+  EXPECT_EQ(all.charges[1].phase, Phase::update);
+  EXPECT_DOUBLE_EQ(total(all.charges), 1);
+}
+
+TEST(Fuse, UpdatesOfUnlikeSettingsStayApart) {
+  for (const Attrs& other : {Attrs{{"l2", 0.2}}, Attrs{{"l2", 0.1}, {"penalized", Integers{1}}}}) {
+    Updates u = with_rate();
+    u.add("a", "a", {10}, {{"l2", 0.1}});
+    u.add("b", "b", {10}, other);
+    fuse(u.graph);
+    const bool same = other.real("l2") == 0.1;
+    EXPECT_EQ(u.graph.nodes().size(), same ? 1u : 2u);
+    if (!same) continue;
+    EXPECT_EQ(u.graph.nodes()[0].attrs.integers("penalized"), (Integers{0, 1})) << "absent is not penalized";
+  }
+}
+
+TEST(DropUnused, KeepsOutputsUpdatesAndWhatTheyRead) {
+  Updates u = with_rate();
+  Graph& g = u.graph;
+  const ValueId x = value(g, "x", {10}, Role::input), p = value(g, "p", {10}, Role::parameter);
+  const ValueId wanted = g.add_node("relu", {x}, {}, "wanted")[0];
+  const ValueId dead = g.add_node("tanh", {x}, {}, "dead")[0];
+  g.add_node("relu", {dead}, {}, "dead too");
+  const ValueId gradient = g.add_node("sigmoid", {x}, {}, "gradient", Phase::backward)[0];
+  g.add_node("sgd", {u.rate, p, gradient}, {}, "update", Phase::update);
+  g.outputs = {wanted};
+  drop_unused(g);
+  std::vector<std::string> layers;
+  for (const Node& node : g.nodes()) layers.push_back(node.layer);
+  EXPECT_EQ(layers, (std::vector<std::string>{"wanted", "gradient", "update"}));
+  EXPECT_EQ(g.value(gradient).producer, 1);
+  EXPECT_EQ(g.value(dead).producer, kNone);
+}
+
+}  // namespace
+}  // namespace headroom
