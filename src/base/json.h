@@ -3,17 +3,17 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
+
+#include "base/error.h"
 
 namespace headroom {
 
 // Keys keep the order they were written in, so that records read like a page.
 using Json = nlohmann::ordered_json;
 
-// "parse error at line 1, column 2: ..." without the library's own "[json.exception.parse_error.101] ".
-inline std::string message_of(const Json::exception& error) {
-  const std::string what = error.what();
-  const std::size_t end = what.find("] ");
-  return end == std::string::npos ? what : what.substr(end + 2);
-}
+// A JSON object out of a file somebody else may have written. `origin` says whose text it is; an error says
+// where the text ceases to be an object. Deep nesting is refused: copies and messages would recurse into it.
+Json parse_object(std::string_view text, std::string_view origin, const Hint& hint = {});
 
 }  // namespace headroom

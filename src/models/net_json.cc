@@ -113,22 +113,11 @@ struct Reader {
   }
 };
 
-// A JSON object, or where in the text it ceases to be one.
-Json parse_object(const std::string& text, const std::string& origin) {
-  const Hint hint{R"(a network is {"name": ..., "input": [1, 32, 32], "layers": [{"type": ...}, ...]})"};
-  try {
-    Json json = Json::parse(text);
-    if (!json.is_object()) reject(hint, "{} holds no JSON object", origin);
-    return json;
-  } catch (const Json::exception& error) {
-    reject(hint, "{} is not valid JSON: {}", origin, message_of(error));
-  }
-}
-
 }  // namespace
 
 Net parse_net(const std::string& text, const std::string& origin) {
-  const Json json = parse_object(text, origin);
+  const Hint shape{R"(a network is {"name": ..., "input": [1, 32, 32], "layers": [{"type": ...}, ...]})"};
+  const Json json = parse_object(text, origin, shape);
   for (const auto& [key, value] : json.items())
     if (key != "name" && key != "input" && key != "layers" && key != "comment")
       reject(nearest(key, std::vector<std::string>{"name", "input", "layers", "comment"}),
