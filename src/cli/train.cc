@@ -22,8 +22,10 @@ void add_train(CLI::App& app) {
   verb->add_option("--momentum", r.momentum, "momentum of gradient descent");
   verb->add_flag("--nesterov", r.nesterov, "Nesterov's form of momentum");
   verb->add_option("--hidden", r.hidden, "hidden units of mlp");
-  verb->add_flag("--shuffle,!--no-shuffle", r.shuffle,
-                 "shuffle the images every epoch, or keep the file's order");
+  // By a function: the parser would give an optional flag the value false where the user gave none.
+  verb->add_flag_function(
+      "--shuffle,!--no-shuffle", [&r](std::int64_t count) { r.shuffle = count > 0; },
+      "shuffle the images every epoch, or keep the file's order");
   verb->add_option("--save", r.save, "write the weights to this safetensors file");
   verb->add_option("--record", r.record, "write the run record (JSON) to this file");
   verb->add_option("--target", r.target, "stop after the epoch that reaches this test accuracy");
