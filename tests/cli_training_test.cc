@@ -138,8 +138,16 @@ TEST_F(CliTraining, CourseWeightsAndFileOrderLeaveTheSeedNothingToDo) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  EXPECT_EQ(weights(small("1", {"--no-shuffle"})), weights(small("2", {"--no-shuffle"})));
+  const std::string in_order = weights(small("1", {"--no-shuffle"}));
+  EXPECT_EQ(in_order, weights(small("2", {"--no-shuffle"})));
+  EXPECT_EQ(in_order, weights(small("3", {})));  // the recipe itself keeps the order
   EXPECT_NE(weights(small("1", {"--shuffle"})), weights(small("2", {"--shuffle"})));
+}
+
+TEST_F(CliTraining, ShufflesUnlessTold) {
+  const std::string usual = weights(train("mlp:hidden=8", {}));
+  EXPECT_EQ(usual, weights(train("mlp:hidden=8", {"--shuffle"})));
+  EXPECT_NE(usual, weights(train("mlp:hidden=8", {"--no-shuffle"})));
 }
 
 TEST_F(CliTraining, TargetStopsEarly) {
