@@ -134,7 +134,8 @@ void Command::flag(const std::string& name, bool& value, const std::string& help
 }
 void Command::flag(const std::string& name, std::optional<bool>& value, const std::string& help) {
   // By a function: the parser would give the value false where the user gave none.
-  app_->add_flag_function(name, [&value](std::int64_t count) { value = count > 0; }, help);
+  app_->add_flag_function(
+      name, [&value](std::int64_t count) { value = count > 0; }, help);
 }
 
 void Command::example(const std::string& command) {

@@ -69,7 +69,7 @@ const std::vector<ZooEntry>& zoo() {
        "LeNet-5 with a dense C3, 32x32 images",
        "activation=relu|tanh|sigmoid, pool=max|avg, classes=10",
        make_lenet5,
-       {.batch = 32, .epochs = 3, .lr = 0.01, .momentum = 0.9}},
+       {.batch = 64, .epochs = 3, .lr = 0.02, .momentum = 0.9}},
   };
   return entries;
 }
