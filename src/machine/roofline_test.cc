@@ -127,7 +127,8 @@ TEST(Roofline, HereIsMeasuredOnceForEachThreadCount) {
   save_machine(known);
   EXPECT_EQ(here_or_measure(1, 0.05).cores, 1);
   std::ofstream(machine_file("here")) << "{";
-  EXPECT_EQ(here_or_measure(1, 0.05).title, find_machine("here").title);
+  const std::string title = here_or_measure(1, 0.05).title;
+  EXPECT_EQ(find_machine("here").title, title);
   ::unsetenv("HEADROOM_CACHE");
   fs::remove_all(folder);
 }

@@ -100,9 +100,11 @@ struct Product {
   void run(int threads) {
     const int before = omp_get_max_threads();
     omp_set_num_threads(threads);
+    set_blas_threads(threads);
     gemm(false, false, kProduct, kProduct, kProduct, 1.0f, a.data(), kProduct, b.data(), kProduct, 0.0f,
          c.data(), kProduct);
     omp_set_num_threads(before);
+    set_blas_threads(before);
   }
   int best_threads(int most) {
     int best = 1;

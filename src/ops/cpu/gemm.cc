@@ -33,6 +33,11 @@ double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k) {
   return kAsymptote * part(m) * part(n) * part(k);
 }
 
+void set_blas_threads(int threads) {
+  constexpr int kPthreads = 1;  // openblas_get_parallel: 0 sequential, 1 threads of its own, 2 OpenMP
+  if (openblas_get_parallel() == kPthreads) openblas_set_num_threads(threads);
+}
+
 const char* blas_version() { return openblas_get_config(); }
 
 }  // namespace headroom

@@ -16,6 +16,10 @@ void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64
 // Share of the FMA peak to expect from it: thin products spend their time packing rather than multiplying.
 double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k);
 
+// For builds of the library with threads of their own: as many as ours. The OpenMP build follows OpenMP by
+// itself.
+void set_blas_threads(int threads);
+
 const char* blas_version();  // "OpenBLAS 0.3.21 NEOVERSEN1 OPENMP"
 
 }  // namespace headroom
