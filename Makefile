@@ -25,7 +25,7 @@ accuracy:  ## the long tests: networks trained to their published accuracy
 
 bench:  ## kernels and workloads timed against this machine's ceilings
 	@scripts/setup demo && scripts/build release headroom
-	build/release/headroom bench
+	build/release/headroom bench nets
 
 install:  ## program, library, headers and CMake package, to PREFIX (/usr/local)
 	@scripts/setup demo && scripts/build release headroom

@@ -25,6 +25,38 @@ struct Descriptor {
 
 std::string reason() { return std::strerror(errno); }
 
+std::string aside_of(const std::filesystem::path& path) {
+  return fmt::format("{}.{}.part", path.string(), ::getpid());
+}
+
+// Terminals, pipes and /dev/null: written in place, for a rename would replace the device by a file.
+bool is_device(const std::filesystem::path& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+// A link stays a link: what it points to is replaced.
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target;
+}
+
+// `shown` is the name the user knows the file by.
+void write_bytes(const std::filesystem::path& path, const std::filesystem::path& shown, int flags,
+                 std::string_view bytes) {
+  const Descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+  if (file.fd < 0) reject("cannot write {}: {}", shown.string(), reason());
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("cannot write {}: {}", shown.string(), reason());
+    done += static_cast<std::size_t>(n);
+  }
+  const bool lives_on_disk = (flags & O_CREAT) != 0;
+  if (lives_on_disk && ::fsync(file.fd) != 0) fail("cannot write {}: {}", shown.string(), reason());
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -48,18 +80,12 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::string aside = fmt::format("{}.{}.part", path.string(), ::getpid());
+  if (is_device(path)) return write_bytes(path, path, O_WRONLY, bytes);
+  const std::filesystem::path target = behind_links(path);
+  const std::string aside = aside_of(target);
   try {
-    const Descriptor file(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.fd < 0) reject("cannot write {}: {}", path.string(), reason());
-    for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail("cannot write {}: {}", path.string(), reason());
-      done += static_cast<std::size_t>(n);
-    }
-    if (::fsync(file.fd) != 0) fail("cannot write {}: {}", path.string(), reason());
-    if (::rename(aside.c_str(), path.c_str()) != 0) reject("cannot write {}: {}", path.string(), reason());
+    write_bytes(aside, path, O_WRONLY | O_CREAT | O_TRUNC, bytes);
+    if (::rename(aside.c_str(), target.c_str()) != 0) reject("cannot write {}: {}", path.string(), reason());
   } catch (...) {
     ::unlink(aside.c_str());
     throw;
@@ -67,9 +93,22 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
 }
 
 void require_writable(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) reject("cannot write {}: it is a folder", path.string());
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) reject("cannot write {}: {}", path.string(), reason());
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) reject("cannot write {}: it is a folder", path.string());
+  if (is_device(path)) {
+    if (::access(path.c_str(), W_OK) != 0) reject("cannot write {}: {}", path.string(), reason());
+    return;
+  }
+  const std::filesystem::path target = behind_links(path);
+  const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  if (!std::filesystem::exists(folder, ignored))
+    reject(Hint{"make the folder first, or name another"}, "cannot write {}: there is no folder {}",
+           path.string(), folder.string());
+  // Permissions do not tell all (root, read-only and full file systems, long names); trying does.
+  const std::string aside = aside_of(target);
+  const Descriptor file(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.fd < 0) reject("cannot write {}: {}", path.string(), reason());
+  ::unlink(aside.c_str());
 }
 
 std::filesystem::path cache_dir() {

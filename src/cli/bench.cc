@@ -1,4 +1,85 @@
+#include "base/table.h"
+#include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
+#include "machine/roofline.h"
+#include "report/record.h"
+#include "train/bench_nets.h"
+
 namespace headroom::cli {
-void add_bench(CLI::App&) {}
+namespace {
+
+struct Request {
+  Common common;
+  int rounds = 9;
+};
+
+Json to_json(const NetBench& bench, const Machine& machine, const Common& common) {
+  Json workloads = Json::array();
+  for (const NetTiming& t : bench.nets)
+    workloads.push_back({{"name", t.workload.model},
+                         {"batch", t.workload.batch},
+                         {"forward_ms", t.forward_s.median * 1e3},
+                         {"step_ms", t.step_s.median * 1e3},
+                         {"gflop", t.step_flop / 1e9},
+                         {"gflops_per_s", t.flop_per_s() / 1e9},
+                         {"fraction_of_sgemm", t.flop_per_s() / bench.sgemm.flop_per_s()},
+                         {"forward", spread_json(t.forward_s)},
+                         {"step", spread_json(t.step_s)}});
+  const double peak = machine.peak_flops.at("fp32");
+  return {{"device", machine.title},
+          {"precision", common.precision},
+          {"sgemm",
+           {{"size", 2048},
+            {"threads", bench.sgemm.threads},
+            {"gflops_per_s", bench.sgemm.flop_per_s() / 1e9},
+            {"fraction_of_peak", bench.sgemm.flop_per_s() / peak},
+            {"ms", spread_json(bench.sgemm.seconds)}}},
+          {"workloads", workloads}};
+}
+
+void print_bench(const NetBench& bench, const Machine& machine) {
+  Table table({"workload", "batch", "forward ms", "step ms", "10 to 90 %", "GFLOP", "GFLOP/s", "of sgemm"});
+  for (const NetTiming& t : bench.nets)
+    table.row(
+        {t.workload.model, std::to_string(t.workload.batch), fixed_or_small(t.forward_s.median * 1e3),
+         fixed_or_small(t.step_s.median * 1e3),
+         fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
+         fixed_or_small(t.step_flop / 1e9), fmt::format("{:.1f}", t.flop_per_s() / 1e9),
+         fmt::format("{:.3f}", t.flop_per_s() / bench.sgemm.flop_per_s())});
+  print(table.str());
+  print(
+      fmt::format("\nsgemm 2048x2048x2048: {} on {} threads, {:.1f} % of the measured FMA peak ({}). Medians "
+                  "of {} rounds, "
+                  "in turn.\n",
+                  si(bench.sgemm.flop_per_s(), "FLOP/s"), bench.sgemm.threads,
+                  100 * bench.sgemm.flop_per_s() / machine.peak_flops.at("fp32"),
+                  si(machine.peak_flops.at("fp32"), "FLOP/s"), bench.sgemm.seconds.samples));
+}
+
+}  // namespace
+
+void add_bench(Command app) {
+  auto r = std::make_shared<Request>();
+  Command verb = app.verb("bench", "time workloads against this machine's own best");
+  Command nets = verb.verb("nets", "training steps of the published networks, as a share of sgemm's rate");
+  add_run_options(nets, r->common);
+  nets.option("--rounds", r->rounds, "how often everything is timed in turn");
+  nets.example("headroom bench nets --device cpu");
+  nets.runs([r] {
+    if (r->rounds < 1 || r->rounds > 1000)
+      reject("--rounds is {}; it must lie between 1 and 1000", r->rounds);
+    const auto device = r->common.open();
+    const Machine machine = here_or_measure(r->common.threads, 1.5);
+    NetBench bench;
+    {
+      Progress progress("bench");
+      bench = bench_nets(*device, r->common.dtype(), net_workloads(), r->rounds,
+                         [&](const std::string& stage) { progress.line(stage); });
+    }
+    if (r->common.json) return print_json(to_json(bench, machine, r->common));
+    print_bench(bench, machine);
+  });
+}
+
 }  // namespace headroom::cli

@@ -6,12 +6,13 @@ namespace headroom::cli {
 namespace {
 
 void eval(const RunRequest& request, const Common& common) {
+  if (request.weights.empty())
+    reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   const RunSetup setup = resolve(request, common);
   const auto device = common.open();
   Engine engine(setup.net, *device,
                 {.precision = common.dtype(), .seed = common.seed, .choose = common.chooser()});
   const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
-  if (request.weights.empty()) reject(Hint{"train with --save first"}, "eval needs --weights");
   load_weights(engine, request.weights);
   const Dataset data = load_dataset(setup.data, setup.data_options);
   if (common.explain) note(plan.explain());
@@ -32,20 +33,20 @@ void eval(const RunRequest& request, const Common& common) {
 
 }  // namespace
 
-void add_eval(CLI::App& app) {
+void add_eval(Command app) {
   struct State {
     RunRequest request;
     Common common;
   };
   auto state = std::make_shared<State>();
-  CLI::App* verb = app.add_subcommand("eval", "test a trained network");
-  verb->add_option("model", state->request.model, "zoo name with options, or a net.json");
-  verb->add_option("--recipe", state->request.recipe, "data, pixels and split of a recipe");
-  verb->add_option("--hidden", state->request.hidden, "hidden units of mlp");
-  add_data_options(*verb, state->request);
-  add_run_options(*verb, state->common);
-  add_example(*verb, "headroom eval lenet5 --weights lenet5.safetensors --data mnist");
-  verb->callback([state] { eval(state->request, state->common); });
+  Command verb = app.verb("eval", "test a trained network");
+  verb.option("model", state->request.model, "zoo name with options, or a net.json");
+  verb.option("--recipe", state->request.recipe, "data, pixels and split of a recipe");
+  verb.option("--hidden", state->request.hidden, "hidden units of mlp");
+  add_data_options(verb, state->request);
+  add_run_options(verb, state->common);
+  verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");
+  verb.runs([state] { eval(state->request, state->common); });
 }
 
 }  // namespace headroom::cli

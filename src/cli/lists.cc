@@ -12,15 +12,15 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 // `verb list`: a table for people, the same rows as objects for programs.
-void add_list(CLI::App& app, const std::string& name, const std::string& about,
+void add_list(Command app, const std::string& name, const std::string& about,
               const std::vector<std::string>& columns, Rows (*rows)()) {
   auto common = std::make_shared<Common>();
-  CLI::App* verb = app.add_subcommand(name, about);
-  verb->require_subcommand(1);
-  CLI::App* list = verb->add_subcommand("list", "one line each");
-  add_json(*list, *common);
-  add_example(*list, "headroom " + name + " list");
-  list->callback([common, name, columns, rows] {
+  Command verb = app.verb(name, about);
+  Command list = verb.verb("list", "one line each");
+  add_json(list, *common);
+  verb.example("headroom " + name + " list");
+  list.example("headroom " + name + " list");
+  list.runs([common, name, columns, rows] {
     if (common->json) {
       Json all = Json::array();
       for (const auto& row : rows()) {
@@ -63,16 +63,16 @@ Rows data_rows() {
 
 }  // namespace
 
-void add_model(CLI::App& app) {
+void add_model(Command app) {
   add_list(app, "model", "the networks the program knows", {"model", "title", "options"}, model_rows);
 }
 
-void add_recipe(CLI::App& app) {
+void add_recipe(Command app) {
   add_list(app, "recipe", "published cases, each one command: train --recipe",
            {"recipe", "model", "data", "title", "published"}, recipe_rows);
 }
 
-void add_data(CLI::App& app) {
+void add_data(Command app) {
   add_list(app, "data", "the data sets the program reads", {"data", "title", "files"}, data_rows);
 }
 

@@ -28,32 +28,37 @@ Chooser Common::chooser() const {
   return forced(choices);
 }
 
+void Common::require_threads() const {
+  constexpr int kMost = 4096;
+  if (threads < 0 || threads > kMost)
+    reject("--threads is {}; it must lie between 1 and {}, or be 0 for one per core", threads, kMost);
+}
+
 std::unique_ptr<Device> Common::open() const {
-  if (threads < 0 || threads > 4096) reject("--threads is {}; it must lie between 1 and 4096", threads);
+  require_threads();
   return open_device(device, threads);
 }
 
-void add_json(CLI::App& verb, Common& common) {
-  verb.add_flag("--json", common.json, "print one JSON object and nothing else on standard output");
+void add_json(Command verb, Common& common) {
+  verb.flag("--json", common.json, "print one JSON object and nothing else on standard output");
 }
 
-void add_run_options(CLI::App& verb, Common& common) {
+void add_run_options(Command verb, Common& common) {
   add_json(verb, common);
-  verb.add_option("--device", common.device, "cpu")->capture_default_str();
-  verb.add_option("--precision", common.precision, "fp32 or fp64")->capture_default_str();
-  verb.add_option("--seed", common.seed, "seed of weights, order and data")->capture_default_str();
-  verb.add_option("--threads", common.threads, "CPU threads; 0 takes one per core")->capture_default_str();
-  verb.add_flag("--explain", common.explain, "say why each kernel was chosen and what refused");
-  verb.add_option("--kernel", common.kernels, "force a kernel: op=name, repeatable");
-}
-
-void add_example(CLI::App& verb, const std::string& command) {
-  const std::string before = verb.get_footer();
-  verb.footer(before.empty() ? "Example:\n  " + command : before + "\n  " + command);
+  verb.option("--device", common.device, "cpu");
+  verb.option("--precision", common.precision, "fp32 or fp64");
+  verb.option("--seed", common.seed, "seed of weights, order and data");
+  verb.option("--threads", common.threads, "CPU threads; 0 takes one per core");
+  verb.flag("--explain", common.explain, "say why each kernel was chosen and what refused");
+  verb.option("--kernel", common.kernels, "force a kernel: op=name, repeatable");
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void note(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-void print_json(const Json& json) { print(json.dump(2) + "\n"); }
+std::string json_text(const Json& json) {
+  // Paths need not be valid UTF-8; that must not lose a finished run.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+void print_json(const Json& json) { print(json_text(json)); }
 
 }  // namespace headroom::cli

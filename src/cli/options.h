@@ -1,13 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "cli/command.h"
 #include "device/device.h"
 #include "plan/plan.h"
 
@@ -25,17 +24,16 @@ struct Common {
 
   DType dtype() const;
   Chooser chooser() const;
+  void require_threads() const;
   std::unique_ptr<Device> open() const;
 };
 
-void add_json(CLI::App& verb, Common& common);
-void add_run_options(CLI::App& verb, Common& common);  // device, precision, seed, threads, explain, kernel
-
-// An example under a verb's help.
-void add_example(CLI::App& verb, const std::string& command);
+void add_json(Command verb, Common& common);
+void add_run_options(Command verb, Common& common);  // device, precision, seed, threads, explain, kernel
 
 void print(const std::string& text);  // to standard output
 void note(const std::string& text);   // to standard error: anything that is not the result
+std::string json_text(const Json& json);
 void print_json(const Json& json);
 
 }  // namespace headroom::cli

@@ -50,6 +50,7 @@ std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>&
 }
 
 void run(const Request& r) {
+  r.common.open();  // nothing runs on it; rejects a device or a number of threads that cannot be
   const Net net = find_net(r.model);
   if (r.mode != "train" && r.mode != "eval")
     reject(nearest(r.mode, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", r.mode);
@@ -88,18 +89,17 @@ void run(const Request& r) {
 
 }  // namespace
 
-void add_predict(CLI::App& app) {
+void add_predict(Command app) {
   auto r = std::make_shared<Request>();
   r->batches = "64";
-  CLI::App* verb = app.add_subcommand("predict", "what a network must cost on machines you need not have");
-  verb->add_option("model", r->model, "zoo name with options, or a net.json")->required();
-  verb->add_option("--machine", r->machines, "names from headroom machine list, comma-separated")
-      ->capture_default_str();
-  verb->add_option("--batch", r->batches, "images per step, comma-separated")->capture_default_str();
-  verb->add_option("--mode", r->mode, "train or eval")->capture_default_str();
-  add_run_options(*verb, r->common);
-  add_example(*verb, "headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
-  verb->callback([r] { run(*r); });
+  Command verb = app.verb("predict", "what a network must cost on machines you need not have");
+  verb.required("model", r->model, "zoo name with options, or a net.json");
+  verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");
+  verb.option("--batch", r->batches, "images per step, comma-separated");
+  verb.option("--mode", r->mode, "train or eval");
+  add_run_options(verb, r->common);
+  verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
+  verb.runs([r] { run(*r); });
 }
 
 }  // namespace headroom::cli

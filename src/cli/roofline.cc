@@ -7,20 +7,19 @@
 
 namespace headroom::cli {
 
-void add_roofline(CLI::App& app) {
+void add_roofline(Command app) {
   struct State {
     Common common;
     double seconds = 6;
   };
   auto state = std::make_shared<State>();
-  CLI::App* verb =
-      app.add_subcommand("roofline", "measure this machine's ceilings and keep them as the machine 'here'");
-  add_json(*verb, state->common);
-  verb->add_option("--threads", state->common.threads, "CPU threads; 0 takes one per core")
-      ->capture_default_str();
-  verb->add_option("--seconds", state->seconds, "how long to measure")->capture_default_str();
-  add_example(*verb, "headroom roofline");
-  verb->callback([state] {
+  Command verb = app.verb("roofline", "measure this machine's ceilings and keep them as the machine 'here'");
+  add_json(verb, state->common);
+  verb.option("--threads", state->common.threads, "CPU threads; 0 takes one per core");
+  verb.option("--seconds", state->seconds, "how long to measure");
+  verb.example("headroom roofline");
+  verb.runs([state] {
+    state->common.require_threads();
     if (!(state->seconds >= 0.1 && state->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", state->seconds);
     Progress progress("measuring");

@@ -34,19 +34,19 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
            "no model and no recipe was named");
   if (!request.hidden) return model;
   require_positive(*request.hidden, "--hidden");
-  if (!model.starts_with("mlp")) reject("--hidden is an option of mlp, not of '{}'", model);
+  if (model.substr(0, model.find(':')) != "mlp") reject("--hidden is an option of mlp, not of '{}'", model);
   return with_option(model, "hidden", std::to_string(*request.hidden));
 }
 
 }  // namespace
 
-void add_data_options(CLI::App& verb, RunRequest& request) {
-  verb.add_option("--data", request.data, "mnist, fashion-mnist or glyphs (embedded; the default)");
-  verb.add_option("--data-dir", request.data_dir,
-                  "folder that holds mnist/, fashion-mnist/; else $HEADROOM_DATA");
-  verb.add_option("--test-size", request.test_size, "use the first so many test images");
-  verb.add_option("--batch", request.batch, "images per step");
-  verb.add_option("--weights", request.weights, "start from this safetensors file");
+void add_data_options(Command verb, RunRequest& request) {
+  verb.option("--data", request.data, "mnist, fashion-mnist or glyphs (embedded; the default)");
+  verb.option("--data-dir", request.data_dir,
+              "folder that holds mnist/, fashion-mnist/; else $HEADROOM_DATA");
+  verb.option("--test-size", request.test_size, "use the first so many test images");
+  verb.option("--batch", request.batch, "images per step");
+  verb.option("--weights", request.weights, "start from this safetensors file");
 }
 
 RunSetup resolve(const RunRequest& request, const Common& common) {
@@ -78,6 +78,10 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
 
   require_positive(setup.train.batch, "--batch");
   require_positive(setup.train.epochs, "--epochs");
+  constexpr std::int64_t kMostEpochs = 1'000'000;
+  if (setup.train.epochs > kMostEpochs)
+    reject("--epochs is {}; {} is the most", setup.train.epochs, kMostEpochs);
+  if (request.log_every < 0) reject("--log-every is {}; it counts steps, 0 is never", request.log_every);
   if (request.train_size) require_positive(*request.train_size, "--train-size");
   if (request.test_size) require_positive(*request.test_size, "--test-size");
   require_number(setup.train.lr, "--lr", false);
@@ -89,6 +93,8 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
     reject("--target is {}; it is an accuracy between 0 and 1", request.target);
   for (const std::string& path : {request.save, request.record})
     if (!path.empty()) require_writable(path);
+  if (!request.save.empty() && request.save == request.record)
+    reject("--save and --record name the same file, {}", request.save);
   return setup;
 }
 

@@ -32,7 +32,7 @@ struct RunSetup {
   std::optional<Recipe> recipe;
 };
 
-void add_data_options(CLI::App& verb, RunRequest& request);
+void add_data_options(Command verb, RunRequest& request);
 RunSetup resolve(const RunRequest& request, const Common& common);
 
 }  // namespace headroom::cli

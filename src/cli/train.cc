@@ -3,44 +3,41 @@
 
 namespace headroom::cli {
 
-void add_train(CLI::App& app) {
+void add_train(Command app) {
   struct State {
     RunRequest request;
     Common common;
   };
   auto state = std::make_shared<State>();
   RunRequest& r = state->request;
-  CLI::App* verb =
-      app.add_subcommand("train", "train a network; print what each layer cost and could have cost");
-  verb->add_option("model", r.model, "zoo name with options (mlp:hidden=64), or a net.json");
-  verb->add_option("--recipe", r.recipe, "a published case: see headroom recipe list");
-  add_data_options(*verb, r);
-  verb->add_option("--train-size", r.train_size, "use the first so many training images");
-  verb->add_option("--epochs", r.epochs, "passes over the training images");
-  verb->add_option("--lr", r.lr, "learning rate");
-  verb->add_option("--l2", r.l2, "L2 penalty on weights (not biases)");
-  verb->add_option("--momentum", r.momentum, "momentum of gradient descent");
-  verb->add_flag("--nesterov", r.nesterov, "Nesterov's form of momentum");
-  verb->add_option("--hidden", r.hidden, "hidden units of mlp");
-  verb->add_flag("--shuffle,!--no-shuffle", r.shuffle,
-                 "shuffle the images every epoch, or keep the file's order");
-  verb->add_option("--save", r.save, "write the weights to this safetensors file");
-  verb->add_option("--record", r.record, "write the run record (JSON) to this file");
-  verb->add_option("--target", r.target, "stop after the epoch that reaches this test accuracy");
-  verb->add_option("--log-every", r.log_every, "print the loss every so many steps");
-  add_run_options(*verb, state->common);
-  add_example(*verb, "headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
-  add_example(*verb, "headroom train --recipe perceptron-nsys1 --precision fp64 --json");
-  verb->callback([state] { training_run(state->request, state->common, false); });
+  Command verb = app.verb("train", "train a network; print what each layer cost and could have cost");
+  verb.option("model", r.model, "zoo name with options (mlp:hidden=64), or a net.json");
+  verb.option("--recipe", r.recipe, "a published case: see headroom recipe list");
+  add_data_options(verb, r);
+  verb.option("--train-size", r.train_size, "use the first so many training images");
+  verb.option("--epochs", r.epochs, "passes over the training images");
+  verb.option("--lr", r.lr, "learning rate");
+  verb.option("--l2", r.l2, "L2 penalty on weights (not biases)");
+  verb.option("--momentum", r.momentum, "momentum of gradient descent");
+  verb.flag("--nesterov", r.nesterov, "Nesterov's form of momentum");
+  verb.option("--hidden", r.hidden, "hidden units of mlp");
+  verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
+  verb.option("--save", r.save, "write the weights to this safetensors file");
+  verb.option("--record", r.record, "write the run record (JSON) to this file");
+  verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
+  verb.option("--log-every", r.log_every, "print the loss every so many steps");
+  add_run_options(verb, state->common);
+  verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
+  verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
+  verb.runs([state] { training_run(state->request, state->common, false); });
 }
 
-void add_demo(CLI::App& app) {
+void add_demo(Command app) {
   auto common = std::make_shared<Common>();
-  CLI::App* verb =
-      app.add_subcommand("demo", "train LeNet-5 on the embedded digits and read the result, layer by layer");
-  add_run_options(*verb, *common);
-  add_example(*verb, "headroom demo");
-  verb->callback([common] {
+  Command verb = app.verb("demo", "train LeNet-5 on the embedded digits and read the result, layer by layer");
+  add_run_options(verb, *common);
+  verb.example("headroom demo");
+  verb.runs([common] {
     RunRequest request;
     request.recipe = "lenet5-glyphs";
     training_run(request, *common, true);

@@ -140,6 +140,7 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
   const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
   if (!request.weights.empty()) load_weights(engine, request.weights);
   const Dataset data = load_dataset(setup.data, setup.data_options);
+  require_trainable(engine, data, setup.train.batch);
   if (common.explain) note(plan.explain());
   const Machine machine = here_or_measure(common.threads, kQuickRoofline);
   const Prediction prediction = predict(plan, machine);
@@ -160,10 +161,9 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
                           std::chrono::duration<double>(Clock::now() - start).count()};
   if (!request.save.empty()) save_weights(engine, request.save);
   if (!request.record.empty())
-    write_file(request.record, to_json(RunRecord{command_line(), &engine, &plan, &machine, &prediction,
-                                                 &result, setup.data, finished.wall_s, finished.resources})
-                                       .dump(1) +
-                                   "\n");
+    write_file(request.record,
+               json_text(to_json(RunRecord{command_line(), &engine, &plan, &machine, &prediction, &result,
+                                           setup.data, finished.wall_s, finished.resources})));
   if (common.json) return print_json(result_json(finished));
   print_result(finished);
   if (demo) print(kNext);

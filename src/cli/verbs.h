@@ -1,23 +1,23 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
+
+#include "cli/command.h"
 
 namespace headroom::cli {
 
 // One function per verb, in the file of that name; each adds a subcommand and what it does.
-void add_train(CLI::App& app);
-void add_eval(CLI::App& app);
-void add_predict(CLI::App& app);
-void add_roofline(CLI::App& app);
-void add_machine(CLI::App& app);
-void add_bench(CLI::App& app);
-void add_model(CLI::App& app);
-void add_recipe(CLI::App& app);
-void add_data(CLI::App& app);
-void add_demo(CLI::App& app);
+void add_train(Command app);
+void add_eval(Command app);
+void add_predict(Command app);
+void add_roofline(Command app);
+void add_machine(Command app);
+void add_bench(Command app);
+void add_model(Command app);
+void add_recipe(Command app);
+void add_data(Command app);
+void add_demo(Command app);
 
 // The command line as it was typed, for the run record.
 const std::vector<std::string>& command_line();

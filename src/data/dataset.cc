@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "data/glyphs.h"
 #include "data/idx.h"
+#include "device/device.h"
 
 namespace headroom {
 namespace {
@@ -18,7 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kElsewhere =
     "name another folder with --data-dir or HEADROOM_DATA, or take --data glyphs, "
     "which needs no download";
-constexpr std::int64_t kMostGlyphBytes = std::int64_t{64} << 30;
 
 fs::path data_dir(const DataOptions& options) {
   if (!options.dir.empty()) return options.dir;
@@ -28,9 +28,10 @@ fs::path data_dir(const DataOptions& options) {
 
 // The plain file if it is there, else the gzipped one.
 fs::path find_idx(const fs::path& folder, const std::string& stem, const std::string& set) {
+  std::error_code ignored;
   for (const char* ending : {"", ".gz"})
-    if (const fs::path path = folder / (stem + ending); fs::is_regular_file(path)) return path;
-  if (!fs::is_directory(folder))
+    if (const fs::path path = folder / (stem + ending); fs::is_regular_file(path, ignored)) return path;
+  if (!fs::is_directory(folder, ignored))
     reject(Hint{kElsewhere}, "no {} here: there is no folder {}", set, folder.string());
   reject(Hint{kElsewhere}, "{} is not complete: {} holds neither {} nor {}.gz", set, folder.string(), stem,
          stem);
@@ -90,10 +91,13 @@ GlyphOptions glyph_options(const std::string& settings, const DataOptions& optio
   } else if (options.test_size > 0) {
     glyphs.test = options.test_size;
   }
-  const double bytes = double(glyphs.train + glyphs.test) * double(glyphs.size) * double(glyphs.size);
-  if (bytes > double(kMostGlyphBytes))
-    reject(Hint{"ask for fewer or smaller images"}, "{} glyphs of {}x{} pixels would take {}",
-           with_commas(glyphs.train + glyphs.test), glyphs.size, glyphs.size, human_bytes(bytes));
+  const double count = double(glyphs.train) + double(glyphs.test);
+  const double bytes = count * double(glyphs.size) * double(glyphs.size);
+  const double memory = double(cpu_capabilities(1).memory_bytes);
+  if (bytes > memory / 2)
+    reject(Hint{"ask for fewer or smaller images"},
+           "{:.0f} glyphs of {}x{} pixels would take {}; this machine has {}", count, glyphs.size,
+           glyphs.size, human_bytes(bytes), human_bytes(memory));
   return glyphs;
 }
 

@@ -27,8 +27,11 @@ Initializer initializer_of(const Layer& layer) {
 }
 
 ValueId with_activation(const LayerContext& c, ValueId value) {
-  const std::string activation = c.layer.options.text("activation");
-  return activation.empty() || activation == "none" ? value : c.emit(activation, {value});
+  const std::string activation = c.layer.options.text("activation", "none");
+  const std::vector<std::string> names = {"none", "relu", "sigmoid", "tanh"};
+  if (std::find(names.begin(), names.end(), activation) == names.end())
+    reject(nearest(activation, names), "layer '{}': unknown activation '{}'", c.layer.name, activation);
+  return activation == "none" ? value : c.emit(activation, {value});
 }
 
 std::int64_t at_least_one(const LayerContext& c, std::string_view option) {
@@ -149,20 +152,33 @@ const LayerType& layer_type(std::string_view name) {
 }
 
 ValueId lower(const Net& net, Graph& graph, ValueId input, DType dtype) {
-  std::vector<std::pair<std::string, ValueId>> named = {{"input", input}};
-  auto find = [&](const std::string& name) {
-    const auto it = std::find_if(named.begin(), named.end(), [&](const auto& n) { return n.first == name; });
-    if (it == named.end()) reject("network '{}' has no earlier layer '{}'", net.name, name);
-    return it->second;
-  };
   if (net.layers.empty()) reject("network '{}' has no layers", net.name);
+  std::vector<std::string> names = {"input"};
+  std::vector<ValueId> values = {input};
+  std::vector<bool> read = {false};
+  auto take = [&](const Layer& layer, const std::string& from) {
+    const auto it = std::find(names.begin(), names.end(), from);
+    if (it == names.end())
+      reject(nearest(from, names), "layer '{}' reads '{}', but no earlier layer is called so", layer.name,
+             from);
+    const auto index = static_cast<std::size_t>(it - names.begin());
+    read[index] = true;
+    return values[index];
+  };
   for (const Layer& layer : net.layers) {
     LayerContext context{graph, layer, {}, dtype};
-    for (const std::string& from : layer.from) context.inputs.push_back(find(from));
-    if (layer.from.empty()) context.inputs.push_back(named.back().second);
-    named.emplace_back(layer.name, layer_type(layer.type).lower(context));
+    for (const std::string& from : layer.from) context.inputs.push_back(take(layer, from));
+    if (layer.from.empty()) context.inputs.push_back(take(layer, names.back()));
+    values.push_back(layer_type(layer.type).lower(context));
+    names.push_back(layer.name);
+    read.push_back(false);
   }
-  return named.back().second;
+  // A layer that leads nowhere would be dropped without a word; it is a "from" gone wrong.
+  for (std::size_t i = 1; i + 1 < names.size(); ++i)
+    if (!read[i])
+      reject(Hint{"remove it, or name it in another layer's \"from\""},
+             "layer '{}' is read by no other layer", names[i]);
+  return values.back();
 }
 
 }  // namespace headroom

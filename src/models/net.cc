@@ -86,10 +86,11 @@ Net& Net::add(const std::string& layer, const std::string& a, const std::string&
 Net& Net::append(Layer layer) {
   const LayerType& type = layer_type(layer.type);
   if (layer.name.empty()) layer.name = fmt::format("{}{}", layer.type, layers.size() + 1);
-  const bool taken = layer.name == "input" || std::any_of(layers.begin(), layers.end(), [&](const Layer& l) {
-                       return l.name == layer.name;
-                     });
-  if (taken) reject("network '{}': two layers are called '{}'", name, layer.name);
+  if (layer.name == "input" || layer.name == "loss")
+    reject("network '{}': no layer may be called '{}', which names the network's own {}", name, layer.name,
+           layer.name);
+  if (std::any_of(layers.begin(), layers.end(), [&](const Layer& l) { return l.name == layer.name; }))
+    reject("network '{}': two layers are called '{}'", name, layer.name);
   if ((layer.from.empty() && type.inputs != 1) || (!layer.from.empty() && layer.from.size() != type.inputs))
     reject(Hint{R"(write "from": ["a", "b"])"}, "layer '{}': '{}' reads {} layers", layer.name, layer.type,
            type.inputs);

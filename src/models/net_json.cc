@@ -13,6 +13,9 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+// Beyond this, products of two could overflow; windows draw the same line.
+constexpr std::int64_t kLargest = std::int64_t{1} << 30;
+
 struct Reader {
   const std::string& origin;
 
@@ -21,52 +24,56 @@ struct Reader {
     reject("{}: layer '{}': {}", origin, layer, fmt::format(text, std::forward<Args>(args)...));
   }
 
+  std::int64_t integer(const Json& json, const std::string& layer, std::string_view option) const {
+    if (!json.is_number_integer()) wrong(layer, "{} must be a whole number", option);
+    const bool huge = json.is_number_unsigned() ? json.get<std::uint64_t>() > std::uint64_t{kLargest}
+                                                : json.get<std::int64_t>() < -kLargest;
+    if (huge) wrong(layer, "{} is {}; {} is the most", option, json.dump(), kLargest);
+    return json.get<std::int64_t>();
+  }
+
   Ints integers(const Json& json, const std::string& layer, std::string_view option, std::size_t one,
                 std::size_t many) const {
     Ints values;
-    if (json.is_number_integer()) values.assign(one, json.get<std::int64_t>());
+    if (json.is_number()) values.assign(one, integer(json, layer, option));
     if (json.is_array())
-      for (const Json& item : json) {
-        if (!item.is_number_integer()) wrong(layer, "{} must hold whole numbers", option);
-        values.push_back(item.get<std::int64_t>());
-      }
+      for (const Json& item : json) values.push_back(integer(item, layer, option));
     if (values.size() != one && values.size() != many)
       wrong(layer, "{} must be a number or {} of them", option, many);
     return values;
   }
 
-  void set_padding(Layer& layer, const Json& json) const {
+  void set_padding(Layer& layer, const std::string& shown, const Json& json) const {
     if (json.is_string()) {
       const std::string word = json.get<std::string>();
       if (word == "valid") return;
       if (word != "same" && word != "same_upper" && word != "same_lower")
-        wrong(layer.name, "pad is '{}'; use same, same_lower, valid or numbers", word);
+        wrong(shown, "pad is '{}'; use same, same_lower, valid or numbers", word);
       layer.options.set("auto_pad", word == "same" ? std::string("same_upper") : word);
       return;
     }
-    Ints pads = integers(json, layer.name, "pad", 2, 4);
+    Ints pads = integers(json, shown, "pad", 2, 4);
     if (pads.size() == 2) pads = {pads[0], pads[1], pads[0], pads[1]};
     layer.options.set("pads", pads);
   }
 
-  void set(Layer& layer, const OptionSpec& spec, const Json& json) const {
+  void set(Layer& layer, const std::string& shown, const OptionSpec& spec, const Json& json) const {
     const std::string name(stored_name(spec));
     switch (spec.kind) {
       case OptionKind::padding:
-        return set_padding(layer, json);
+        return set_padding(layer, shown, json);
       case OptionKind::pair:
-        return layer.options.set(name, integers(json, layer.name, spec.name, 2, 2));
+        return layer.options.set(name, integers(json, shown, spec.name, 2, 2));
       case OptionKind::integer:
-        if (!json.is_number_integer()) wrong(layer.name, "{} must be a whole number", spec.name);
-        return layer.options.set(name, json.get<std::int64_t>());
+        return layer.options.set(name, integer(json, shown, spec.name));
       case OptionKind::real:
-        if (!json.is_number()) wrong(layer.name, "{} must be a number", spec.name);
+        if (!json.is_number()) wrong(shown, "{} must be a number", spec.name);
         return layer.options.set(name, json.get<double>());
       case OptionKind::flag:
-        if (!json.is_boolean()) wrong(layer.name, "{} must be true or false", spec.name);
+        if (!json.is_boolean()) wrong(shown, "{} must be true or false", spec.name);
         return layer.options.set(name, std::int64_t{json.get<bool>()});
       case OptionKind::text:
-        if (!json.is_string()) wrong(layer.name, "{} must be a word", spec.name);
+        if (!json.is_string()) wrong(shown, "{} must be a word", spec.name);
         return layer.options.set(name, json.get<std::string>());
     }
   }
@@ -74,7 +81,8 @@ struct Reader {
   Layer layer(const Json& json, std::size_t number) const {
     const std::string place = fmt::format("number {}", number + 1);
     if (!json.is_object() || !json.contains("type") || !json["type"].is_string())
-      wrong(place, "needs a \"type\"");
+      reject(Hint{R"(write {"type": "conv2d", "name": "C1", "maps": 6, "kernel": 5})"},
+             "{}: layer {} needs a \"type\"", origin, place);
     Layer layer{json["type"].get<std::string>(), {}, {}, {}};
     if (json.contains("name")) {
       if (!json["name"].is_string()) wrong(place, "name must be a word");
@@ -88,24 +96,39 @@ struct Reader {
       if (std::find(known.begin(), known.end(), key) == known.end())
         reject(nearest(key, known), "{}: layer '{}': {} has no option '{}'", origin, shown, layer.type, key);
       for (const OptionSpec& spec : type.options)
-        if (spec.name == key) set(layer, spec, value);
+        if (spec.name == key) set(layer, shown, spec, value);
     }
     for (const OptionSpec& spec : type.options)
       if (spec.required && !json.contains(spec.name)) wrong(shown, "{} needs \"{}\"", layer.type, spec.name);
     if (json.contains("from")) {
       if (!json["from"].is_array()) wrong(shown, "from must be a list of layer names");
-      for (const Json& name : json["from"])
-        layer.from.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+      for (const Json& name : json["from"]) {
+        if (!name.is_string()) wrong(shown, "from must be a list of layer names");
+        layer.from.push_back(name.get<std::string>());
+      }
     }
     return layer;
   }
 };
 
+// A JSON object, or where in the text it ceases to be one.
+Json parse_object(const std::string& text, const std::string& origin) {
+  const Hint hint{R"(a network is {"name": ..., "input": [1, 32, 32], "layers": [{"type": ...}, ...]})"};
+  try {
+    Json json = Json::parse(text);
+    if (!json.is_object()) reject(hint, "{} holds no JSON object", origin);
+    return json;
+  } catch (const Json::exception& error) {
+    std::string what = error.what();  // "[json.exception.…] parse error at line 1, column 2: …"
+    if (const auto end = what.find("] "); end != std::string::npos) what.erase(0, end + 2);
+    reject(hint, "{} is not valid JSON: {}", origin, what);
+  }
+}
+
 }  // namespace
 
 Net parse_net(const std::string& text, const std::string& origin) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) reject("{} is not a JSON object", origin);
+  const Json json = parse_object(text, origin);
   for (const auto& [key, value] : json.items())
     if (key != "name" && key != "input" && key != "layers" && key != "comment")
       reject(nearest(key, std::vector<std::string>{"name", "input", "layers", "comment"}),
@@ -122,6 +145,7 @@ Net parse_net(const std::string& text, const std::string& origin) {
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);
+
   Net net(json.value("name", origin), input);
   try {
     for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));

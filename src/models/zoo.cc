@@ -100,8 +100,11 @@ Net find_net(const std::string& spec) {
     options.require_all_used();
     return net;
   }
-  if (spec.ends_with(".json") || spec.find('/') != std::string::npos || std::filesystem::exists(spec))
+  std::error_code ignored;
+  if (spec.ends_with(".json") || spec.find('/') != std::string::npos ||
+      std::filesystem::exists(spec, ignored))
     return read_net(spec);
+  if (name.ends_with(".json")) reject("{} is a file, so it takes no options; edit it instead", name);
   reject(nearest(name, names), "unknown model '{}'", name);
 }
 

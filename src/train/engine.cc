@@ -1,7 +1,9 @@
 #include "train/engine.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/units.h"
 #include "data/safetensors.h"
 
 namespace headroom {
@@ -16,6 +18,26 @@ std::vector<To> converted(const NamedTensor& tensor) {
   });
 }
 
+Hint saved_from(const TensorFile& file) {
+  const auto model = file.metadata.find("model");
+  if (model == file.metadata.end()) return {"name the model these weights were trained for"};
+  return {fmt::format("the file was saved from model '{}'; give the same options, too", model->second)};
+}
+
+// Systems promise more memory than they have and kill whoever believes them; so ask before allocating.
+void require_memory(const Graph& graph, std::size_t arena_bytes, const Binding& binding,
+                    const std::string& model) {
+  const double there = double(binding.capabilities.memory_bytes);
+  double needed = double(arena_bytes);
+  for (Role role : {Role::parameter, Role::state, Role::constant})
+    for (ValueId id : graph.with_role(role))
+      if (graph.value(id).producer == kNone) needed += double(graph.value(id).type.bytes());
+  if (there > 0 && needed > there)
+    reject(Hint{"try a smaller --batch or a smaller model"},
+           "model '{}' with a batch of {} needs {} of memory, but this machine has {}", model, binding.batch,
+           human_bytes(needed), human_bytes(there));
+}
+
 }  // namespace
 
 Engine::Engine(Net net, Device& device, EngineOptions options)
@@ -24,7 +46,9 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
     reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}",
            name_of(options_.precision));
   // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
-  storage_.prepare(make_forward(net_, 1, options_.precision).graph, options_.seed);
+  const Graph forward = make_forward(net_, 1, options_.precision).graph;
+  require_memory(forward, 0, {Mode::eval, 1, options_.precision, device_.capabilities()}, net_.name);
+  storage_.prepare(forward, options_.seed);
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
@@ -32,10 +56,11 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
   if (const auto it = ready_.find(key); it != ready_.end()) return it->second;
   Ready r{make_program(net_, mode, batch, options_.precision, options_.update, options_.keep_gradients),
           nullptr};
-  storage_.prepare(r.program.graph, options_.seed);
   const Binding binding{mode, batch, options_.precision, device_.capabilities()};
-  r.executor =
-      std::make_unique<Executor>(make_plan(r.program.graph, binding, options_.choose), storage_, arena_);
+  const Plan plan = make_plan(r.program.graph, binding, options_.choose);
+  require_memory(plan.graph, plan.arena_bytes, binding, net_.name);
+  storage_.prepare(r.program.graph, options_.seed);
+  r.executor = std::make_unique<Executor>(plan, storage_, arena_);
   return ready_.emplace(key, std::move(r)).first->second;
 }
 
@@ -86,14 +111,19 @@ void load_weights(Engine& engine, const std::string& path) {
     for (const NamedTensor& tensor : file.tensors)
       if (tensor.name == name) found = &tensor;
     if (found == nullptr)
-      reject("{} has no tensor '{}', which model '{}' needs", path, name, engine.net().name);
+      reject(saved_from(file), "{} has no tensor '{}', which model '{}' needs", path, name,
+             engine.net().name);
     if (found->type.shape != storage.type(name).shape)
-      reject("{}: tensor '{}' is {}, model '{}' needs {}", path, name, found->type.shape.str(),
-             engine.net().name, storage.type(name).shape.str());
+      reject(saved_from(file), "{}: tensor '{}' is {}, but model '{}' needs {}", path, name,
+             found->type.shape.str(), engine.net().name, storage.type(name).shape.str());
     if (found->type.dtype != DType::f32 && found->type.dtype != DType::f64)
       reject("{}: tensor '{}' holds {}; fp32 or fp64 can be read", path, name, name_of(found->type.dtype));
     matched.push_back(found);
   }
+  for (const NamedTensor& tensor : file.tensors)
+    if (std::find(matched.begin(), matched.end(), &tensor) == matched.end())
+      reject(saved_from(file), "{} has a tensor '{}', which model '{}' lacks", path, tensor.name,
+             engine.net().name);
   for (const NamedTensor* tensor : matched)  // nothing is changed until everything fits
     dispatch_float(storage.type(tensor->name).dtype, [&]<class T>() {
       const std::vector<T> values = converted<T>(*tensor);

@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -21,13 +22,7 @@ LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess,
   return options;
 }
 
-void require_classes(Engine& engine, const Dataset& data) {
-  const Program& program = engine.ready(Mode::eval, 1).program;
-  const std::int64_t units = program.graph.value(program.logits).type.shape[1];
-  if (units != data.classes)
-    reject("model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
-           data.classes);
-}
+std::int64_t classes_of(const Program& program) { return program.graph.value(program.logits).type.shape[1]; }
 
 // The sums an epoch is reported by.
 struct Tally {
@@ -42,9 +37,27 @@ struct Tally {
 
 }  // namespace
 
+void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
+  const std::int64_t units = classes_of(engine.ready(Mode::train, batch).program);
+  if (units != data.classes)
+    reject(
+        Hint{fmt::format("give its last layer {0} units; models of the zoo take :classes={0}", data.classes)},
+        "model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
+        data.classes);
+  require_fit(data.train.image, Shape(engine.net().input));
+  if (batch > data.train.count())
+    reject(Hint{fmt::format("take a --batch of at most {}", with_commas(data.train.count()))},
+           "a batch of {} is larger than the set of {} training images", with_commas(batch),
+           with_commas(data.train.count()));
+}
+
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch) {
   EvalResult result;
   if (split.count() == 0) return result;
+  const std::int64_t classes = classes_of(engine.ready(Mode::eval, std::min(batch, split.count())).program);
+  if (const int most = *std::max_element(split.labels.begin(), split.labels.end()); most >= classes)
+    reject("model '{}' tells {} classes apart, but an image is labelled {}", engine.net().name, classes,
+           most);
   const auto start = Clock::now();
   Loader loader(split, loader_options(engine, preprocess, std::min(batch, split.count())));
   Tally tally;
@@ -61,7 +74,7 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
 }
 
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer) {
-  require_classes(engine, data);
+  require_trainable(engine, data, options.batch);
   LoaderOptions loading = loader_options(engine, options.preprocess, options.batch);
   loading.epochs = options.epochs;
   loading.shuffle = options.shuffle;
@@ -75,7 +88,8 @@ TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& optio
   constexpr std::int64_t kWarmUp = 2;  // first touches of memory and thread start-up are not the step's cost
 
   TrainResult result;
-  result.step_seconds.reserve(static_cast<std::size_t>(total));
+  constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
+  result.step_seconds.reserve(static_cast<std::size_t>(std::min(total, kMostReserved)));
   Tally tally;
   auto epoch_start = Clock::now();
   while (const Batch* b = loader.next()) {

@@ -48,12 +48,17 @@ struct TrainObserver {
   virtual void on_epoch(const EpochResult&) {}
 };
 
+// Rejects data that the network cannot learn from: other classes, images that do not fit, fewer than one
+// batch. train() checks by itself; callers who do something slow before it can ask first.
+void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch);
+
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer);
 
 struct EvalResult {
   double accuracy = 0, loss = 0, seconds = 0;
   std::int64_t images = 0;
 };
+// Rejects labels the network has no class for.
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch);
 
 }  // namespace headroom

@@ -1,0 +1,150 @@
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+
+#include "base/text.h"
+
+namespace headroom::cli {
+namespace {
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+// "headroom machine show": what the user typed to get here.
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+// The parser would call a misspelt verb a word too many, and a missing one "a subcommand".
+void require_verbs(const CLI::App& app, std::span<const std::string> typed) {
+  const std::vector<std::string> names = verb_names(app);
+  if (names.empty()) return;
+  if (typed.empty())
+    reject(Hint{fmt::format("{} {}", full_name(app), names.front())}, "'{}' wants to be told what: {}",
+           full_name(app), fmt::join(names, ", "));
+  const std::string& word = typed.front();
+  if (word.starts_with("-")) return;
+  if (std::find(names.begin(), names.end(), word) == names.end())
+    reject(nearest(word, names), "'{}' has no verb '{}'", full_name(app), word);
+  require_verbs(*app.get_subcommand(word), typed.subspan(1));
+}
+
+const CLI::App& deepest(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : deepest(*chosen.back());
+}
+
+Error unknown_word(const CLI::App& verb, const std::string& typed) {
+  const std::string word = typed.substr(0, typed.find('='));
+  if (!word.starts_with("-"))
+    return {Blame::request, fmt::format("'{}' has no use for the word '{}'", full_name(verb), typed),
+            Hint{full_name(verb) + " --help"}};
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return {Blame::request, fmt::format("'{}' has no option '{}'", full_name(verb), word),
+          nearest(word, names)};
+}
+
+// The parser's words for a value that is missing ("--lr: 1 required FLOAT missing") or of the wrong kind
+// ("Could not convert: --lr = fast") in ours.
+std::string reworded(const CLI::App& verb, const std::string& what) {
+  constexpr std::string_view kConvert = "Could not convert: ";
+  if (what.starts_with(kConvert)) {
+    const std::size_t equals = what.find(" = ");
+    const std::string name = what.substr(kConvert.size(), equals - kConvert.size());
+    const CLI::Option* option = verb.get_option_no_throw(name);
+    const std::string kind = option != nullptr ? option->get_type_name() : "";
+    return fmt::format("{} is '{}', which is not {}", name,
+                       equals == std::string::npos ? "" : what.substr(equals + 3),
+                       kind == "FLOAT"  ? "a number"
+                       : kind == "UINT" ? "a whole number from 0"
+                                        : "a whole number in range");
+  }
+  if (what.ends_with(" missing")) return fmt::format("{} needs a value", what.substr(0, what.find(':')));
+  return fmt::format("{}: {}", verb.get_name(), what);
+}
+
+template <class T>
+void add(CLI::App& app, const std::string& name, T& value, const std::string& help) {
+  app.add_option(name, value, help)->capture_default_str();
+}
+
+}  // namespace
+
+Command Command::verb(const std::string& name, const std::string& about) {
+  app_->require_subcommand(app_->get_parent() == nullptr ? 0 : 1, 1);
+  return Command(*app_->add_subcommand(name, about));
+}
+
+void Command::option(const std::string& name, std::string& value, const std::string& help) {
+  CLI::Option* option = app_->add_option(name, value, help);
+  if (!value.empty()) option->capture_default_str();
+}
+void Command::option(const std::string& name, int& value, const std::string& help) {
+  add(*app_, name, value, help);
+}
+void Command::option(const std::string& name, double& value, const std::string& help) {
+  add(*app_, name, value, help);
+}
+void Command::option(const std::string& name, std::int64_t& value, const std::string& help) {
+  add(*app_, name, value, help);
+}
+void Command::option(const std::string& name, std::uint64_t& value, const std::string& help) {
+  add(*app_, name, value, help);
+}
+void Command::option(const std::string& name, std::vector<std::string>& value, const std::string& help) {
+  app_->add_option(name, value, help);
+}
+void Command::option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help) {
+  app_->add_option(name, value, help);
+}
+void Command::option(const std::string& name, std::optional<double>& value, const std::string& help) {
+  app_->add_option(name, value, help);
+}
+void Command::required(const std::string& name, std::string& value, const std::string& help) {
+  app_->add_option(name, value, help)->required();
+}
+void Command::flag(const std::string& name, bool& value, const std::string& help) {
+  app_->add_flag(name, value, help);
+}
+void Command::flag(const std::string& name, std::optional<bool>& value, const std::string& help) {
+  app_->add_flag(name, value, help);
+}
+
+void Command::example(const std::string& command) {
+  const std::string before = app_->get_footer();
+  app_->footer(before.empty() ? "Example:\n  " + command : before + "\n  " + command);
+}
+
+void Command::runs(std::function<void()> body) { app_->callback(std::move(body)); }
+
+void parse(const std::vector<std::string>& words, const std::string& about,
+           const std::function<std::string()>& version, const std::vector<void (*)(Command)>& verbs) {
+  CLI::App app(about, "headroom");
+  app.set_version_flag("--version", version);
+  for (auto add_verb : verbs) add_verb(Command(app));
+  require_verbs(app, std::span(words).subspan(1));
+  try {
+    std::vector<std::string> reversed(words.rbegin(),
+                                      words.rend() - 1);  // the parser takes words from the back
+    app.parse(std::move(reversed));
+  } catch (const CLI::Success& success) {  // --help, --version
+    app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    const CLI::App& verb = deepest(app);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) && !verb.remaining().empty())
+      throw unknown_word(verb, verb.remaining().front());
+    throw Error(Blame::request, reworded(verb, error.what()), Hint{full_name(verb) + " --help"});
+  }
+}
+
+}  // namespace headroom::cli

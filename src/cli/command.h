@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace headroom::cli {
+
+// A verb of the command line. Stands before the parsing library, whose header takes seconds to compile: only
+// command.cc sees it.
+class Command {
+ public:
+  explicit Command(CLI::App& app) : app_(&app) {}
+
+  Command verb(const std::string& name, const std::string& about);  // a verb below this one
+
+  // "--lr" is an option, "model" a word in its place. The value's present content is the default.
+  void option(const std::string& name, std::string& value, const std::string& help);
+  void option(const std::string& name, int& value, const std::string& help);
+  void option(const std::string& name, double& value, const std::string& help);
+  void option(const std::string& name, std::int64_t& value, const std::string& help);
+  void option(const std::string& name, std::uint64_t& value, const std::string& help);
+  void option(const std::string& name, std::vector<std::string>& value, const std::string& help);
+  void option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help);
+  void option(const std::string& name, std::optional<double>& value, const std::string& help);
+  void required(const std::string& name, std::string& value, const std::string& help);
+  void flag(const std::string& name, bool& value, const std::string& help);
+  void flag(const std::string& name, std::optional<bool>& value, const std::string& help);
+
+  void example(const std::string& command);  // under the verb's help
+  void runs(std::function<void()> body);
+
+ private:
+  CLI::App* app_;
+};
+
+// Parses the words and runs the verb they name. A wrong word is an Error with the nearest right one; --help
+// and
+// --version print.
+void parse(const std::vector<std::string>& words, const std::string& about,
+           const std::function<std::string()>& version, const std::vector<void (*)(Command)>& verbs);
+
+}  // namespace headroom::cli

@@ -1,0 +1,190 @@
+// Training through the program: what must be the same to the bit, what within rounding, and what must differ.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "data/safetensors.h"
+#include "support/program.h"
+#include "support/small_data.h"
+
+namespace headroom::testing {
+namespace {
+
+struct CliTraining : ProgramTest {
+  Words train(const std::string& model, const Words& more) const {
+    Words words = {"train", model, "--train-size", "320", "--test-size", "200", "--epochs", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  // The bytes of the weights a run ends with.
+  std::string weights(Words words) const {
+    words.insert(words.end(), {"--save", "w.safetensors"});
+    succeed(words);
+    return read_file(file("w.safetensors"));
+  }
+  std::map<std::string, std::vector<double>> values(const Words& words) const {
+    weights(words);
+    std::map<std::string, std::vector<double>> all;
+    for (const NamedTensor& t : read_safetensors(file("w.safetensors")).tensors)
+      dispatch_float(t.type.dtype, [&]<class T>() {
+        const T* from = reinterpret_cast<const T*>(t.bytes.data());
+        all[t.name].assign(from, from + t.type.shape.numel());
+      });
+    return all;
+  }
+  // The largest difference of any tensor, relative to that tensor's largest element.
+  double distance(const Words& a, const Words& b) const {
+    const auto x = values(a), y = values(b);
+    double worst = 0;
+    for (const auto& [name, left] : x) {
+      const auto& right = y.at(name);
+      double largest = 0, difference = 0;
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        largest = std::max(largest, std::abs(left[i]));
+        difference = std::max(difference, std::abs(left[i] - right.at(i)));
+      }
+      worst = std::max(worst, difference / largest);
+    }
+    return worst;
+  }
+};
+
+TEST_F(CliTraining, SameSeedGivesTheSameBits) {
+  for (const char* model : {"lenet5", "mlp:hidden=32"})
+    EXPECT_EQ(weights(train(model, {"--seed", "7"})), weights(train(model, {"--seed", "7"}))) << model;
+}
+
+TEST_F(CliTraining, AnotherSeedGivesOtherWeights) {
+  EXPECT_GT(distance(train("mlp:hidden=32", {"--seed", "7"}), train("mlp:hidden=32", {"--seed", "8"})), 0.1);
+}
+
+TEST_F(CliTraining, ThreadsChangeNothingBeyondRounding) {
+  for (const char* model : {"lenet5", "mlp:hidden=32"}) {
+    know_machine(1);
+    const auto one = train(model, {"--threads", "1"});
+    EXPECT_LT(distance(one, train(model, {"--threads", "3"})), 1e-4) << model;
+  }
+}
+
+TEST_F(CliTraining, AFileThatDescribesLenet5TrainsAsLenet5) {
+  put("mine.json", R"({"name": "lenet5", "input": [1, 32, 32], "layers": [
+      {"type": "conv2d", "name": "C1", "maps": 6, "kernel": 5, "activation": "relu"},
+      {"type": "max_pool", "name": "S2", "kernel": 2},
+      {"type": "conv2d", "name": "C3", "maps": 16, "kernel": 5, "activation": "relu"},
+      {"type": "max_pool", "name": "S4", "kernel": 2},
+      {"type": "conv2d", "name": "C5", "maps": 120, "kernel": 5, "activation": "relu"},
+      {"type": "linear", "name": "F6", "units": 84, "activation": "relu"},
+      {"type": "linear", "name": "out", "units": 10}]})");
+  const Words same = {"--lr", "0.02", "--momentum", "0.9", "--batch", "64", "--seed", "3"};
+  EXPECT_EQ(weights(train("mine.json", same)), weights(train("lenet5", same)));
+}
+
+TEST_F(CliTraining, ContinuesFromSavedWeights) {
+  // Without momentum and shuffling, two runs of one epoch are one run of two.
+  const Words plain = {"--momentum", "0", "--no-shuffle", "--batch", "32"};
+  Words two = train("mlp:hidden=16", plain), again = train("mlp:hidden=16", plain);
+  two.insert(two.end(), {"--epochs", "2"});
+  two.erase(two.begin() + 6, two.begin() + 8);  // the first --epochs
+  const std::string at_once = weights(two);
+  weights(again);
+  again.insert(again.end(), {"--weights", "w.safetensors"});
+  EXPECT_EQ(weights(again), at_once);
+}
+
+TEST_F(CliTraining, EvalRepeatsTheAccuracyThatTrainPrinted) {
+  const Json trained = succeed_json(train("lenet5", {"--save", "w.safetensors", "--seed", "2"}));
+  const Json tested =
+      succeed_json({"eval", "lenet5", "--weights", "w.safetensors", "--test-size", "200", "--seed", "2"});
+  EXPECT_EQ(tested.at("accuracy").at("test"), trained.at("accuracy").at("test"));
+  EXPECT_EQ(tested.at("images"), 200);
+  const Json other = succeed_json(
+      {"eval", "lenet5", "--weights", "w.safetensors", "--test-size", "200", "--seed", "2", "--batch", "7"});
+  EXPECT_EQ(other.at("accuracy"), tested.at("accuracy"));
+}
+
+TEST_F(CliTraining, PrecisionsAgree) {
+  const Json single = succeed_json(train("lenet5", {})),
+             wide = succeed_json(train("lenet5", {"--precision", "fp64"}));
+  EXPECT_NEAR(single.at("accuracy").at("test"), wide.at("accuracy").at("test"), 0.011);  // two images of 200
+  EXPECT_NEAR(single.at("first_loss"), wide.at("first_loss"), 1e-5);
+  EXPECT_NE(single.at("first_loss"), wide.at("first_loss"));
+  EXPECT_EQ(wide.at("precision"), "fp64");
+}
+
+TEST_F(CliTraining, WeightsOfOnePrecisionServeTheOther) {
+  succeed(train("mlp:hidden=8", {"--save", "w64", "--precision", "fp64"}));
+  const Json wide =
+      succeed_json({"eval", "mlp:hidden=8", "--weights", "w64", "--test-size", "200", "--precision", "fp64"});
+  const Json single = succeed_json({"eval", "mlp:hidden=8", "--weights", "w64", "--test-size", "200"});
+  EXPECT_NEAR(single.at("loss"), wide.at("loss"), 1e-5);
+}
+
+TEST_F(CliTraining, KernelsAgree) {
+  const Json gemm = succeed_json(train("lenet5", {"--kernel", "conv2d=cpu:im2col_gemm"}));
+  const Json plain = succeed_json(train("lenet5", {"--kernel", "conv2d=reference"}));
+  EXPECT_NEAR(gemm.at("first_loss"), plain.at("first_loss"), 1e-5);
+  EXPECT_NEAR(gemm.at("accuracy").at("test"), plain.at("accuracy").at("test"), 0.011);
+}
+
+TEST_F(CliTraining, CourseWeightsAndFileOrderLeaveTheSeedNothingToDo) {
+  for (const auto& [name, bytes] : idx_files(make_glyphs({.train = 512, .test = 100})))
+    put("mnist/" + name, bytes);
+  auto small = [&](const char* seed, const Words& more) {
+    Words words = {"train", "--recipe", "perceptron-small2", "--data-dir", folder().string(), "--seed", seed};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  EXPECT_EQ(weights(small("1", {"--no-shuffle"})), weights(small("2", {"--no-shuffle"})));
+  EXPECT_NE(weights(small("1", {"--shuffle"})), weights(small("2", {"--shuffle"})));
+}
+
+TEST_F(CliTraining, TargetStopsEarly) {
+  Words words = {"train", "mlp:hidden=32", "--train-size", "320", "--test-size", "200", "--epochs", "50"};
+  words.insert(words.end(), {"--target", "0.3"});
+  const Json json = succeed_json(words);
+  EXPECT_LT(json.at("epochs").size(), 50u);
+  EXPECT_EQ(json.at("target_reached"), true);
+  EXPECT_GE(json.at("epochs").back().at("accuracy").at("test"), 0.3);
+}
+
+TEST_F(CliTraining, LogEveryPrintsLinesAsideFromTheResult) {
+  const Outcome outcome = succeed(train("mlp:hidden=8", {"--batch", "32", "--log-every", "2"}));
+  for (const char* part : {"step 2: loss ", "step 10: loss ", "epoch 1 of 1"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("step 3:"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("step 2:"), std::string::npos);
+  EXPECT_NE(outcome.out.find("accuracy"), std::string::npos);
+}
+
+TEST_F(CliTraining, ExplainNamesChoicesAndRefusals) {
+  const Outcome outcome = succeed(train("lenet5", {"--explain"}));
+  for (const char* part : {"C1", "conv2d", "refused: cpu:", "first that accepts"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  EXPECT_NE(
+      succeed(train("lenet5", {"--explain", "--kernel", "conv2d=reference"})).err.find("reference (forced)"),
+      std::string::npos);
+}
+
+TEST_F(CliTraining, ALossThatIsNoNumberStopsWithStepAndLayer) {
+  const Words exploding = train("mlp:hidden=8,activation=relu",
+                                {"--lr", "1e30", "--batch", "32", "--save", "w", "--record", "r"});
+  expect_stopped(1, exploding, {"loss became", "at step 2", "is 'out'", "smaller --lr"});
+}
+
+TEST_F(CliTraining, SmallGlyphSetsAreDrawnInNoTime) {
+  const Json json = succeed_json({"train", "mlp:hidden=8", "--train-size", "64", "--test-size", "32"});
+  EXPECT_LT(json.at("user_s"), 1.0);  // all 70,000 take several seconds
+}
+
+TEST_F(CliTraining, WritesThroughLinksAndIntoDevices) {
+  std::filesystem::create_directory(file("there"));
+  std::filesystem::create_symlink("there/real", file("link"));
+  put("there/real", "");
+  succeed(train("mlp:hidden=8", {"--save", "link", "--record", "/dev/null"}));
+  EXPECT_TRUE(std::filesystem::is_symlink(file("link")));
+  EXPECT_FALSE(read_safetensors(file("there/real")).tensors.empty());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+}  // namespace
+}  // namespace headroom::testing

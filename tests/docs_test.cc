@@ -1,0 +1,249 @@
+// What the documents say is there, is there: paths, links, commands, lists, examples, and the run record's
+// schema.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <regex>
+
+#include "base/embedded.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "data/dataset.h"
+#include "device/device.h"
+#include "headroom/net.h"
+#include "machine/machine.h"
+#include "models/layers.h"
+#include "models/zoo.h"
+#include "ops/operator.h"
+#include "schema_check.h"
+#include "train/program.h"
+#include "train/recipe.h"
+
+namespace headroom::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = HEADROOM_SOURCE_DIR;
+
+std::string document(const std::string& name) { return read_file(kRoot / name); }
+
+std::vector<fs::path> documents() {
+  std::vector<fs::path> list = {kRoot / "README.md"};
+  for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
+    if (entry.path().extension() == ".md") list.push_back(entry.path());
+  return list;
+}
+
+// All matches of the first group.
+std::vector<std::string> matches(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  std::vector<std::string> list;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it)
+    list.push_back((*it)[1]);
+  return list;
+}
+
+std::vector<std::string> in_backticks(const std::string& text) { return matches(text, "`([^`\n]+)`"); }
+
+// The text of the n-th fenced block of a language.
+std::string block(const std::string& text, const std::string& language, int number = 0) {
+  std::size_t at = 0;
+  const std::string fence = "```" + language + "\n";
+  for (int i = 0; i <= number; ++i) {
+    at = text.find(fence, at);
+    if (at == std::string::npos) return {};
+    at += fence.size();
+  }
+  return text.substr(at, text.find("```", at) - at);
+}
+
+struct Outcome {
+  int code = -1;
+  std::string output;
+};
+
+Outcome headroom_says(const std::string& arguments) {
+  Outcome outcome;
+  FILE* pipe = ::popen((std::string(HEADROOM_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  char piece[4096];
+  for (std::size_t n; (n = std::fread(piece, 1, sizeof piece, pipe)) > 0;) outcome.output.append(piece, n);
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  return outcome;
+}
+
+// A cache in which this machine has been measured already, by fiction: nothing here is about its ceilings.
+class DocsRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(folder_);
+    ::setenv("HEADROOM_CACHE", folder_.c_str(), 1);
+    save_machine({.name = "here",
+                  .title = cpu_capabilities(1).name + ", 1 thread",
+                  .kind = "cpu",
+                  .measured = true,
+                  .peak_flops = {{"fp32", 1e13}, {"fp64", 1e13}},
+                  .levels = {{"memory", 1e12, 1e13}},
+                  .launch_s = 1e-6,
+                  .cores = 1});
+  }
+  void TearDown() override {
+    ::unsetenv("HEADROOM_CACHE");
+    fs::remove_all(folder_);
+  }
+  const fs::path folder_ = fs::path(::testing::TempDir()) / fmt::format("headroom-docs-{}", ::getpid());
+};
+
+TEST(Docs, EveryPathOfTheMapExists) {
+  const std::regex path(
+      "(src|include|tests|cmake|scripts|docs|machines|recipes|examples)/.*|Makefile|.*Presets.json");
+  int checked = 0;
+  for (const std::string& word : in_backticks(document("docs/map.md"))) {
+    if (!std::regex_match(word, path)) continue;
+    EXPECT_TRUE(fs::exists(kRoot / word)) << word;
+    ++checked;
+  }
+  EXPECT_GT(checked, 40);
+}
+
+TEST(Docs, EveryLinkLeadsSomewhere) {
+  for (const fs::path& file : documents())
+    for (const std::string& link : matches(read_file(file), R"(\]\(([^)#]+)\))")) {
+      if (!link.starts_with("http")) {
+        EXPECT_TRUE(fs::exists(file.parent_path() / link)) << file << ": " << link;
+      }
+    }
+}
+
+// The order of the map's first table is the order of the floors.
+TEST(Docs, FoldersIncludeOnlyThoseAboveThem) {
+  const auto floors = matches(document("docs/map.md"), R"(\| `src/([a-z]+)/` \|)");
+  std::vector<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(kRoot / "src")) folders.push_back(entry.path().filename());
+  auto floor_of = [&](const std::string& name) {
+    return std::find(floors.begin(), floors.end(), name) - floors.begin();
+  };
+  for (const std::string& folder : folders) {
+    EXPECT_LT(floor_of(folder), std::ssize(floors)) << folder << " is not on the map";
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src" / folder)) {
+      if (!entry.is_regular_file() || entry.path().string().ends_with("_test.cc")) continue;
+      for (const std::string& other : matches(read_file(entry.path()), "#include \"([a-z]+)/")) {
+        if (other != "headroom") {
+          EXPECT_LE(floor_of(other), floor_of(folder)) << entry.path();
+        }
+      }
+    }
+  }
+}
+
+// `$ headroom verb [subverb] … --option`: the verb's own help must know them all.
+TEST(Docs, EveryCommandIsKnown) {
+  int checked = 0;
+  for (const fs::path& file : documents())
+    for (const std::string& line : matches(read_file(file), R"((?:^|\n)\$ headroom ([^\n]+))")) {
+      std::vector<std::string> words = split(line, ' ');
+      std::string verb = words[0];
+      Outcome help = headroom_says(verb + " --help");
+      if (help.output.find("Subcommands:") != std::string::npos) {
+        ASSERT_GT(words.size(), 1u) << line;
+        verb += " " + words[1];
+        EXPECT_TRUE(std::regex_search(help.output, std::regex("\n  " + words[1] + " "))) << line;
+        help = headroom_says(verb + " --help");
+      }
+      EXPECT_EQ(help.code, 0) << file << ": " << line << "\n" << help.output;
+      for (const std::string& word : words) {
+        if (word.starts_with("-")) {
+          EXPECT_TRUE(std::regex_search(help.output, std::regex("[ ,]" + word + "[ ,{\n]"))) << line;
+        }
+      }
+      ++checked;
+    }
+  EXPECT_GT(checked, 12);
+}
+
+TEST(Docs, EveryOperatorIsListedWithItsKernels) {
+  const auto rows = matches(document("docs/operators.md"), "\n\\| (`[^\n]*) \\|");
+  for (const Operator& op : operators()) {
+    std::vector<std::string> kernels, listed;
+    for (const Kernel& kernel : op.kernels)
+      if (kernel.name != "reference") kernels.emplace_back(kernel.name);
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const std::string& text) {
+      return split(text, '|')[0].find("`" + op.schema.name + "`") != std::string::npos;
+    });
+    ASSERT_NE(row, rows.end()) << op.schema.name;
+    const std::vector<std::string> cells = split(*row, '|');
+    ASSERT_EQ(cells.size(), 4u) << *row;
+    EXPECT_EQ(in_backticks(cells[2]), kernels) << op.schema.name;
+    EXPECT_EQ(cells[3].find("yes") != std::string::npos, op.exact) << op.schema.name;
+  }
+}
+
+TEST(Docs, EveryRecipeMachineAndDataSetIsCounted) {
+  const std::string recipes = document("docs/recipes.md"), readme = document("README.md");
+  for (const std::string& name : recipe_names())
+    EXPECT_NE(recipes.find("`" + name + "`"), std::string::npos) << name;
+  for (const DatasetInfo& info : known_datasets())
+    EXPECT_NE(document("docs/data.md").find("`" + info.name + "`"), std::string::npos) << info.name;
+  EXPECT_NE(readme.find(fmt::format("{} recipes", recipe_names().size())), std::string::npos);
+  EXPECT_NE(readme.find(fmt::format("table of {} GPUs", embedded_machines().size())), std::string::npos);
+}
+
+TEST(Docs, EveryLayerOptionIsDescribed) {
+  const std::string text = document("docs/net-json.md");
+  for (const char* type :
+       {"conv2d", "linear", "max_pool", "avg_pool", "relu", "sigmoid", "tanh", "softmax", "flatten", "add"}) {
+    EXPECT_NE(text.find(fmt::format("**`{}`**", type)), std::string::npos) << type;
+    for (const OptionSpec& option : layer_type(type).options)
+      EXPECT_NE(text.find(fmt::format("`{}`", option.name)), std::string::npos) << option.name;
+  }
+}
+
+TEST(Docs, ExampleNetworksAreWhatTheySay) {
+  const std::string text = document("docs/net-json.md");
+  EXPECT_EQ(to_json_text(parse_net(block(text, "json"), "doc")), to_json_text(find_net("lenet5")));
+  const Net branch = parse_net(block(text, "json", 1), "doc");
+  EXPECT_GT(make_program(branch, Mode::train, 4, DType::f32, {}).graph.nodes().size(), 10u);
+  EXPECT_EQ(block(document("README.md"), "json"), document("examples/tiny-net.json"));
+}
+
+TEST_F(DocsRun, TheExampleTrainsAndItsRecordFitsTheSchema) {
+  const fs::path record = folder_ / "record.json";
+  const Outcome outcome =
+      headroom_says(fmt::format("train {} --train-size 256 --test-size 64 --threads 1 --record {}",
+                                (kRoot / "examples/tiny-net.json").string(), record.string()));
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const Json schema = Json::parse(document("docs/run-record.schema.json"));
+  Json written = Json::parse(read_file(record));
+  std::vector<std::string> wrong;
+  check_schema(schema, written, "record", wrong);
+  EXPECT_TRUE(wrong.empty()) << fmt::format("{}", fmt::join(wrong, "\n"));
+
+  // The other way round: a key that the schema does not describe has been forgotten there.
+  for (const auto& [key, value] : written.items()) {
+    EXPECT_TRUE(schema["properties"].contains(key)) << key;
+    if (!value.is_object()) continue;
+    for (const auto& [inner, unused] : value.items())
+      EXPECT_TRUE(schema["properties"][key]["properties"].contains(inner)) << key << "." << inner;
+  }
+
+  for (const char* path :
+       {"/plan/steps/0/kernel", "/measurement/step_ms/p10", "/curve/0/accuracy/test",
+        "/prediction/steps/0/bound", "/model/net/input", "/measurement/layers/0/update_ms"}) {
+    const Json::json_pointer pointer(path);
+    Json damaged = written;
+    damaged[pointer.parent_pointer()].erase(pointer.back());
+    wrong.clear();
+    check_schema(schema, damaged, "record", wrong);
+    EXPECT_FALSE(wrong.empty()) << path;
+  }
+}
+
+}  // namespace
+}  // namespace headroom::testing
