@@ -9,7 +9,7 @@ namespace {
 struct CliRequest : ProgramTest {
   // A tiny run to which each case adds its mistake.
   Words train(const Words& more) const {
-    Words words = {"train", "mlp:hidden=8", "--train-size", "64", "--test-size", "32", "--batch", "32"};
+    Words words = {"train", "mlp:hidden=8", "--train-size", "64", "--test-size", "32"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -29,8 +29,8 @@ TEST_F(CliRequest, UnknownNamesSuggestTheNearest) {
   expect_refused(train({"--precision", "fp23"}), {"unknown precision 'fp23'", "did you mean 'fp32'"});
   expect_refused(train({"--device", "cpi"}), {"unknown device 'cpi'", "did you mean 'cpu'"});
   expect_refused(train({"--kernel", "linaer=reference"}), {"'linaer'", "did you mean 'linear'"});
-  expect_refused(train({"--kernel", "linear=cpu:gem"}),
-                 {"has no kernel 'cpu:gem'", "did you mean 'cpu:gemm'"});
+  expect_refused(train({"--kernel", "linear=cpu:blsa"}),
+                 {"has no kernel 'cpu:blsa'", "did you mean 'cpu:blas'"});
   expect_refused({"predict", "mlp", "--mode", "tain"}, {"unknown mode 'tain'", "did you mean 'train'"});
 }
 
@@ -45,21 +45,24 @@ TEST_F(CliRequest, UnknownOptionsSuggestTheNearest) {
 
 TEST_F(CliRequest, MissingAndSpareWordsAreNamed) {
   expect_refused({"train"}, {"no model", "headroom train lenet5"});
-  expect_refused({"predict"}, {"model", "headroom predict --help"});
+  expect_refused({"predict"}, {"'headroom predict' needs a model", "headroom predict --help"});
   expect_refused({"model"}, {"headroom model list"});
   expect_refused({"machine"}, {"headroom machine list"});
   expect_refused({"machine", "show"}, {"name", "headroom machine show --help"});
   expect_refused({"eval", "mlp"}, {"--weights", "--save"});
   expect_refused({"train", "mlp", "lenet5"}, {"'lenet5'", "headroom train --help"});
   expect_refused(train({"--lr"}), {"--lr", "headroom train --help"});
+  expect_refused(train({"--save", ""}), {"empty word after '--save'", "shell variable"});
+  expect_refused(train({"--save="}), {"empty word after '--save='"});
+  expect_refused({""}, {"empty word"});
   expect_refused(train({"--kernel", "linear"}), {"'linear'", "--kernel conv2d=cpu:im2col_gemm"});
 }
 
 TEST_F(CliRequest, NumbersOutOfRangeAreNamed) {
   for (const char* value : {"-0.1", "0", "nan", "inf", "-inf"})
     expect_refused(train({"--lr", value}), {"--lr is ", "must be a positive number"});
-  for (const char* value : {"fast", "0.1x", ""})
-    expect_refused(train({fmt::format("--lr={}", value)}), {"--lr"});
+  for (const char* value : {"fast", "0.1x"})
+    expect_refused(train({"--lr", value}), {fmt::format("--lr is '{}', which is not a number", value)});
   expect_refused(train({"--momentum", "1"}), {"--momentum is 1", "below 1"});
   expect_refused(train({"--momentum", "-0.5"}), {"--momentum is -0.5"});
   expect_refused(train({"--l2", "-1"}), {"--l2 is -1"});
@@ -78,7 +81,8 @@ TEST_F(CliRequest, NumbersOutOfRangeAreNamed) {
   expect_refused(train({"--target", "90"}), {"--target is 90", "between 0 and 1"});
   expect_refused(train({"--log-every", "-1"}), {"--log-every is -1"});
   expect_refused(train({"--threads", "-1"}), {"--threads is -1"});
-  expect_refused(train({"--seed", "-1"}), {"--seed"});
+  expect_refused(train({"--seed", "-1"}), {"--seed", "negative"});
+  expect_refused(train({"--seed", "1", "--seed", "2"}), {"--seed was given 2 times"});
   expect_refused({"roofline", "--seconds", "nan"}, {"--seconds is nan"});
   expect_refused({"roofline", "--threads", "-2"}, {"--threads is -2"});
   expect_refused({"predict", "mlp", "--batch", "0"}, {"--batch is 0"});
@@ -91,7 +95,7 @@ TEST_F(CliRequest, ModelOptionsAreChecked) {
   expect_refused({"train", "mlp:hidden=-4"}, {"hidden is -4"});
   expect_refused({"train", "mlp:hidden=8x"}, {"hidden", "not a whole number"});
   expect_refused({"train", "mlp:hidden=1e9"}, {"hidden", "not a whole number"});
-  expect_refused({"train", "mlp:input=3x4"}, {"input", "one number"});
+  expect_refused({"train", "mlp:input=3x4"}, {"input", "one number, not 2"});
   expect_refused({"train", "lenet5", "--hidden", "8"}, {"--hidden is an option of mlp"});
 }
 
@@ -104,11 +108,14 @@ TEST_F(CliRequest, SizesNoMachineHoldsAreRefused) {
 
 TEST_F(CliRequest, DataThatDoesNotFitTheModelIsNamed) {
   expect_refused(train({"--batch", "65"}), {"batch of 65", "64 training images", "at most 64"});
-  expect_refused({"train", "mlp:input=100", "--train-size", "64"}, {"10x10"});
-  expect_refused({"train", "mlp:input=200", "--train-size", "64"}, {"196 values", "takes 200"});
-  expect_refused({"train", "lenet5", "--data", "glyphs:size=64", "--train-size", "64"},
+  expect_refused({"train", "mlp:input=100", "--train-size", "64", "--test-size", "32"},
+                 {"10x10", "12 to 1024"});
+  expect_refused({"train", "mlp:input=200", "--train-size", "64", "--test-size", "32"},
+                 {"takes 200 values", "square"});
+  expect_refused({"train", "lenet5", "--data", "glyphs:size=64", "--train-size", "64", "--test-size", "32"},
                  {"1x64x64", "1x32x32"});
-  expect_refused({"train", "lenet5:classes=7", "--train-size", "64"}, {"7 classes", "has 10", ":classes=10"});
+  expect_refused({"train", "lenet5:classes=7", "--train-size", "64", "--test-size", "32"},
+                 {"7 classes", "has 10", ":classes=10"});
   expect_refused(train({"--data", "glyphs:sise=20"}), {"'sise'", "did you mean 'size'"});
   expect_refused(train({"--data", "mnist:size=20"}), {"mnist", "size=20"});
 }

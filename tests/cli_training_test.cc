@@ -22,9 +22,10 @@ struct CliTraining : ProgramTest {
     succeed(words);
     return read_file(file("w.safetensors"));
   }
-  std::map<std::string, std::vector<double>> values(const Words& words) const {
+  using Values = std::map<std::string, std::vector<double>>;
+  Values values(const Words& words) const {
     weights(words);
-    std::map<std::string, std::vector<double>> all;
+    Values all;
     for (const NamedTensor& t : read_safetensors(file("w.safetensors")).tensors)
       dispatch_float(t.type.dtype, [&]<class T>() {
         const T* from = reinterpret_cast<const T*>(t.bytes.data());
@@ -33,8 +34,7 @@ struct CliTraining : ProgramTest {
     return all;
   }
   // The largest difference of any tensor, relative to that tensor's largest element.
-  double distance(const Words& a, const Words& b) const {
-    const auto x = values(a), y = values(b);
+  double distance(const Values& x, const Values& y) const {
     double worst = 0;
     for (const auto& [name, left] : x) {
       const auto& right = y.at(name);
@@ -55,14 +55,18 @@ TEST_F(CliTraining, SameSeedGivesTheSameBits) {
 }
 
 TEST_F(CliTraining, AnotherSeedGivesOtherWeights) {
-  EXPECT_GT(distance(train("mlp:hidden=32", {"--seed", "7"}), train("mlp:hidden=32", {"--seed", "8"})), 0.1);
+  EXPECT_GT(distance(values(train("mlp:hidden=32", {"--seed", "7"})),
+                     values(train("mlp:hidden=32", {"--seed", "8"}))),
+            0.1);
 }
 
 TEST_F(CliTraining, ThreadsChangeNothingBeyondRounding) {
   for (const char* model : {"lenet5", "mlp:hidden=32"}) {
-    know_machine(1);
-    const auto one = train(model, {"--threads", "1"});
-    EXPECT_LT(distance(one, train(model, {"--threads", "3"})), 1e-4) << model;
+    auto with_threads = [&](int threads) {
+      know_machine(threads);
+      return values(train(model, {"--threads", std::to_string(threads)}));
+    };
+    EXPECT_LT(distance(with_threads(1), with_threads(3)), 1e-4) << model;
   }
 }
 
@@ -134,8 +138,16 @@ TEST_F(CliTraining, CourseWeightsAndFileOrderLeaveTheSeedNothingToDo) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  EXPECT_EQ(weights(small("1", {"--no-shuffle"})), weights(small("2", {"--no-shuffle"})));
+  const std::string in_order = weights(small("1", {"--no-shuffle"}));
+  EXPECT_EQ(in_order, weights(small("2", {"--no-shuffle"})));
+  EXPECT_EQ(in_order, weights(small("3", {})));  // the recipe itself keeps the order
   EXPECT_NE(weights(small("1", {"--shuffle"})), weights(small("2", {"--shuffle"})));
+}
+
+TEST_F(CliTraining, ShufflesUnlessTold) {
+  const std::string usual = weights(train("mlp:hidden=8", {}));
+  EXPECT_EQ(usual, weights(train("mlp:hidden=8", {"--shuffle"})));
+  EXPECT_NE(usual, weights(train("mlp:hidden=8", {"--no-shuffle"})));
 }
 
 TEST_F(CliTraining, TargetStopsEarly) {

@@ -67,7 +67,7 @@ TEST(File, KnowsBeforehandWhereNothingCanBeWritten) {
   EXPECT_NO_THROW(require_writable(folder.path() / "x"));
   EXPECT_EQ(entries(folder.path()), 0) << "asking creates nothing";
   expect_rejected([&] { require_writable(folder.path()); }, {"folder"});
-  expect_rejected([&] { require_writable(folder.path() / "no" / "x"); }, {"no folder"});
+  expect_rejected([&] { require_writable(folder.path() / "no" / "x"); }, {"there is no folder"});
 }
 
 // Sets a variable for one test and puts the old value back.

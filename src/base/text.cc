@@ -4,22 +4,33 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace headroom {
 namespace {
 
+// Letters inserted, dropped, changed or exchanged with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> previous(b.size() + 1), current(b.size() + 1);
+  std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
   std::iota(previous.begin(), previous.end(), 0);
   for (std::size_t i = 1; i <= a.size(); ++i) {
     current[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t change = previous[j - 1] + (a[i - 1] != b[j - 1]);
       current[j] = std::min({previous[j] + 1, current[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        current[j] = std::min(current[j], before[j - 2] + 1);
     }
+    std::swap(before, previous);
     std::swap(previous, current);
   }
   return previous.back();
+}
+
+// Among names equally far, the one that begins like the word: people misspell the end of what they know.
+std::pair<std::size_t, std::ptrdiff_t> farness(std::string_view wrong, std::string_view name) {
+  const auto differ = std::mismatch(wrong.begin(), wrong.end(), name.begin(), name.end());
+  return {edit_distance(wrong, name), wrong.begin() - differ.first};
 }
 
 template <class T>
@@ -46,7 +57,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 Hint nearest(std::string_view wrong, std::span<const std::string> names) {
   if (names.empty()) return {};
   const auto best = std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(wrong, a) < edit_distance(wrong, b);
+    return farness(wrong, a) < farness(wrong, b);
   });
   // More than half the letters changed is no longer a misspelling.
   if (edit_distance(wrong, *best) * 2 <= std::max(wrong.size(), best->size()))

@@ -31,7 +31,7 @@ void require_verbs(const CLI::App& app, std::span<const std::string> typed) {
     reject(Hint{fmt::format("{} {}", full_name(app), names.front())}, "'{}' wants to be told what: {}",
            full_name(app), fmt::join(names, ", "));
   const std::string& word = typed.front();
-  if (word.starts_with("-")) return;
+  if (word.empty() || word.starts_with("-")) return;
   if (std::find(names.begin(), names.end(), word) == names.end())
     reject(nearest(word, names), "'{}' has no verb '{}'", full_name(app), word);
   require_verbs(*app.get_subcommand(word), typed.subspan(1));
@@ -54,8 +54,7 @@ Error unknown_word(const CLI::App& verb, const std::string& typed) {
           nearest(word, names)};
 }
 
-// The parser's words for a value that is missing ("--lr: 1 required FLOAT missing") or of the wrong kind
-// ("Could not convert: --lr = fast") in ours.
+// What the parser says ("Could not convert: --lr = fast", "--lr: 1 required FLOAT missing") in our words.
 std::string reworded(const CLI::App& verb, const std::string& what) {
   constexpr std::string_view kConvert = "Could not convert: ";
   if (what.starts_with(kConvert)) {
@@ -69,8 +68,22 @@ std::string reworded(const CLI::App& verb, const std::string& what) {
                        : kind == "UINT" ? "a whole number from 0"
                                         : "a whole number in range");
   }
+  constexpr std::string_view kTwice = ": At Most 1 required but received ";
+  if (const std::size_t at = what.find(kTwice); at != std::string::npos)
+    return fmt::format("{} was given {} times", what.substr(0, at), what.substr(at + kTwice.size()));
   if (what.ends_with(" missing")) return fmt::format("{} needs a value", what.substr(0, what.find(':')));
-  return fmt::format("{}: {}", verb.get_name(), what);
+  constexpr std::string_view kRequired = " is required";
+  if (what.ends_with(kRequired))
+    return fmt::format("'{}' needs a {}", full_name(verb), what.substr(0, what.size() - kRequired.size()));
+  return what;
+}
+
+// `--save "$OUT"` with OUT unset: nobody means that, and without a word the result would not be kept.
+void require_no_empty_word(std::span<const std::string> typed) {
+  for (std::size_t i = 0; i < typed.size(); ++i)
+    if (typed[i].empty() || (typed[i].starts_with("--") && typed[i].ends_with("=")))
+      reject(Hint{"is it a shell variable that is not set?"}, "an empty word{}",
+             i == 0 ? "" : fmt::format(" after '{}'", typed[typed[i].empty() ? i - 1 : i]));
 }
 
 template <class T>
@@ -99,7 +112,10 @@ void Command::option(const std::string& name, std::int64_t& value, const std::st
   add(*app_, name, value, help);
 }
 void Command::option(const std::string& name, std::uint64_t& value, const std::string& help) {
-  add(*app_, name, value, help);
+  app_->add_option(name, value, help)->capture_default_str()->check([](const std::string& text) {
+    return text.starts_with("-") ? fmt::format("{} must not be negative", text)
+                                 : "";  // the parser would wrap it around
+  });
 }
 void Command::option(const std::string& name, std::vector<std::string>& value, const std::string& help) {
   app_->add_option(name, value, help);
@@ -117,7 +133,9 @@ void Command::flag(const std::string& name, bool& value, const std::string& help
   app_->add_flag(name, value, help);
 }
 void Command::flag(const std::string& name, std::optional<bool>& value, const std::string& help) {
-  app_->add_flag(name, value, help);
+  // By a function: the parser would give the value false where the user gave none.
+  app_->add_flag_function(
+      name, [&value](std::int64_t count) { value = count > 0; }, help);
 }
 
 void Command::example(const std::string& command) {
@@ -132,12 +150,15 @@ void parse(const std::vector<std::string>& words, const std::string& about,
   CLI::App app(about, "headroom");
   app.set_version_flag("--version", version);
   for (auto add_verb : verbs) add_verb(Command(app));
-  require_verbs(app, std::span(words).subspan(1));
+  const std::span typed = std::span(words).subspan(1);
+  require_verbs(app, typed);
+  require_no_empty_word(typed);
   try {
     std::vector<std::string> reversed(words.rbegin(),
                                       words.rend() - 1);  // the parser takes words from the back
     app.parse(std::move(reversed));
-  } catch (const CLI::Success& success) {  // --help, --version
+    if (app.get_subcommands().empty()) std::fputs(app.help().c_str(), stdout);  // "headroom --"
+  } catch (const CLI::Success& success) {                                       // --help, --version
     app.exit(success);
   } catch (const CLI::ParseError& error) {
     const CLI::App& verb = deepest(app);

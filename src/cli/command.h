@@ -32,6 +32,7 @@ class Command {
   void option(const std::string& name, std::optional<double>& value, const std::string& help);
   void required(const std::string& name, std::string& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
+  // "--x,!--no-x"; stays empty where the user says neither.
   void flag(const std::string& name, std::optional<bool>& value, const std::string& help);
 
   void example(const std::string& command);  // under the verb's help

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "data/glyphs.h"
 #include "models/zoo.h"
 
 namespace headroom::cli {
@@ -22,7 +23,16 @@ void require_number(double value, const char* option, bool zero_allowed) {
 std::int64_t glyph_size(const Net& net) {
   constexpr std::int64_t kUsual = 28, kPadding = 4;
   std::int64_t side = net.input.back();
-  if (net.input.size() == 1) side = std::llround(std::sqrt(double(side)));
+  if (net.input.size() == 1) {
+    const std::int64_t values = side;
+    side = std::llround(std::sqrt(double(values)));
+    if (side * side != values)
+      reject(Hint{"784 values are an image of 28x28"},
+             "model '{}' takes {} values, but glyphs are square images", net.name, values);
+  }
+  if (side < kSmallestGlyph || side > kLargestGlyph)
+    reject("model '{}' takes images of {}x{}, but glyphs have {} to {} pixels per side", net.name, side, side,
+           kSmallestGlyph, kLargestGlyph);
   const bool usual = side >= kUsual && side <= kUsual + kPadding;
   return usual ? 0 : side;
 }

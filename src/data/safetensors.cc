@@ -88,13 +88,8 @@ class Reader {
       reject(kDamaged, "{} is truncated: its header takes {} bytes, but only {} follow", where_, length,
              bytes_.size() - kLengthBytes);
     data_ = bytes_.substr(kLengthBytes + length);
-    try {
-      Json header = Json::parse(bytes_.substr(kLengthBytes, length));
-      if (!header.is_object()) reject(kDamaged, "the header of {} is not a JSON object", where_);
-      return header;
-    } catch (const Json::exception& e) {
-      reject(kDamaged, "the header of {} is not valid JSON: {}", where_, e.what());
-    }
+    return parse_object(bytes_.substr(kLengthBytes, length), fmt::format("the header of {}", where_),
+                        kDamaged);
   }
 
   void read_metadata(const Json& entry, TensorFile& file) const {

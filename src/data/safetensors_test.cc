@@ -129,7 +129,7 @@ TEST(Safetensors, RejectsDamagedHeaders) {
   expect(file_of("{}", "").replace(0, 1, "\x40"), {"truncated", "64 bytes"});
   expect(file_of("{\"w\":", ""), {"not valid JSON"});
   expect(file_of("", ""), {"not valid JSON"});
-  expect(file_of("[1]", ""), {"not a JSON object"});
+  expect(file_of("[1]", ""), {"holds no JSON object"});
   expect(file_of("{\"\xff\":1}", ""), {"not valid JSON"});
   expect(file_of(R"({"__metadata__":{"a":1}})", ""), {"metadata 'a'"});
   expect(file_of(R"({"__metadata__":3})", ""), {"metadata"});

@@ -16,10 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHere = "here";
 
-Machine parse(std::string_view text, std::string_view origin, Hint hint) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) reject(std::move(hint), "{} is not valid JSON", origin);
-  return machine_from_json(json, origin);
+Machine parse(std::string_view text, std::string_view origin, const Hint& hint) {
+  return machine_from_json(parse_object(text, origin, hint), origin);
 }
 
 Machine load_file(const fs::path& path, Hint hint) {

@@ -9,12 +9,13 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Weights start so that the layer's activation neither dies nor saturates; "init" overrides.
+// Uniform within 1/sqrt(fan-in) by default: small first outputs, so a first loss near log(classes), and room
+// for a large learning rate with momentum. "init" overrides.
 Initializer initializer_of(const Layer& layer) {
   using Kind = Initializer::Kind;
-  const std::string name = layer.options.text("init");
+  const std::string name = layer.options.text("init", "fan_in");
   const double scale = layer.options.real("init_scale", 0.01);
-  if (name.empty()) return {layer.options.text("activation") == "relu" ? Kind::he : Kind::xavier};
+  if (name == "fan_in") return {Kind::fan_in};
   if (name == "he") return {Kind::he};
   if (name == "xavier") return {Kind::xavier};
   if (name == "normal") return {Kind::normal, scale};
@@ -22,7 +23,8 @@ Initializer initializer_of(const Layer& layer) {
   if (name == "constant") return {Kind::constant, scale};
   if (name == "course")
     return {Kind::course_normal, scale, static_cast<std::uint64_t>(layer.options.integer("init_index"))};
-  const std::vector<std::string> names = {"he", "xavier", "normal", "uniform", "constant", "course"};
+  const std::vector<std::string> names = {"fan_in",  "he",       "xavier", "normal",
+                                          "uniform", "constant", "course"};
   reject(nearest(name, names), "layer '{}': unknown init '{}'", layer.name, name);
 }
 
@@ -40,6 +42,14 @@ std::int64_t at_least_one(const LayerContext& c, std::string_view option) {
   return value;
 }
 
+Shape image_shape(const LayerContext& c) {
+  const Shape x = c.graph.value(c.inputs[0]).type.shape;
+  if (x.rank() != 4)
+    reject("layer '{}': {} needs images (channels x height x width), but its input is {}", c.layer.name,
+           c.layer.type, x.without_first().str());
+  return x;
+}
+
 void copy_window(const Attrs& from, Attrs& to) {
   for (const char* name : {"strides", "dilations", "pads"})
     if (from.has(name)) to.set(name, from.integers(name));
@@ -47,13 +57,11 @@ void copy_window(const Attrs& from, Attrs& to) {
 }
 
 ValueId lower_conv2d(const LayerContext& c) {
-  const Shape x = c.graph.value(c.inputs[0]).type.shape;
-  if (x.rank() != 4)
-    reject("layer '{}': conv2d needs images, its input is {}", c.layer.name, x.without_first().str());
+  const Shape x = image_shape(c);
   const std::int64_t maps = at_least_one(c, "maps"), groups = c.layer.options.integer("groups", 1);
   const Ints kernel = c.layer.options.integers("kernel");
   if (groups < 1 || x[1] % groups != 0)
-    reject("layer '{}': {} channels in {} groups", c.layer.name, x[1], groups);
+    reject("layer '{}': {} channels cannot be split into {} groups", c.layer.name, x[1], groups);
   Attrs attrs;
   copy_window(c.layer.options, attrs);
   if (groups != 1) attrs.set("groups", groups);
@@ -65,6 +73,7 @@ ValueId lower_conv2d(const LayerContext& c) {
 }
 
 ValueId lower_pool(const LayerContext& c) {
+  image_shape(c);
   Attrs attrs{{"kernel", c.layer.options.integers("kernel")}};
   copy_window(c.layer.options, attrs);
   if (c.layer.options.integer("ceil_mode")) attrs.set("ceil_mode", std::int64_t{1});
@@ -89,7 +98,14 @@ ValueId lower_linear(const LayerContext& c) {
 }
 
 ValueId lower_unary(const LayerContext& c) { return c.emit(c.layer.type, {c.inputs[0]}); }
-ValueId lower_add(const LayerContext& c) { return c.emit("add", {c.inputs[0], c.inputs[1]}); }
+
+ValueId lower_add(const LayerContext& c) {
+  const Shape a = c.graph.value(c.inputs[0]).type.shape, b = c.graph.value(c.inputs[1]).type.shape;
+  if (a != b)
+    reject("layer '{}' adds '{}' of {} and '{}' of {}; a sum needs equal shapes", c.layer.name,
+           c.layer.from[0], a.without_first().str(), c.layer.from[1], b.without_first().str());
+  return c.emit("add", {c.inputs[0], c.inputs[1]});
+}
 
 const std::vector<LayerType>& layer_types() {
   using K = OptionKind;

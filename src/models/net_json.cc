@@ -21,7 +21,8 @@ struct Reader {
 
   template <class... Args>
   [[noreturn]] void wrong(const std::string& layer, fmt::format_string<Args...> text, Args&&... args) const {
-    reject("{}: layer '{}': {}", origin, layer, fmt::format(text, std::forward<Args>(args)...));
+    const std::string place = layer.empty() ? "" : fmt::format("layer '{}': ", layer);
+    reject("{}: {}{}", origin, place, fmt::format(text, std::forward<Args>(args)...));
   }
 
   std::int64_t integer(const Json& json, const std::string& layer, std::string_view option) const {
@@ -79,16 +80,17 @@ struct Reader {
   }
 
   Layer layer(const Json& json, std::size_t number) const {
-    const std::string place = fmt::format("number {}", number + 1);
     if (!json.is_object() || !json.contains("type") || !json["type"].is_string())
       reject(Hint{R"(write {"type": "conv2d", "name": "C1", "maps": 6, "kernel": 5})"},
-             "{}: layer {} needs a \"type\"", origin, place);
+             "{}: layer number {} needs a \"type\"", origin, number + 1);
     Layer layer{json["type"].get<std::string>(), {}, {}, {}};
+    std::string shown =
+        fmt::format("{}{}", layer.type, number + 1);  // the name it will get, unless it has one
     if (json.contains("name")) {
-      if (!json["name"].is_string()) wrong(place, "name must be a word");
+      if (!json["name"].is_string()) wrong(shown, "name must be a word");
       layer.name = json["name"].get<std::string>();
+      if (!layer.name.empty()) shown = layer.name;
     }
-    const std::string shown = layer.name.empty() ? place : layer.name;
     const LayerType& type = layer_type(layer.type);
     std::vector<std::string> known = {"type", "name", "from"};
     for (const OptionSpec& spec : type.options) known.emplace_back(spec.name);
@@ -111,24 +113,11 @@ struct Reader {
   }
 };
 
-// A JSON object, or where in the text it ceases to be one.
-Json parse_object(const std::string& text, const std::string& origin) {
-  const Hint hint{R"(a network is {"name": ..., "input": [1, 32, 32], "layers": [{"type": ...}, ...]})"};
-  try {
-    Json json = Json::parse(text);
-    if (!json.is_object()) reject(hint, "{} holds no JSON object", origin);
-    return json;
-  } catch (const Json::exception& error) {
-    std::string what = error.what();  // "[json.exception.…] parse error at line 1, column 2: …"
-    if (const auto end = what.find("] "); end != std::string::npos) what.erase(0, end + 2);
-    reject(hint, "{} is not valid JSON: {}", origin, what);
-  }
-}
-
 }  // namespace
 
 Net parse_net(const std::string& text, const std::string& origin) {
-  const Json json = parse_object(text, origin);
+  const Hint shape{R"(a network is {"name": ..., "input": [1, 32, 32], "layers": [{"type": ...}, ...]})"};
+  const Json json = parse_object(text, origin, shape);
   for (const auto& [key, value] : json.items())
     if (key != "name" && key != "input" && key != "layers" && key != "comment")
       reject(nearest(key, std::vector<std::string>{"name", "input", "layers", "comment"}),
@@ -138,14 +127,12 @@ Net parse_net(const std::string& text, const std::string& origin) {
       json["input"].size() > 3)
     reject(Hint{R"(write "input": [1, 32, 32] or [784])"}, "{}: \"input\" must list the extents of one image",
            origin);
-  const Ints input =
-      reader.integers(json["input"], "input", "input", json["input"].size(), json["input"].size());
+  const Ints input = reader.integers(json["input"], "", "input", json["input"].size(), json["input"].size());
   for (std::int64_t extent : input)
     if (extent < 1) reject("{}: input has an extent of {}", origin, extent);
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);
-
   Net net(json.value("name", origin), input);
   try {
     for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));

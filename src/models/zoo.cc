@@ -25,7 +25,9 @@ const std::string* ModelOptions::take(const std::string& name) {
 }
 
 std::int64_t ModelOptions::integer(const std::string& name, std::int64_t fallback) {
-  return integers(name, {fallback}).at(0);
+  const std::vector<std::int64_t> values = integers(name, {fallback});
+  if (values.size() != 1) reject("{}'s option {} takes one number, not {}", model_, name, values.size());
+  return values.front();
 }
 
 std::vector<std::int64_t> ModelOptions::integers(const std::string& name,

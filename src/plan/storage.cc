@@ -44,6 +44,8 @@ std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
         return value.init.scale * random.normal(i);
       case Kind::uniform:
         return value.init.scale * (2 * random.uniform(i) - 1);
+      case Kind::fan_in:
+        return (2 * random.uniform(i) - 1) / std::sqrt(fan_in);
       case Kind::xavier:
         return std::sqrt(6 / (fan_in + fan_out)) * (2 * random.uniform(i) - 1);
       case Kind::he:

@@ -207,7 +207,7 @@ TEST_F(EngineTest, TwoHiddenLayersLearn) {
 
 TEST_F(EngineTest, LeNetWithMeansAndTanhLearns) {
   Engine engine = make(find_net("lenet5:pool=avg,activation=tanh"));
-  const auto seen = losses(engine, 20, 40, 0.1);
+  const auto seen = losses(engine, 20, 200, 0.2);
   EXPECT_LT(seen.back(), 0.5 * seen.front());
   EXPECT_EQ(engine.parameter_count(), 61'706);
 }

@@ -8,8 +8,7 @@ namespace headroom {
 namespace {
 
 Recipe parse_recipe(std::string_view name, std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) fail("recipe '{}' is not a JSON object", name);
+  const Json json = parse_object(text, fmt::format("recipe '{}'", name));
   Recipe r;
   r.name = name;
   r.title = json.value("title", "");

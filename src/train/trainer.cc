@@ -44,6 +44,8 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
         Hint{fmt::format("give its last layer {0} units; models of the zoo take :classes={0}", data.classes)},
         "model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
         data.classes);
+  if (engine.parameter_count() == 0)
+    reject("model '{}' has nothing to learn: no layer of it has weights", engine.net().name);
   require_fit(data.train.image, Shape(engine.net().input));
   if (batch > data.train.count())
     reject(Hint{fmt::format("take a --batch of at most {}", with_commas(data.train.count()))},

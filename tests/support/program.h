@@ -153,7 +153,7 @@ class ProgramTest : public ::testing::Test {
     for (const std::string& part : parts)
       EXPECT_NE(outcome.err.find(part), std::string::npos) << "no '" << part << "' from " << shown << "\n"
                                                            << outcome.err;
-    for (const char* internal : {"unexpected", "exception", "std::", "terminate"})
+    for (const char* internal : {"unexpected:", "exception", "std::", "terminate"})
       EXPECT_EQ(outcome.err.find(internal), std::string::npos) << shown << "\n" << outcome.err;
   }
 
