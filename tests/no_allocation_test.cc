@@ -1,74 +1,28 @@
-// After warm-up a training step allocates nothing, on any thread. The operators below replace the program's
-// own; they count only while a test asks them to.
+// After warm-up a training step allocates nothing, on any thread.
 #include <gtest/gtest.h>
 
-// Sanitizers bring operators of their own, which must not be replaced.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
-#include <atomic>
-#include <cstdlib>
 #include <new>
 
+#include "base/testing/allocations.h"
 #include "data/glyphs.h"
 #include "data/loader.h"
 #include "profile/step_timer.h"
 #include "train/engine.h"
 
-// Inlined, these look to the compiler like memory from new given to free; both sides are ours.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<long> allocations{0};
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
-  bytes = (bytes + alignment) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, bytes)) return memory;
-  throw std::bad_alloc();
-}
-
-constexpr std::size_t kDefault = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes, kDefault); }
-void* operator new[](std::size_t bytes) { return counted(bytes, kDefault); }
-void* operator new(std::size_t bytes, std::align_val_t a) {
-  return counted(bytes, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t bytes, std::align_val_t a) {
-  return counted(bytes, static_cast<std::size_t>(a));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-
 namespace headroom {
 namespace {
 
-// How many allocations `action` makes, its own thread's and all others'.
-template <class Action>
-long count(Action&& action) {
-  allocations = 0;
-  counting = true;
-  action();
-  counting = false;
-  return allocations;
-}
+using testing::count_allocations;
 
 TEST(NoAllocation, TheCounterCounts) {
-  EXPECT_EQ(count([] {}), 0);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers bring operators of their own: nothing is counted";
+#endif
+  EXPECT_EQ(count_allocations([] {}), 0);
   // Calls, not new expressions: the compiler may leave those out where nobody looks at the memory.
-  EXPECT_EQ(count([] { ::operator delete(::operator new(64)); }), 1);
+  EXPECT_EQ(count_allocations([] { ::operator delete(::operator new(64)); }), 1);
   constexpr std::align_val_t kWide{64};
-  EXPECT_EQ(count([&] { ::operator delete(::operator new(64, kWide), kWide); }), 1);
+  EXPECT_EQ(count_allocations([&] { ::operator delete(::operator new(64, kWide), kWide); }), 1);
 }
 
 // Loader, engine and timer together, as the trainer runs them; batches of both precisions, shuffled.
@@ -95,7 +49,7 @@ void train_steadily(const char* model, DType precision, const Update& update) {
   };
   run(kWarmUp);
   const std::size_t arena = engine.arena_bytes(), stored = engine.storage().bytes();
-  EXPECT_EQ(count([&] { run(kSteps); }), 0);
+  EXPECT_EQ(count_allocations([&] { run(kSteps); }), 0);
   EXPECT_EQ(engine.arena_bytes(), arena);
   EXPECT_EQ(engine.storage().bytes(), stored);
   EXPECT_EQ(step, kWarmUp + kSteps);
@@ -117,7 +71,7 @@ TEST(NoAllocation, InTheLoader) {
   LoaderOptions options{.batch = 16, .epochs = 5, .shuffle = true, .input = {784}};
   Loader loader(data.train, options);
   std::int64_t images = loader.next()->count;
-  EXPECT_EQ(count([&] {
+  EXPECT_EQ(count_allocations([&] {
               while (const Batch* batch = loader.next()) images += batch->count;
             }),
             0);
@@ -126,9 +80,3 @@ TEST(NoAllocation, InTheLoader) {
 
 }  // namespace
 }  // namespace headroom
-
-#else
-
-TEST(NoAllocation, IsCountedWithoutSanitizersOnly) { GTEST_SKIP() << "sanitizers replace operator new"; }
-
-#endif

@@ -26,16 +26,17 @@ Hint saved_from(const TensorFile& file) {
 }
 
 // Systems promise more memory than they have and kill whoever believes them; so ask before allocating.
-void require_memory(const Plan& plan, const std::string& model) {
-  const double there = double(plan.binding.capabilities.memory_bytes);
-  double needed = double(plan.arena_bytes);
+void require_memory(const Graph& graph, std::size_t arena_bytes, const Binding& binding,
+                    const std::string& model) {
+  const double there = double(binding.capabilities.memory_bytes);
+  double needed = double(arena_bytes);
   for (Role role : {Role::parameter, Role::state, Role::constant})
-    for (ValueId id : plan.graph.with_role(role))
-      if (plan.graph.value(id).producer == kNone) needed += double(plan.graph.value(id).type.bytes());
+    for (ValueId id : graph.with_role(role))
+      if (graph.value(id).producer == kNone) needed += double(graph.value(id).type.bytes());
   if (there > 0 && needed > there)
     reject(Hint{"try a smaller --batch or a smaller model"},
-           "model '{}' with a batch of {} needs {} of memory, but this machine has {}", model,
-           plan.binding.batch, human_bytes(needed), human_bytes(there));
+           "model '{}' with a batch of {} needs {} of memory, but this machine has {}", model, binding.batch,
+           human_bytes(needed), human_bytes(there));
 }
 
 }  // namespace
@@ -47,7 +48,9 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
            name_of(options_.precision));
   set_blas_threads(device.capabilities().threads);
   // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
-  storage_.prepare(make_forward(net_, 1, options_.precision).graph, options_.seed);
+  const Graph forward = make_forward(net_, 1, options_.precision).graph;
+  require_memory(forward, 0, {Mode::eval, 1, options_.precision, device_.capabilities()}, net_.name);
+  storage_.prepare(forward, options_.seed);
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
@@ -57,7 +60,7 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
           nullptr};
   const Binding binding{mode, batch, options_.precision, device_.capabilities()};
   const Plan plan = make_plan(r.program.graph, binding, options_.choose);
-  require_memory(plan, net_.name);
+  require_memory(plan.graph, plan.arena_bytes, binding, net_.name);
   storage_.prepare(r.program.graph, options_.seed);
   r.executor = std::make_unique<Executor>(plan, storage_, arena_);
   return ready_.emplace(key, std::move(r)).first->second;

@@ -183,6 +183,11 @@ TEST_F(EngineTest, OnlyWhatTheCpuComputesIn) {
   expect_rejected([&] { make(find_net("mlp"), {.precision = DType::bf16}); }, {"bf16"});
 }
 
+// 17 TB of weights: asked before anything is allocated, whichever plan would come first.
+TEST_F(EngineTest, AModelLargerThanTheMachineIsRefused) {
+  expect_rejected([&] { make(find_net("mlp:hidden=16777216x262144")); }, {"'mlp'", "memory"});
+}
+
 // Sums of earlier layers, means and two activations: what net.json can say and the zoo does not.
 TEST_F(EngineTest, AResidualNetworkLearns) {
   const Net net = parse_net(R"({"name": "residual", "input": [2, 8, 8], "layers": [
