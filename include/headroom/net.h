@@ -40,7 +40,7 @@ struct Pool {
   Pair kernel = 2;
   Pair stride = 0;  // 0: the kernel's size
   Padding pad;
-  Pair dilation = 1;  // max only
+  Pair dilation = 1;
   bool ceil_mode = false;
   bool count_include_pad = true;  // mean only
 };

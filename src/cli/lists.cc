@@ -28,7 +28,7 @@ void add_list(Command app, const std::string& name, const std::string& about,
         for (std::size_t c = 0; c < columns.size(); ++c) item[columns[c]] = row[c];
         all.push_back(item);
       }
-      return print_json({{name + "s", all}});
+      return print_json({{name == "data" ? "data_sets" : name + "s", all}});
     }
     Table table(columns);
     for (std::size_t c = 1; c < columns.size(); ++c) table.left(c);

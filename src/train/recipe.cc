@@ -25,7 +25,6 @@ Recipe parse_recipe(std::string_view name, std::string_view text) {
   r.momentum = json.value("momentum", 0.0);
   r.shuffle = json.value("shuffle", true);
   r.initial = json.value("initial", "");
-  r.precision = json.value("precision", "fp32");
   if (json.value("pixels", "scaled") == "raw") r.preprocess = Preprocess::raw();
   if (json.contains("published"))
     for (const auto& [key, value] : json["published"].items()) r.published[key] = value.get<double>();

@@ -21,7 +21,6 @@ struct Recipe {
   bool shuffle = true;
   Preprocess preprocess;
   std::string initial;  // "course": the perceptron course's weights; empty: the model's own
-  std::string precision = "fp32";
   std::map<std::string, double> published;  // figures to hold the result against
 };
 

@@ -87,7 +87,9 @@ TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& optio
   engine.set_learning_rate(options.lr);
   StepTimer timer(full.plan().steps.size(), options.timed_steps);
   const std::int64_t total = options.epochs * loader.batches_per_epoch();
-  constexpr std::int64_t kWarmUp = 2;  // first touches of memory and thread start-up are not the step's cost
+  // First touches of memory and thread start-up are not the step's cost; a run of a few steps has nothing
+  // else to show.
+  const std::int64_t warm_up = total > 2 ? 2 : 0;
 
   TrainResult result;
   constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
@@ -98,7 +100,7 @@ TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& optio
     const bool whole = b->count == options.batch;
     Engine::Ready& ready = whole ? full : engine.ready(Mode::train, b->count);
     const auto start = Clock::now();
-    const bool timed = whole && result.steps >= kWarmUp;
+    const bool timed = whole && result.steps >= warm_up;
     const double loss =
         engine.train_step(ready, b->images, b->labels, result.steps + 1, timed ? &timer : nullptr);
     if (timed) result.step_seconds.push_back(since(start));
