@@ -19,7 +19,6 @@ inline constexpr int kVectorBytes = 16;
 template <class T>
 struct Types {
   typedef T Vec __attribute__((vector_size(kVectorBytes)));
-  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
 };
 template <class T>
 using Vec = typename Types<T>::Vec;
@@ -30,16 +29,17 @@ inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 template <class T>
 using IntOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
-// Through an unaligned vector type rather than memcpy, which g++ 12 takes through general registers.
-template <class T>
-inline Vec<T> load(const T* from) {
-  return *reinterpret_cast<const typename Types<T>::Unaligned*>(from);
-}
+// Through unaligned vector types rather than memcpy, which g++ 12 takes through general registers. Spelt out
+// per type: where a type depends on a template parameter the compiler drops `aligned`, and loads would fault
+// between registers.
+typedef float UnalignedFloats __attribute__((vector_size(kVectorBytes), aligned(alignof(float)), may_alias));
+typedef double UnalignedDoubles
+    __attribute__((vector_size(kVectorBytes), aligned(alignof(double)), may_alias));
 
-template <class T>
-inline void store(T* to, Vec<T> v) {
-  *reinterpret_cast<typename Types<T>::Unaligned*>(to) = v;
-}
+inline Vec<float> load(const float* from) { return *reinterpret_cast<const UnalignedFloats*>(from); }
+inline Vec<double> load(const double* from) { return *reinterpret_cast<const UnalignedDoubles*>(from); }
+inline void store(float* to, Vec<float> v) { *reinterpret_cast<UnalignedFloats*>(to) = v; }
+inline void store(double* to, Vec<double> v) { *reinterpret_cast<UnalignedDoubles*>(to) = v; }
 
 // x - 0 is x for every x, so this costs no arithmetic; x + 0 would (it turns -0 into 0).
 template <class T>
