@@ -29,9 +29,7 @@ inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 template <class T>
 using IntOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
-// Through unaligned vector types rather than memcpy, which g++ 12 takes through general registers. Spelt out
-// per type: where a type depends on a template parameter the compiler drops `aligned`, and loads would fault
-// between registers.
+// Through unaligned vector types rather than memcpy, which g++ 12 takes through general registers.
 typedef float UnalignedFloats __attribute__((vector_size(kVectorBytes), aligned(alignof(float)), may_alias));
 typedef double UnalignedDoubles
     __attribute__((vector_size(kVectorBytes), aligned(alignof(double)), may_alias));
@@ -65,7 +63,7 @@ inline void map(std::int64_t n, const T* in, T* out, F&& f) {
   std::int64_t i = 0;
   for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(in + i)));
   if (i == n) return;
-  T tail[kLanes<T>] = {};
+  alignas(kVectorBytes) T tail[kLanes<T>] = {};
   const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
   std::memcpy(tail, in + i, bytes);
   store(tail, f(load(tail)));
@@ -77,7 +75,7 @@ inline void map2(std::int64_t n, const T* a, const T* b, T* out, F&& f) {
   std::int64_t i = 0;
   for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(a + i), load(b + i)));
   if (i == n) return;
-  T tail_a[kLanes<T>] = {}, tail_b[kLanes<T>] = {};
+  alignas(kVectorBytes) T tail_a[kLanes<T>] = {}, tail_b[kLanes<T>] = {};
   const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
   std::memcpy(tail_a, a + i, bytes);
   std::memcpy(tail_b, b + i, bytes);
