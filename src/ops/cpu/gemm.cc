@@ -25,9 +25,9 @@ void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64
 }
 
 double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k) {
-  // Half of the asymptotic rate is reached at an extent of about kHalf, per dimension: the register tile and
-  // the packing of one panel. 0.9 of peak is what library products of 2048 reach on current x86-64 and Arm
-  // cores.
+  // Both constants are assumptions, not fits: half of the asymptotic rate at an extent of kHalf per
+  // dimension, and 0.9 of the peak for large products. A Neoverse-V1 was seen to reach 0.69 at 2048, so it is
+  // predicted too fast.
   constexpr double kHalf = 6, kAsymptote = 0.9;
   auto part = [](std::int64_t extent) { return double(extent) / (double(extent) + kHalf); };
   return kAsymptote * part(m) * part(n) * part(k);
