@@ -26,8 +26,13 @@ ValueId GradientContext::output(std::size_t i) const { return graph.node(node).o
 const Attrs& GradientContext::attrs() const { return graph.node(node).attrs; }
 
 ValueId GradientContext::emit(std::string_view op, std::vector<ValueId> inputs, Attrs attrs) const {
+  return emit_all(op, std::move(inputs), std::move(attrs)).at(0);
+}
+
+std::vector<ValueId> GradientContext::emit_all(std::string_view op, std::vector<ValueId> inputs,
+                                               Attrs attrs) const {
   const std::string layer = graph.node(node).layer;
-  return graph.add_node(op, std::move(inputs), std::move(attrs), layer, Phase::backward).at(0);
+  return graph.add_node(op, std::move(inputs), std::move(attrs), layer, Phase::backward);
 }
 
 Cost traffic(const Problem& problem) {

@@ -45,8 +45,10 @@ struct GradientContext {
   ValueId input(std::size_t i) const;
   ValueId output(std::size_t i) const;
   const Attrs& attrs() const;
-  // Emits a one-output node that belongs to the forward node's layer, in the backward phase.
+  // Emits a node that belongs to the forward node's layer, in the backward phase; returns its first output, or
+  // all of them.
   ValueId emit(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) const;
+  std::vector<ValueId> emit_all(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) const;
 };
 
 // Device-free meaning of one operator. An operator may have a schema and no kernels.
