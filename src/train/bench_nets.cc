@@ -97,15 +97,7 @@ void require_right(const NetWorkload& w, Device& device, DType dtype) {
 struct Product {
   std::vector<float> a, b, c;
   Product() : a(kProduct * kProduct, 0.5f), b(a), c(a) {}
-  void run(int threads) {
-    const int before = omp_get_max_threads();
-    omp_set_num_threads(threads);
-    set_blas_threads(threads);
-    gemm(false, false, kProduct, kProduct, kProduct, 1.0f, a.data(), kProduct, b.data(), kProduct, 0.0f,
-         c.data(), kProduct);
-    omp_set_num_threads(before);
-    set_blas_threads(before);
-  }
+  void run(int threads) { library_sgemm(threads, kProduct, a.data(), b.data(), c.data()); }
   int best_threads(int most) {
     int best = 1;
     double best_seconds = INFINITY;

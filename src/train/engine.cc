@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "data/safetensors.h"
-#include "ops/cpu/gemm.h"
 
 namespace headroom {
 namespace {
@@ -46,7 +45,6 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
   if (options_.precision != DType::f32 && options_.precision != DType::f64)
     reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}",
            name_of(options_.precision));
-  set_blas_threads(device.capabilities().threads);
   // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
   const Graph forward = make_forward(net_, 1, options_.precision).graph;
   require_memory(forward, 0, {Mode::eval, 1, options_.precision, device_.capabilities()}, net_.name);
