@@ -18,3 +18,19 @@ add_library(headroom_dependencies INTERFACE)
 target_include_directories(headroom_dependencies SYSTEM INTERFACE ${OPENBLAS_INCLUDE})
 target_link_libraries(headroom_dependencies INTERFACE
   ${OPENBLAS_LIBRARY} OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 ZLIB::ZLIB Threads::Threads)
+
+# Without these the program works, but for what needs them, and says so when asked.
+foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg" "CURL CURL::libcurl download")
+  separate_arguments(optional)
+  list(GET optional 0 package)
+  list(GET optional 1 target)
+  list(GET optional 2 file)
+  find_package(${package} QUIET)
+  if(${package}_FOUND)
+    target_link_libraries(headroom_dependencies INTERFACE ${target})
+    set_source_files_properties(src/data/${file}.cc PROPERTIES
+      COMPILE_DEFINITIONS HEADROOM_HAS_${package} SKIP_PRECOMPILE_HEADERS ON)
+  else()
+    message(STATUS "No ${package} here: see docs/dependencies.md for what is left out")
+  endif()
+endforeach()

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "data/known_datasets.h"
 #include "models/zoo.h"
 #include "support/program.h"
 #include "train/recipe.h"
@@ -55,7 +56,9 @@ TEST_F(CliOutput, EveryVerbHasHelpWithAnExample) {
                                     {"recipe"},
                                     {"recipe", "list"},
                                     {"data"},
-                                    {"data", "list"}};
+                                    {"data", "list"},
+                                    {"data", "fetch"},
+                                    {"data", "make"}};
   for (Words words : verbs) {
     EXPECT_NE(all.find(words[0]), std::string::npos) << words[0];
     words.push_back("--help");
@@ -70,14 +73,14 @@ TEST_F(CliOutput, ListsAreComplete) {
   for (const std::string& name : recipe_names()) EXPECT_NE(recipes.find(name), std::string::npos) << name;
   EXPECT_GE(recipe_names().size(), 20u);
   const std::string data = succeed({"data", "list"}).out, machines = succeed({"machine", "list"}).out;
-  for (const char* name : {"mnist", "fashion-mnist", "glyphs"}) EXPECT_NE(data.find(name), std::string::npos);
+  for (const char* name : {"mnist", "fashion-mnist", "cifar10", "glyphs", "images", "idx"}) EXPECT_NE(data.find(name), std::string::npos);
   for (const char* name : {"h200", "k80", "here"}) EXPECT_NE(machines.find(name), std::string::npos);
 }
 
 TEST_F(CliOutput, JsonOfListsIsOneObject) {
   EXPECT_EQ(succeed_json({"model", "list"}).at("models").size(), zoo().size());
   EXPECT_EQ(succeed_json({"recipe", "list"}).at("recipes").size(), recipe_names().size());
-  EXPECT_EQ(succeed_json({"data", "list"}).at("data_sets").size(), 3u);
+  EXPECT_EQ(succeed_json({"data", "list"}).at("data_sets").size(), 6u);
   EXPECT_GE(succeed_json({"machine", "list"}).at("machines").size(), 5u);
   expect_keys(succeed_json({"machine", "show", "h200"}), {"name", "peak_flops", "levels"});
 }

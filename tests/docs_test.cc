@@ -13,7 +13,7 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "data/dataset.h"
+#include "data/known_datasets.h"
 #include "device/device.h"
 #include "headroom/net.h"
 #include "machine/machine.h"

@@ -1,8 +1,7 @@
-// Verbs that only list what there is: model, recipe, data.
+// Verbs that only list what there is: model, recipe.
 #include "base/table.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
-#include "data/dataset.h"
 #include "models/zoo.h"
 #include "train/recipe.h"
 
@@ -28,7 +27,7 @@ void add_list(Command app, const std::string& name, const std::string& about,
         for (std::size_t c = 0; c < columns.size(); ++c) item[columns[c]] = row[c];
         all.push_back(item);
       }
-      return print_json({{name == "data" ? "data_sets" : name + "s", all}});
+      return print_json({{name + "s", all}});
     }
     Table table(columns);
     for (std::size_t c = 1; c < columns.size(); ++c) table.left(c);
@@ -55,12 +54,6 @@ Rows recipe_rows() {
   return rows;
 }
 
-Rows data_rows() {
-  Rows rows;
-  for (const DatasetInfo& info : known_datasets()) rows.push_back({info.name, info.title, info.files});
-  return rows;
-}
-
 }  // namespace
 
 void add_model(Command app) {
@@ -70,10 +63,6 @@ void add_model(Command app) {
 void add_recipe(Command app) {
   add_list(app, "recipe", "published cases, each one command: train --recipe",
            {"recipe", "model", "data", "title", "published"}, recipe_rows);
-}
-
-void add_data(Command app) {
-  add_list(app, "data", "the data sets the program reads", {"data", "title", "files"}, data_rows);
 }
 
 }  // namespace headroom::cli

@@ -48,15 +48,45 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
   return with_option(model, "hidden", std::to_string(*request.hidden));
 }
 
+// Size and values of the pixels, and what happens to them on the way.
+void resolve_pixels(const RunRequest& request, RunSetup& setup) {
+  if (!request.image_size.empty()) {
+    parse_image_size(request.image_size, setup.data_options);
+  } else if (setup.data == "glyphs") {
+    setup.data_options.image_size = glyph_size(setup.net);
+  }
+  if (!request.resize.empty()) setup.data_options.resize = parse_resize_rule(request.resize);
+  Preprocess usual = usual_preprocess(setup.data);
+  if (setup.recipe && setup.recipe->preprocess == Preprocess::raw()) usual = Preprocess::raw();
+  setup.train.preprocess = parse_preprocess(request.pixels, request.normalize, usual);
+  if (!request.augment.empty()) setup.train.augment = parse_augment(request.augment);
+  constexpr int kMostThreads = 256;
+  setup.train.loader_threads = request.loader_threads;
+  if (request.loader_threads < 1 || request.loader_threads > kMostThreads)
+    reject("--loader-threads is {}; it must lie between 1 and {}", request.loader_threads, kMostThreads);
+}
+
 }  // namespace
 
 void add_data_options(Command verb, RunRequest& request) {
-  verb.option("--data", request.data, "mnist, fashion-mnist or glyphs (embedded; the default)");
+  verb.option("--data", request.data,
+              "mnist, fashion-mnist, cifar10[:FILE], images:DIR, idx:DIR or glyphs (embedded; the default)");
   verb.option("--data-dir", request.data_dir,
-              "folder that holds mnist/, fashion-mnist/; else $HEADROOM_DATA");
+              "folder that holds mnist/, fashion-mnist/, cifar-10/; else $HEADROOM_DATA");
+  verb.option("--image-size", request.image_size, "resize the images to SxS, or to HxW");
+  verb.option("--resize", request.resize,
+              "outside an image is its edge, rounded (the default), or zero, cut off");
+  verb.option("--pixels", request.pixels, "raw (0 to 255), scaled (0 to 1) or normalized (the default)");
+  verb.option("--normalize", request.normalize,
+              "mean,deviation or r,g,b/r,g,b instead of the data set's own");
   verb.option("--test-size", request.test_size, "use the first so many test images");
   verb.option("--batch", request.batch, "images per step");
   verb.option("--weights", request.weights, "start from this safetensors file");
+}
+
+void add_loading_options(Command verb, RunRequest& request) {
+  verb.option("--augment", request.augment, "crop, crop:PIXELS, flip or several: crop,flip");
+  verb.option("--loader-threads", request.loader_threads, "threads that prepare batches");
 }
 
 RunSetup resolve(const RunRequest& request, const Common& common) {
@@ -73,13 +103,12 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   setup.data_options.test_size = request.test_size.value_or(recipe ? recipe->test_size : 0);
   setup.data_options.validation_tail = recipe ? recipe->validation_tail : 0;
   setup.data_options.seed = common.seed;
-  setup.data_options.image_size = setup.data == "glyphs" ? glyph_size(setup.net) : 0;
+  resolve_pixels(request, setup);
 
   setup.train.batch = request.batch.value_or(recipe ? recipe->batch : defaults.batch);
   setup.train.epochs = request.epochs.value_or(recipe ? recipe->epochs : defaults.epochs);
   setup.train.lr = request.lr.value_or(recipe ? recipe->lr : defaults.lr);
   setup.train.shuffle = request.shuffle.value_or(recipe ? recipe->shuffle : true);
-  setup.train.preprocess = recipe ? recipe->preprocess : Preprocess{};
   setup.train.seed = common.seed;
   setup.train.target = request.target;
   setup.update.l2 = request.l2.value_or(recipe ? recipe->l2 : defaults.l2);

@@ -14,6 +14,8 @@ namespace headroom::cli {
 // What the user typed for a run; absent values come from the recipe, then from the model's defaults.
 struct RunRequest {
   std::string model, recipe, data, data_dir, weights, save, record;
+  std::string image_size, resize, pixels, normalize, augment;
+  int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
   std::optional<double> lr, l2, momentum;
   std::optional<bool> shuffle;
@@ -33,6 +35,7 @@ struct RunSetup {
 };
 
 void add_data_options(Command verb, RunRequest& request);
+void add_loading_options(Command verb, RunRequest& request);  // what only training images undergo
 RunSetup resolve(const RunRequest& request, const Common& common);
 
 }  // namespace headroom::cli

@@ -14,6 +14,7 @@ void add_train(Command app) {
   verb.option("model", r.model, "zoo name with options (mlp:hidden=64), or a net.json");
   verb.option("--recipe", r.recipe, "a published case: see headroom recipe list");
   add_data_options(verb, r);
+  add_loading_options(verb, r);
   verb.option("--train-size", r.train_size, "use the first so many training images");
   verb.option("--epochs", r.epochs, "passes over the training images");
   verb.option("--lr", r.lr, "learning rate");

@@ -1,14 +1,15 @@
 #include "data/dataset.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "data/cifar.h"
 #include "data/glyphs.h"
 #include "data/idx.h"
+#include "data/image_folder.h"
+#include "data/known_datasets.h"
 #include "device/device.h"
 
 namespace headroom {
@@ -16,38 +17,49 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kElsewhere =
-    "name another folder with --data-dir or HEADROOM_DATA, or take --data glyphs, "
-    "which needs no download";
+constexpr std::int64_t kWidestImage = 16384;
 
-fs::path data_dir(const DataOptions& options) {
-  if (!options.dir.empty()) return options.dir;
-  if (const char* named = std::getenv("HEADROOM_DATA"); named != nullptr && *named != '\0') return named;
-  return cache_dir() / "data";
+Split read_idx(const std::vector<fs::path>& files, int classes) {
+  return read_idx_split(files[0], files[1], classes);
 }
 
-// The plain file if it is there, else the gzipped one.
-fs::path find_idx(const fs::path& folder, const std::string& stem, const std::string& set) {
-  std::error_code ignored;
-  for (const char* ending : {"", ".gz"})
-    if (const fs::path path = folder / (stem + ending); fs::is_regular_file(path, ignored)) return path;
-  if (!fs::is_directory(folder, ignored))
-    reject(Hint{kElsewhere}, "no {} here: there is no folder {}", set, folder.string());
-  reject(Hint{kElsewhere}, "{} is not complete: {} holds neither {} nor {}.gz", set, folder.string(), stem,
-         stem);
-}
-
-Dataset load_idx(const std::string& name, const DataOptions& options) {
-  const fs::path folder = data_dir(options) / name;
-  auto split_of = [&](const std::string& part) {
-    return read_idx_split(find_idx(folder, part + "-images-idx3-ubyte", name),
-                          find_idx(folder, part + "-labels-idx1-ubyte", name), 10);
-  };
-  Dataset set{.name = name, .classes = 10, .train = split_of("train"), .test = split_of("t10k")};
+void require_one_size(const Dataset& set, const fs::path& folder) {
   if (!(set.train.image == set.test.image))
-    reject(Hint{"take all four files from the same source"},
-           "{}: training images are {} but test images are {}", folder.string(), set.train.image.str(),
-           set.test.image.str());
+    reject(Hint{"take all files from the same source"}, "{}: training images are {} but test images are {}",
+           folder.string(), set.train.image.str(), set.test.image.str());
+}
+
+Dataset load_published(const DatasetInfo& info, const DataOptions& options) {
+  const DatasetFiles files = find_dataset_files(info, options.dir);
+  std::error_code ignored;
+  if (!files.missing.empty())
+    reject(elsewhere(info.name), "{}: {}",
+           fs::is_directory(files.folder, ignored) ? info.name + " is not complete"
+                                                   : "no " + info.name + " here",
+           files.missing);
+  Dataset set{.name = info.name, .classes = info.classes, .class_names = class_names_of(info.name)};
+  if (info.name == "cifar10") {
+    set.train = read_cifar(files.train);
+    set.test = read_cifar(files.test);
+  } else {
+    set.train = read_idx(files.train, info.classes);
+    set.test = read_idx(files.test, info.classes);
+  }
+  require_one_size(set, files.folder);
+  return set;
+}
+
+// Labels are whatever the files hold: there are as many classes as the largest of them says.
+Dataset load_idx_folder(const std::string& folder) {
+  const DatasetFiles files = find_idx_files(folder);
+  if (!files.missing.empty())
+    reject(Hint{"headroom data make glyphs DIR writes such files"}, "idx:{}: {}", folder, files.missing);
+  Dataset set{.name = "idx",
+              .train = read_idx(files.train, kMostClasses),
+              .test = read_idx(files.test, kMostClasses)};
+  require_one_size(set, files.folder);
+  for (const Split* split : {&set.train, &set.test})
+    set.classes = std::max(set.classes, 1 + *std::max_element(split->labels.begin(), split->labels.end()));
   return set;
 }
 
@@ -77,7 +89,8 @@ void move_tail_to_test(Dataset& set, std::int64_t n) {
 
 // Glyphs are drawn on request, so exactly as many are drawn as will be used.
 GlyphOptions glyph_options(const std::string& settings, const DataOptions& options) {
-  GlyphOptions glyphs{.size = options.image_size == 0 ? 28 : options.image_size, .seed = options.seed};
+  const std::int64_t side = std::max(options.image_size, options.image_width);
+  GlyphOptions glyphs{.size = side == 0 ? 28 : side, .seed = options.seed};
   for (const std::string& setting : settings.empty() ? std::vector<std::string>{} : split(settings, ',')) {
     const auto equals = setting.find('=');
     const std::string key = setting.substr(0, equals);
@@ -102,9 +115,27 @@ GlyphOptions glyph_options(const std::string& settings, const DataOptions& optio
 }
 
 void require_not_negative(const DataOptions& options) {
-  for (const std::int64_t n :
-       {options.train_size, options.test_size, options.validation_tail, options.image_size})
+  for (const std::int64_t n : {options.train_size, options.test_size, options.validation_tail,
+                               options.image_size, options.image_width})
     if (n < 0) reject("a data set cannot have {} images or pixels", n);
+}
+
+Dataset read(const DatasetInfo& info, const std::string& settings, const DataOptions& options) {
+  if (info.name == "glyphs") return make_glyphs(glyph_options(settings, options));
+  if (info.name == "images" || info.name == "idx") {
+    if (settings.empty())
+      reject(Hint{fmt::format("write --data {}:DIR", info.name)}, "'{}' names no folder", info.name);
+    return info.name == "idx" ? load_idx_folder(settings) : read_image_folder(settings, options);
+  }
+  if (settings.empty()) return load_published(info, options);
+  if (info.name == "cifar10") return read_cifar_file(settings);
+  reject("{} takes no settings, so not '{}'", info.name, settings);
+}
+
+// `glyphs:size=20` says the size in its own way.
+PlaneSize wanted_size(const Dataset& set, const DataOptions& options) {
+  if (options.image_size == 0) return {set.train.image[1], set.train.image[2]};
+  return {options.image_size, options.image_width == 0 ? options.image_size : options.image_width};
 }
 
 }  // namespace
@@ -112,27 +143,32 @@ void require_not_negative(const DataOptions& options) {
 Dataset load_dataset(std::string_view spec, const DataOptions& options) {
   const std::string name(spec.substr(0, spec.find(':')));
   const std::string settings(spec.size() == name.size() ? "" : spec.substr(name.size() + 1));
-  std::vector<std::string> names;
-  for (const DatasetInfo& info : known_datasets()) names.push_back(info.name);
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    reject(nearest(name, names), "there is no data set '{}'", name);
+  const auto& known = known_datasets();
+  const auto info = std::find_if(known.begin(), known.end(), [&](auto& one) { return one.name == name; });
+  if (info == known.end()) reject(nearest(name, dataset_names()), "there is no data set '{}'", name);
   require_not_negative(options);
-  if (name != "glyphs" && !settings.empty()) reject("{} takes no settings, so not '{}'", name, settings);
-  Dataset set = name == "glyphs" ? make_glyphs(glyph_options(settings, options)) : load_idx(name, options);
+  Dataset set = read(*info, settings, options);
+  if (set.class_names.empty()) set.class_names = class_names_of(set.name);
   move_tail_to_test(set, options.validation_tail);
   keep_first(set.train, options.train_size, "training");
   keep_first(set.test, options.test_size, "test");
+  if (name == "glyphs" && !settings.empty()) return set;
+  const PlaneSize size = wanted_size(set, options);
+  resize_images(set.train, size, options.resize);
+  resize_images(set.test, size, options.resize);
   return set;
 }
 
-const std::vector<DatasetInfo>& known_datasets() {
-  static const std::string files = "{train,t10k}-{images-idx3,labels-idx1}-ubyte, plain or .gz";
-  static const std::vector<DatasetInfo> kKnown = {
-      {"mnist", "handwritten digits, 28x28, 60,000 + 10,000", "DIR/mnist/" + files},
-      {"fashion-mnist", "articles of clothing, 28x28, 60,000 + 10,000", "DIR/fashion-mnist/" + files},
-      {"glyphs", "drawn digits, any size, 60,000 + 10,000 unless told otherwise", "embedded"},
-  };
-  return kKnown;
+void parse_image_size(std::string_view text, DataOptions& options) {
+  const std::vector<std::string> parts = split(text, 'x');
+  if (parts.size() > 2)
+    reject(Hint{"write --image-size 64, or 48x64 for rows x columns"}, "--image-size is '{}'", text);
+  options.image_size = parse_int(parts[0], "--image-size");
+  options.image_width = parts.size() == 2 ? parse_int(parts[1], "--image-size") : 0;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (const std::int64_t n = i == 0 ? options.image_size : options.image_width; n < 1 || n > kWidestImage)
+      reject("--image-size is '{}'; images have 1 to {} pixels per side", text, kWidestImage);
+  if (options.image_width == options.image_size) options.image_width = 0;
 }
 
 }  // namespace headroom

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/shape.h"
+#include "data/resize.h"
 
 namespace headroom {
 
@@ -18,27 +19,31 @@ struct Split {
   std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
 };
 
+inline constexpr int kMostClasses = 256;  // a label is a byte
+
 struct Dataset {
   std::string name;
   int classes = 0;
   Split train, test;
+  std::vector<std::string> class_names;  // by label; empty where nobody named them
 };
 
 struct DataOptions {
   std::filesystem::path dir;    // empty: $HEADROOM_DATA, then the cache
   std::int64_t train_size = 0;  // 0: all; more than there are is an error
   std::int64_t test_size = 0;
-  std::int64_t validation_tail = 0;  // > 0: the last so many training images replace the test set
-  std::int64_t image_size = 0;       // glyphs: pixels per side; 0 takes 28
-  std::uint64_t seed = 0;            // glyphs: another set of the same kind
+  std::int64_t validation_tail = 0;      // > 0: the last so many training images replace the test set
+  std::int64_t image_size = 0;           // pixels per side, or rows; 0 keeps what is stored
+  std::int64_t image_width = 0;          // columns, where they differ from the rows
+  ResizeRule resize = ResizeRule::edge;  // glyphs are drawn at their size and need no rule
+  std::uint64_t seed = 0;                // glyphs: another set of the same kind
 };
 
-// "mnist", "fashion-mnist", "glyphs". Errors name the file, what is wrong with it and what to try.
+// A name of known_datasets(), with what it takes after a colon. Errors name the file, what is wrong with it
+// and what to try.
 Dataset load_dataset(std::string_view spec, const DataOptions& options);
 
-struct DatasetInfo {
-  std::string name, title, files;  // files: what has to lie where; "embedded" for glyphs
-};
-const std::vector<DatasetInfo>& known_datasets();
+// "64" or "48x64" into options.image_size and image_width.
+void parse_image_size(std::string_view text, DataOptions& options);
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,14 @@ std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, int
 
 // Both files of a split; rejects counts that differ.
 Split read_idx_split(const std::filesystem::path& images, const std::filesystem::path& labels, int classes);
+
+// The two files of a split of one channel, as they are published.
+std::string idx_image_bytes(const Split& split);
+std::string idx_label_bytes(const Split& split);
+
+// The four files of a set, each written whole or not at all, gzipped on request. Rejects a folder where the
+// other form already lies, for a reader could not know which one is meant.
+void write_idx_folder(const std::filesystem::path& folder, const Dataset& set, bool zipped);
 
 // For parsing without a file; `where` names the source in error messages.
 IdxImages parse_idx_images(std::string_view bytes, std::string_view where);

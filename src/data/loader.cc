@@ -1,7 +1,6 @@
 #include "data/loader.h"
 
 #include <algorithm>
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -13,11 +12,13 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "data/pixel_writer.h"
 
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kMostPadding = 4;          // extent of the input less that of the image
+constexpr std::int64_t kMostPadding = 4;  // extent of the input less that of the image
+constexpr int kMostThreads = 256;
 constexpr std::align_val_t kAlignment{64};        // a cache line; also what vector loads like best
 constexpr std::uint64_t kOrderStream = 0x6C6F61;  // apart from every other use of the seed
 
@@ -28,18 +29,6 @@ using Buffer = std::unique_ptr<void, Release>;
 
 Buffer allocate(std::int64_t bytes) {
   return Buffer(::operator new(static_cast<std::size_t>(bytes), kAlignment));
-}
-
-// Where the rows of an image go within an input.
-struct Placement {
-  std::int64_t planes, rows, columns;        // of the image
-  std::int64_t plane_pitch, row_pitch, top;  // of the input, in elements; `top` is the first pixel's place
-};
-
-Placement placement_of(const Shape& image, const Shape& input) {
-  if (input.rank() == 1) return {1, 1, image.numel(), image.numel(), image.numel(), 0};
-  const std::int64_t above = (input[1] - image[1]) / 2, left = (input[2] - image[2]) / 2;
-  return {image[0], image[1], image[2], input[1] * input[2], input[2], above * input[2] + left};
 }
 
 const Split& checked(const Split& split, const LoaderOptions& o) {
@@ -56,7 +45,12 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
            with_commas(split.count()));
   if (o.epochs < 0) reject("{} epochs cannot be run", o.epochs);
   if (o.depth < 1) reject("a loader needs at least one batch in flight, not {}", o.depth);
-  if (o.preprocess.deviation == 0) reject("pixels cannot be divided by a deviation of 0");
+  if (o.threads < 1 || o.threads > kMostThreads)
+    reject("a loader takes 1 to {} threads, not {}", kMostThreads, o.threads);
+  const std::int64_t per_epoch = (split.count() + o.batch - 1) / o.batch;
+  if (o.first_epoch < 0 || o.first_batch < 0 || o.first_epoch > o.epochs || o.first_batch > per_epoch)
+    reject("batch {} of epoch {} is no place to begin: there are {} epochs of {} batches", o.first_batch,
+           o.first_epoch, o.epochs, per_epoch);
   return split;
 }
 
@@ -71,7 +65,7 @@ void require_fit(const Shape& image, const Shape& input) {
   if (image.rank() != 3 || input.rank() != 3)
     reject("images of {} cannot be fed to an input of {}", image.str(), input.str());
   auto misfit = [&](std::string_view why) {
-    reject(Hint{"take data of the model's image size, or set the model's input size to the data's"},
+    reject(Hint{"resize the images with --image-size, or set the model's input size to the data's"},
            "images of {} do not fit the model's input of {}: {}", image.str(), input.str(), why);
   };
   if (image[0] != input[0]) misfit("they have another number of channels");
@@ -82,106 +76,111 @@ void require_fit(const Shape& image, const Shape& input) {
   }
 }
 
-// Batch number n lives in slot n % depth. The thread fills batches in order while fewer than `depth` lie
-// between it and the consumer, whose current batch counts as long as it is held.
+// Batch number n lives in slot n % depth. A thread claims the next number in order, while fewer than `depth`
+// lie between it and the consumer, whose current batch counts as long as it is held; filling goes side by
+// side.
 struct Loader::Impl {
   Impl(const Split& images, const LoaderOptions& wanted)
       : split(checked(images, wanted)),
         options(wanted),
-        place(placement_of(images.image, wanted.input)),
+        writer(images.image, wanted.input, wanted.preprocess),
         per_epoch((images.count() + wanted.batch - 1) / wanted.batch),
         total(per_epoch * wanted.epochs),
-        order(images.labels.size()) {
-    const Preprocess& p = options.preprocess;
-    for (std::size_t pixel = 0; pixel < 256; ++pixel)
-      value[pixel] = (double(pixel) * p.scale - p.mean) / p.deviation,
-      value_f32[pixel] = static_cast<float>(value[pixel]);
-    slots.resize(static_cast<std::size_t>(options.depth));
+        depth(wanted.depth + wanted.threads - 1),
+        order(images.labels.size()),
+        claimed(std::min(total, wanted.first_epoch * per_epoch + wanted.first_batch)),
+        taken(claimed),
+        released(claimed) {
+    slots.resize(static_cast<std::size_t>(depth));
     for (Slot& slot : slots) prepare(slot);
-    thread = std::thread([this] { run(); });
+    try {
+      for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { run(); });
+    } catch (...) {
+      finish();
+      throw;
+    }
   }
 
-  ~Impl() {
+  ~Impl() { finish(); }
+
+  void finish() {
     {
       const std::lock_guard lock(mutex);
       stop = true;
     }
-    freed.notify_one();
-    thread.join();
+    freed.notify_all();
+    for (std::thread& thread : threads) thread.join();
   }
 
   struct Slot {
     Buffer images, labels;
+    std::vector<std::int64_t> members;  // which images, in order
     Batch batch;
+    std::int64_t filled = -1;  // the batch that is ready here; guarded by the mutex
   };
 
-  // Padding is written once: batches only ever touch the pixels of their images.
-  void prepare(Slot& slot) {
+  // What surrounds the images is written once: batches only ever touch their pixels.
+  void prepare(Slot& slot) const {
     const std::int64_t elements = options.batch * options.input.numel();
     slot.images = allocate(elements * static_cast<std::int64_t>(size_of(options.dtype)));
     slot.labels = allocate(options.batch * static_cast<std::int64_t>(sizeof(std::int32_t)));
+    slot.members.resize(static_cast<std::size_t>(options.batch));
     dispatch_float(options.dtype, [&]<class T>() {
-      std::fill_n(static_cast<T*>(slot.images.get()), elements, table<T>()[0]);
+      for (std::int64_t i = 0; i < options.batch; ++i)
+        writer.clear(static_cast<T*>(slot.images.get()) + i * options.input.numel());
     });
     slot.batch.images = slot.images.get();
     slot.batch.labels = static_cast<std::int32_t*>(slot.labels.get());
   }
 
-  template <class T>
-  const T* table() const {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return value.data();
-    } else {
-      return value_f32.data();
-    }
-  }
-
   void shuffle(std::int64_t epoch) {
+    ordered_epoch = epoch;
     std::iota(order.begin(), order.end(), 0);
     if (!options.shuffle) return;
     const Philox random(options.seed, stream_of(kOrderStream, static_cast<std::uint64_t>(epoch)));
     for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i, i + 1)]);
   }
 
-  template <class T>
-  void convert(std::int64_t image, T* out) const {
-    const T* values = table<T>();
-    const std::uint8_t* in = split.pixels.data() + image * split.image.numel();
-    for (std::int64_t plane = 0; plane < place.planes; ++plane)
-      for (std::int64_t row = 0; row < place.rows; ++row, in += place.columns) {
-        T* line = out + place.top + plane * place.plane_pitch + row * place.row_pitch;
-        for (std::int64_t column = 0; column < place.columns; ++column) line[column] = values[in[column]];
-      }
-  }
-
-  void fill(std::int64_t number) {
-    Batch& batch = slot_of(number).batch;
-    const std::int64_t first = number % per_epoch * options.batch;
+  // The next batch's number, its slot told what to hold; -1 when there is nothing left to do.
+  std::int64_t claim() {
+    const std::lock_guard turn(claiming);
+    {
+      std::unique_lock lock(mutex);
+      freed.wait(lock, [&] { return stop || claimed == total || claimed - released < depth; });
+      if (stop || claimed == total) return -1;
+    }
+    const std::int64_t number = claimed++, first = number % per_epoch * options.batch;
+    Slot& slot = slot_of(number);
+    Batch& batch = slot.batch;
     batch.epoch = number / per_epoch;
-    if (first == 0) shuffle(batch.epoch);
+    if (batch.epoch != ordered_epoch) shuffle(batch.epoch);
     batch.count = std::min(options.batch, split.count() - first);
     batch.last_of_epoch = first + batch.count == split.count();
+    std::copy_n(order.begin() + first, batch.count, slot.members.begin());
+    return number;
+  }
+
+  void fill(Slot& slot) const {
+    const Batch& batch = slot.batch;
     for (std::int64_t i = 0; i < batch.count; ++i) {
-      const std::int64_t image = order[static_cast<std::size_t>(first + i)];
+      const std::int64_t image = slot.members[static_cast<std::size_t>(i)];
       batch.labels[i] = split.labels[static_cast<std::size_t>(image)];
+      const std::uint8_t* pixels = split.pixels.data() + image * split.image.numel();
+      const Jitter jitter = draw_jitter(options.augment, options.seed, batch.epoch, image);
       dispatch_float(options.dtype, [&]<class T>() {
-        convert(image, static_cast<T*>(batch.images) + i * options.input.numel());
+        writer.write(pixels, jitter, static_cast<T*>(batch.images) + i * options.input.numel());
       });
     }
   }
 
   void run() {
     try {
-      for (std::int64_t number = 0; number < total; ++number) {
-        {
-          std::unique_lock lock(mutex);
-          freed.wait(lock, [&] { return stop || number - released < options.depth; });
-          if (stop) return;
-        }
-        fill(number);
+      for (std::int64_t number; (number = claim()) >= 0;) {
+        Slot& slot = slot_of(number);
+        fill(slot);
         {
           const std::lock_guard lock(mutex);
-          filled = number + 1;
+          slot.filled = number;
         }
         ready.notify_one();
       }
@@ -195,30 +194,33 @@ struct Loader::Impl {
   const Batch* next() {
     std::unique_lock lock(mutex);
     released = taken;
-    freed.notify_one();
+    freed.notify_all();
     if (taken == total) return nullptr;
-    ready.wait(lock, [&] { return filled > taken || error != nullptr; });
-    if (filled == taken) std::rethrow_exception(error);
-    return &slot_of(taken++).batch;
+    Slot& slot = slot_of(taken);
+    ready.wait(lock, [&] { return slot.filled == taken || error != nullptr; });
+    if (slot.filled != taken) std::rethrow_exception(error);
+    ++taken;
+    return &slot.batch;
   }
 
-  Slot& slot_of(std::int64_t number) { return slots[static_cast<std::size_t>(number % options.depth)]; }
+  Slot& slot_of(std::int64_t number) { return slots[static_cast<std::size_t>(number % depth)]; }
 
   const Split& split;
   const LoaderOptions options;
-  const Placement place;
-  const std::int64_t per_epoch, total;
-  std::array<double, 256> value{};
-  std::array<float, 256> value_f32{};
+  const PixelWriter writer;
+  const std::int64_t per_epoch, total, depth;
   std::vector<Slot> slots;
-  std::vector<std::int64_t> order;  // used by the thread only
+
+  std::mutex claiming;  // guards the next three
+  std::vector<std::int64_t> order;
+  std::int64_t ordered_epoch = -1, claimed;  // epoch that `order` is of; batches claimed so far
 
   std::mutex mutex;  // guards what follows
   std::condition_variable ready, freed;
-  std::int64_t filled = 0, taken = 0, released = 0;  // batches so far; released <= taken <= filled
+  std::int64_t taken, released;  // batches so far; released <= taken <= claimed
   std::exception_ptr error;
   bool stop = false;
-  std::thread thread;
+  std::vector<std::thread> threads;
 };
 
 Loader::Loader(const Split& split, const LoaderOptions& options)

@@ -3,28 +3,25 @@
 #include <cstdint>
 #include <memory>
 
+#include "data/augment.h"
 #include "data/dataset.h"
+#include "data/preprocess.h"
 
 namespace headroom {
 
-// value = (pixel * scale - mean) / deviation, after centring the image in the model's input (zero pixels
-// around it).
-struct Preprocess {
-  double scale = 1.0 / 255;
-  double mean = 0.1307;  // mean and deviation of handwritten digits in [0, 1]
-  double deviation = 0.3081;
-  static Preprocess raw() { return {1, 0, 1}; }
-};
-
 struct LoaderOptions {
   std::int64_t batch = 64;
-  std::int64_t epochs = 1;
+  std::int64_t epochs = 1;  // the last epoch is epochs - 1, wherever the first one begins
   bool shuffle = false;
   std::uint64_t seed = 0;  // order of epoch e is a function of (seed, e) alone
   Preprocess preprocess;
   Shape input;               // one image as the model takes it: CxHxW, or flat
   DType dtype = DType::f32;  // fp32 or fp64
-  int depth = 3;             // batches in flight
+  int depth = 3;             // batches in flight; each thread beyond the first adds one
+  int threads = 1;           // that fill batches; they change nothing but the speed
+  Augment augment;
+  // Where a resumed run begins: it sees the very batches that an undisturbed one sees from there on.
+  std::int64_t first_epoch = 0, first_batch = 0;
 };
 
 // One batch, in buffers that belong to the loader. The last one of an epoch may be short.
@@ -36,14 +33,15 @@ struct Batch {
   bool last_of_epoch = false;
 };
 
-// Fills batches ahead on a thread of its own. After construction it allocates nothing. One consumer.
+// Fills batches ahead on threads of its own, and hands them out in order. After construction it allocates
+// nothing. One consumer.
 class Loader {
  public:
   // The split has to outlive the loader. Rejects images that do not fit the input, and batches larger than
   // the set.
   Loader(const Split& split, const LoaderOptions& options);
   Loader(Split&&, const LoaderOptions&) = delete;
-  ~Loader();  // stops the thread, whatever is left
+  ~Loader();  // stops the threads, whatever is left
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 

@@ -170,7 +170,7 @@ TEST(Loader, RejectsWhatCannotBeLoaded) {
   expect_rejected(with([](auto& o) { o.epochs = -1; }), {"-1 epochs"});
   expect_rejected(with([](auto& o) { o.depth = 0; }), {"at least one batch"});
   expect_rejected(with([](auto& o) { o.dtype = DType::f16; }), {"fp16"});
-  expect_rejected(with([](auto& o) { o.preprocess.deviation = 0; }), {"deviation of 0"});
+  expect_rejected(with([](auto& o) { o.preprocess.deviation = {0}; }), {"deviation of 0"});
   expect_rejected(with([](auto& o) { o.input = {1, 2, 3}; }), {"1x3x3", "1x2x3"});
 }
 

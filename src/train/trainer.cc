@@ -81,6 +81,8 @@ TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& optio
   loading.epochs = options.epochs;
   loading.shuffle = options.shuffle;
   loading.seed = options.seed;
+  loading.augment = options.augment;
+  loading.threads = options.loader_threads;
   Loader loader(data.train, loading);
 
   Engine::Ready& full = engine.ready(Mode::train, options.batch);

@@ -18,6 +18,8 @@ struct TrainOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;
   Preprocess preprocess;
+  Augment augment;         // of the training images
+  int loader_threads = 1;
   double target = 0;              // > 0: stop after the epoch that reaches this test accuracy
   std::size_t timed_steps = 512;  // steps whose parts are timed, the latest ones
 };

@@ -1,0 +1,150 @@
+// The verb data: what there is, what can be fetched or made.
+#include "base/table.h"
+#include "base/units.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "data/fetch.h"
+#include "data/glyphs.h"
+#include "data/idx.h"
+#include "data/known_datasets.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  Common common;
+  std::string name, data_dir, mirror, folder;
+  std::optional<std::int64_t> train_size, test_size, image_size;
+  bool zipped = false;
+};
+
+// Whether a set can be used as it is; `where` is what to look at either way.
+struct Found {
+  std::string state, where;
+};
+
+Found look_for(const DatasetInfo& info, const std::string& dir) {
+  if (info.files == "embedded") return {"embedded", "the program itself"};
+  if (info.folder.empty()) return {"named", info.files};
+  const DatasetFiles files = find_dataset_files(info, dir);
+  return files.missing.empty() ? Found{"found", files.folder.string()} : Found{"missing", files.missing};
+}
+
+void list(const Request& request) {
+  Json all = Json::array();
+  Table table({"data", "title", "classes", "image", "train", "test", "state", "where"});
+  for (const std::size_t column : {1, 6, 7}) table.left(column);
+  auto number = [](std::int64_t n) { return n == 0 ? std::string("any") : with_commas(n); };
+  for (const DatasetInfo& info : known_datasets()) {
+    const Found found = look_for(info, request.data_dir);
+    const std::string image = info.image.rank() == 0 ? "any" : info.image.str();
+    table.row({info.name, info.title, number(info.classes), image, number(info.train), number(info.test),
+               found.state, found.where});
+    Json item = {{"data", info.name},
+                 {"title", info.title},
+                 {"files", info.files},
+                 {"state", found.state},
+                 {"where", found.where}};
+    if (info.classes > 0) item["classes"] = info.classes;
+    if (info.image.rank() > 0) item["image"] = info.image.vector();
+    if (info.train > 0) item["train"] = info.train, item["test"] = info.test;
+    all.push_back(item);
+  }
+  if (request.common.json) return print_json({{"data_sets", all}});
+  print(table.str());
+}
+
+class Watcher final : public FetchObserver {
+ public:
+  void on_present(const std::string& file) override { note(fmt::format("{} is here already\n", file)); }
+  void on_start(const std::string& url, std::int64_t resumed_at) override {
+    progress_.emplace(resumed_at == 0 ? url
+                                      : fmt::format("{} from {}", url, human_bytes(double(resumed_at))));
+  }
+  void on_bytes(std::int64_t done, std::int64_t of) override {
+    if (of > 0 && progress_) progress_->update(done, of, human_bytes(double(done)));
+  }
+  void on_done(const std::string& file) override {
+    progress_.reset();
+    note(fmt::format("{} is here\n", file));
+  }
+
+ private:
+  std::optional<Progress> progress_;
+};
+
+void fetch_named(const Request& request) {
+  const FetchPlan plan = fetch_plan(request.name, request.data_dir, request.mirror);
+  Watcher watcher;
+  fetch(plan, watcher);
+  if (request.common.json)
+    return print_json({{"data", plan.dataset}, {"folder", plan.folder.string()}, {"source", plan.mirror}});
+  print(fmt::format("{} is in {}\n", plan.dataset, plan.folder.string()));
+}
+
+std::int64_t positive(const std::optional<std::int64_t>& value, std::int64_t otherwise, const char* option) {
+  if (value && *value < 1) reject("{} is {}; it must be at least 1", option, *value);
+  return value.value_or(otherwise);
+}
+
+void make(const Request& request) {
+  DataOptions options{.seed = request.common.seed};
+  options.train_size = positive(request.train_size, 60000, "--train-size");
+  options.test_size = positive(request.test_size, 10000, "--test-size");
+  options.image_size = positive(request.image_size, 28, "--image-size");
+  if (request.name != "glyphs")
+    reject(Hint{"headroom data make glyphs DIR"}, "'{}' cannot be made; glyphs can", request.name);
+  const Dataset set = load_dataset("glyphs", options);
+  write_idx_folder(request.folder, set, request.zipped);
+  if (request.common.json)
+    return print_json({{"data", "idx:" + request.folder},
+                       {"train", set.train.count()},
+                       {"test", set.test.count()},
+                       {"image", set.train.image.vector()}});
+  print(fmt::format("{} + {} glyphs of {}x{} pixels are in {}; use them with --data idx:{}\n",
+                    with_commas(set.train.count()), with_commas(set.test.count()), set.train.image[1],
+                    set.train.image[2], request.folder, request.folder));
+}
+
+void add_data_make(Command verb) {
+  auto request = std::make_shared<Request>();
+  Command made = verb.verb("make", "write a made data set as files named like MNIST's");
+  made.required("name", request->name, "glyphs");
+  made.required("folder", request->folder, "where to write");
+  made.option("--train-size", request->train_size, "training images; 60,000 unless told");
+  made.option("--test-size", request->test_size, "test images; 10,000 unless told");
+  made.option("--image-size", request->image_size, "pixels per side; 28 unless told");
+  made.option("--seed", request->common.seed, "another set of the same kind");
+  made.flag("--gzip", request->zipped, "write .gz files");
+  add_json(made, request->common);
+  made.example("headroom data make glyphs digits --train-size 5000 --test-size 1000");
+  made.runs([request] { make(*request); });
+}
+
+}  // namespace
+
+void add_data(Command app) {
+  Command verb = app.verb("data", "the data sets the program reads, fetches and makes");
+  verb.example("headroom data list");
+  auto request = std::make_shared<Request>();
+  Command listed = verb.verb("list", "one line each, and where it was found");
+  listed.option("--data-dir", request->data_dir, "folder that holds mnist/ and so on; else $HEADROOM_DATA");
+  add_json(listed, request->common);
+  listed.example("headroom data list");
+  listed.runs([request] { list(*request); });
+
+  auto wanted = std::make_shared<Request>();
+  Command fetched = verb.verb("fetch", "download a public data set");
+  fetched.required("name", wanted->name, "mnist, fashion-mnist or cifar10");
+  fetched.option("--data-dir", wanted->data_dir,
+                 "folder to put it under; else $HEADROOM_DATA, else the cache");
+  fetched.option("--mirror", wanted->mirror, "address of a folder that holds the published files");
+  add_json(fetched, wanted->common);
+  fetched.example("headroom data fetch mnist");
+  fetched.runs([wanted] { fetch_named(*wanted); });
+
+  add_data_make(verb);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,126 @@
+#include "data/download.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "base/error.h"
+
+#ifdef HEADROOM_HAS_CURL
+#include <curl/curl.h>
+#endif
+
+namespace headroom {
+
+#ifdef HEADROOM_HAS_CURL
+
+namespace {
+
+constexpr long kConnectSeconds = 20, kSilentSeconds = 60, kPartial = 206, kBeyondTheEnd = 416;
+
+// The file that grows, and what the library tells us about the answer meanwhile. The library is C: nothing
+// may be thrown through its frames.
+struct Transfer {
+  CURL* curl = nullptr;
+  int file = -1;
+  std::int64_t before = 0;  // bytes that `part` held when we began
+  bool begun = false;
+  std::string trouble;
+  const DownloadProgress* progress = nullptr;
+
+  ~Transfer() {
+    if (file >= 0) ::close(file);
+    if (curl != nullptr) curl_easy_cleanup(curl);
+  }
+  long status() const {
+    long code = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
+    return code;
+  }
+};
+
+std::size_t write_piece(char* bytes, std::size_t, std::size_t count, void* context) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  // A server that does not do ranges sends the whole file: begin again.
+  if (!transfer.begun && transfer.before > 0 && transfer.status() != kPartial) {
+    transfer.before = 0;
+    if (::ftruncate(transfer.file, 0) != 0) transfer.trouble = std::strerror(errno);
+  }
+  transfer.begun = true;
+  for (std::size_t done = 0; done < count && transfer.trouble.empty();) {
+    const ssize_t n = ::write(transfer.file, bytes + done, count - done);
+    if (n < 0 && errno != EINTR) transfer.trouble = std::strerror(errno);
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
+  return transfer.trouble.empty() ? count : 0;
+}
+
+int show_progress(void* context, curl_off_t of, curl_off_t done, curl_off_t, curl_off_t) {
+  const auto& transfer = *static_cast<Transfer*>(context);
+  try {
+    if (*transfer.progress) (*transfer.progress)(transfer.before + done, of > 0 ? transfer.before + of : 0);
+  } catch (...) {
+    return 1;
+  }
+  return 0;
+}
+
+void set_up(Transfer& transfer, const std::string& url) {
+  CURL* curl = transfer.curl;
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "headroom");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 8L);
+  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_piece);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, show_progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  if (transfer.before > 0) curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", transfer.before).c_str());
+}
+
+}  // namespace
+
+bool can_download() { return true; }
+
+void download(const std::string& url, const std::filesystem::path& part, const DownloadProgress& progress) {
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    reject(Hint{"an address begins with http:// or https://"}, "'{}' is no address to download from", url);
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  Transfer transfer;
+  transfer.progress = &progress;
+  transfer.curl = curl_easy_init();
+  if (started != CURLE_OK || transfer.curl == nullptr) fail("libcurl cannot start");
+  transfer.file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (transfer.file < 0) reject("cannot write {}: {}", part.string(), std::strerror(errno));
+  transfer.before = ::lseek(transfer.file, 0, SEEK_END);
+  set_up(transfer, url);
+  const CURLcode code = curl_easy_perform(transfer.curl);
+  if (code == CURLE_OK) return;
+  if (!transfer.trouble.empty()) fail("cannot write {}: {}", part.string(), transfer.trouble);
+  const long status = transfer.status();
+  // All of it is here already; its checksum will tell.
+  if (code == CURLE_HTTP_RETURNED_ERROR && status == kBeyondTheEnd && transfer.before > 0) return;
+  if (code == CURLE_HTTP_RETURNED_ERROR) fail("{} was refused: the server answers {}", url, status);
+  fail("{} could not be fetched: {}", url, curl_easy_strerror(code));
+}
+
+#else
+
+bool can_download() { return false; }
+
+void download(const std::string& url, const std::filesystem::path&, const DownloadProgress&) {
+  fail("{} cannot be fetched: this program was built without libcurl", url);
+}
+
+#endif
+
+}  // namespace headroom

@@ -1,0 +1,172 @@
+#include "data/image_folder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "data/image.h"
+#include "device/device.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLayout = "one folder for each class, with PNG and JPEG files in it, is wanted";
+constexpr std::size_t kTestEvery = 10;
+
+using Class = std::vector<fs::path>;  // its pictures, by name
+using Classes = std::map<std::string, Class>;
+
+struct Listed {
+  fs::path path;
+  std::uint8_t label;
+};
+
+// Entries by name; hidden ones (.DS_Store and the like) are nobody's data.
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator i(folder, error), end; !error && i != end; i.increment(error))
+    if (!i->path().filename().string().starts_with(".")) paths.push_back(i->path());
+  if (error) reject("cannot read the folder {}: {}", folder.string(), error.message());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Classes list_classes(const fs::path& folder) {
+  Classes classes;
+  std::error_code ignored;
+  for (const fs::path& path : entries_of(folder)) {
+    if (!fs::is_directory(path, ignored))
+      reject(Hint{kLayout}, "{} lies beside the folders of the classes", path.string());
+    Class& pictures = classes[path.filename().string()];
+    for (const fs::path& picture : entries_of(path)) {
+      if (fs::is_directory(picture, ignored))
+        reject(Hint{kLayout}, "{} is a folder within a class", picture.string());
+      pictures.push_back(picture);
+    }
+    if (pictures.empty()) reject(Hint{kLayout}, "the class folder {} is empty", path.string());
+  }
+  if (classes.empty()) reject(Hint{kLayout}, "{} holds no folder", folder.string());
+  if (classes.size() > std::size_t{kMostClasses})
+    reject("{} holds {} classes; {} are the most", folder.string(), classes.size(), kMostClasses);
+  return classes;
+}
+
+// Round the classes: the first picture of each, then the second of each that has one.
+std::vector<Listed> go_round(const Classes& classes) {
+  std::vector<Listed> all;
+  for (std::size_t i = 0, before = 1; before != all.size() || i == 0; ++i) {
+    before = all.size();
+    std::uint8_t label = 0;
+    for (const auto& [name, pictures] : classes) {
+      if (i < pictures.size()) all.push_back({pictures[i], label});
+      ++label;
+    }
+  }
+  return all;
+}
+
+struct Parts {
+  Classes train, test;
+};
+
+Parts split_up(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    reject(Hint{kLayout}, "images: there is no folder {}", folder.string());
+  if (fs::is_directory(folder / "train", ignored) && fs::is_directory(folder / "test", ignored)) {
+    Parts parts{list_classes(folder / "train"), list_classes(folder / "test")};
+    for (const auto& [name, pictures] : parts.test)
+      if (!parts.train.contains(name))
+        reject(Hint{"both must hold the same classes"}, "{} has a class '{}' that {} lacks",
+               (folder / "test").string(), name, (folder / "train").string());
+    for (const auto& [name, pictures] : parts.train) parts.test.try_emplace(name);  // labels stay the same
+    return parts;
+  }
+  Parts parts;
+  for (const auto& [name, pictures] : list_classes(folder)) {
+    Class &train = parts.train[name], &test = parts.test[name];
+    for (std::size_t i = 0; i < pictures.size(); ++i)
+      (i % kTestEvery == kTestEvery - 1 ? test : train).push_back(pictures[i]);
+  }
+  return parts;
+}
+
+// What all pictures have in common, told from their headers before any is decoded.
+struct Common {
+  PlaneSize size;
+  int channels = 1;
+  fs::path first;
+};
+
+void inspect(const std::vector<Listed>& pictures, bool resized, Common& common) {
+  for (const Listed& picture : pictures) {
+    const ImageHeader header = read_image_header(read_file(picture.path), picture.path.string());
+    common.channels = std::max(common.channels, header.channels);
+    if (common.first.empty()) common.first = picture.path, common.size = header.size;
+    if (!resized && !(header.size == common.size))
+      reject(Hint{"--image-size S resizes all of them to SxS"}, "{} has {}x{} pixels, but {} has {}x{}",
+             picture.path.string(), header.size.rows, header.size.columns, common.first.string(),
+             common.size.rows, common.size.columns);
+  }
+}
+
+Split decode(const std::vector<Listed>& pictures, std::size_t count, const Common& common, ResizeRule rule) {
+  Split split;
+  split.image = {common.channels, common.size.rows, common.size.columns};
+  const double bytes = double(count) * double(split.image.numel());
+  const double memory = double(cpu_capabilities(1).memory_bytes);
+  if (bytes > memory / 2)
+    reject(Hint{"ask for fewer or smaller images: --train-size, --image-size"},
+           "{} images of {} would take {}; this machine has {}", count, split.image.str(), human_bytes(bytes),
+           human_bytes(memory));
+  const auto plane = static_cast<std::size_t>(common.size.rows * common.size.columns);
+  split.pixels.resize(count * static_cast<std::size_t>(split.image.numel()));
+  std::span<std::uint8_t> rest(split.pixels);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Image image = decode_image(read_file(pictures[i].path), pictures[i].path.string(), common.channels);
+    const std::size_t own = image.pixels.size() / std::size_t(common.channels);
+    for (std::size_t c = 0; c < std::size_t(common.channels); ++c, rest = rest.subspan(plane)) {
+      const auto from = std::span(image.pixels).subspan(c * own, own);
+      if (image.size == common.size)
+        std::copy(from.begin(), from.end(), rest.begin());
+      else
+        resize_plane(from, image.size, rest.first(plane), common.size, rule);
+    }
+    split.labels.push_back(pictures[i].label);
+  }
+  return split;
+}
+
+// Pictures that would be left out again need not be decoded.
+std::size_t needed(std::size_t there, std::int64_t asked, bool tail) {
+  return asked == 0 || tail ? there : std::min(there, static_cast<std::size_t>(asked));
+}
+
+}  // namespace
+
+Dataset read_image_folder(const fs::path& folder, const DataOptions& options) {
+  const Parts parts = split_up(folder);
+  const std::vector<Listed> train = go_round(parts.train), test = go_round(parts.test);
+  const bool tail = options.validation_tail > 0;
+  if (test.empty() && !tail)
+    reject(Hint{"give each class ten pictures or more, or make the folders train and test"},
+           "{} leaves no picture for testing: every tenth of a class is one", folder.string());
+  Common common;
+  const bool resized = options.image_size > 0;
+  inspect(train, resized, common);
+  inspect(test, resized, common);
+  if (resized)
+    common.size = {options.image_size, options.image_width == 0 ? options.image_size : options.image_width};
+  Dataset set{.name = "images", .classes = static_cast<int>(parts.train.size())};
+  for (const auto& [name, pictures] : parts.train) set.class_names.push_back(name);
+  set.train = decode(train, needed(train.size(), options.train_size, tail), common, options.resize);
+  set.test = decode(test, needed(test.size(), options.test_size, tail), common, options.resize);
+  return set;
+}
+
+}  // namespace headroom
