@@ -209,7 +209,7 @@ TEST(Docs, ExampleNetworksAreWhatTheySay) {
   const std::string text = document("docs/net-json.md");
   EXPECT_EQ(to_json_text(parse_net(block(text, "json"), "doc")), to_json_text(find_net("lenet5")));
   const Net branch = parse_net(block(text, "json", 1), "doc");
-  EXPECT_GT(make_program(branch, Mode::train, 4, DType::f32, {}).graph.nodes().size(), 10u);
+  EXPECT_GT(make_program(branch, Mode::train, 4, {}).graph.nodes().size(), 10u);
   EXPECT_EQ(block(document("README.md"), "json"), document("examples/tiny-net.json"));
 }
 

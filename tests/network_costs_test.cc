@@ -19,7 +19,7 @@ struct Counts {
 // Multiply-add FLOPs of a training step per image, by the layer of each step's node. Updates are no part of
 // the tables.
 std::map<std::string, Counts> counts_of(const std::string& model, std::int64_t batch) {
-  const Program p = make_program(find_net(model), Mode::train, batch, DType::f32, {});
+  const Program p = make_program(find_net(model), Mode::train, batch, {});
   const Plan plan = make_plan(p.graph, {Mode::train, batch, DType::f32, cpu_capabilities(2)});
   EXPECT_EQ(testing::find_overwrite(plan), "") << model;
   std::map<std::string, Counts> counts;
@@ -100,7 +100,7 @@ TEST(NetworkCosts, TwoHiddenLayers) {
 
 // What the report shows per layer is the same plan, with sums and comparisons on top of the products.
 TEST(NetworkCosts, ReportedLayersHoldTheProducts) {
-  const Program p = make_program(find_net("lenet5"), Mode::train, 64, DType::f32, {});
+  const Program p = make_program(find_net("lenet5"), Mode::train, 64, {});
   const Plan plan = make_plan(p.graph, {Mode::train, 64, DType::f32, cpu_capabilities(2)});
   Prediction none;
   none.steps.resize(plan.steps.size());

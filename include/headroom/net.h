@@ -33,7 +33,7 @@ struct Convolution {
   Padding pad;
   std::int64_t groups = 1;
   bool bias = true;
-  std::string activation;  // "", "relu", "sigmoid", "tanh"
+  std::string activation;  // "", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "gelu", "hard_swish"
 };
 
 struct Pool {
@@ -50,6 +50,17 @@ struct Linear {
   bool bias = true;
   std::string activation;
 };
+
+struct BatchNorm {
+  double epsilon = 1e-5;
+  double momentum = 0.1;  // share of the newest batch in the running statistics
+  std::string activation;
+};
+
+// What training makes smaller.
+inline constexpr const char* kCrossEntropy = "cross_entropy";     // of the logits and the label
+inline constexpr const char* kSquaredError = "squared_error";     // mean square of outputs less one-hot label
+inline constexpr const char* kReconstruction = "reconstruction";  // mean square of outputs less inputs
 
 // One layer of a network: a type, a name, what it reads and its options under the names net.json uses.
 struct Layer {
@@ -68,6 +79,10 @@ class Net {
   Net& max_pool(const std::string& layer, const Pool& options);
   Net& avg_pool(const std::string& layer, const Pool& options);
   Net& linear(const std::string& layer, const Linear& options);
+  Net& batch_norm(const std::string& layer, const BatchNorm& options = {});
+  Net& dropout(const std::string& layer, double rate);
+  Net& global_avg_pool(const std::string& layer = {});
+  Net& concat(const std::string& layer, const std::vector<std::string>& parts);  // along the channels
   Net& relu(const std::string& layer = {});
   Net& sigmoid(const std::string& layer = {});
   Net& tanh(const std::string& layer = {});
@@ -80,6 +95,7 @@ class Net {
   std::string name;
   std::vector<std::int64_t> input;  // one item of a batch: channels, height, width; or one number
   std::vector<Layer> layers;
+  std::string loss = kCrossEntropy;
 };
 
 // net.json, read and written. Errors name the layer, the option and the nearest known name.

@@ -1,18 +1,14 @@
-// Verbs that only list what there is: model, recipe.
+// Lists, and the verb that is nothing else: recipe.
+#include "cli/lists.h"
+
 #include "base/table.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
-#include "models/zoo.h"
 #include "train/recipe.h"
 
 namespace headroom::cli {
-namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
-
-// `verb list`: a table for people, the same rows as objects for programs.
-void add_list(Command app, const std::string& name, const std::string& about,
-              const std::vector<std::string>& columns, Rows (*rows)()) {
+Command add_list(Command app, const std::string& name, const std::string& about,
+                 const std::vector<std::string>& columns, Rows (*rows)()) {
   auto common = std::make_shared<Common>();
   Command verb = app.verb(name, about);
   Command list = verb.verb("list", "one line each");
@@ -34,13 +30,10 @@ void add_list(Command app, const std::string& name, const std::string& about,
     for (const auto& row : rows()) table.row(row);
     print(table.str());
   });
+  return verb;
 }
 
-Rows model_rows() {
-  Rows rows;
-  for (const ZooEntry& entry : zoo()) rows.push_back({entry.name, entry.title, entry.options});
-  return rows;
-}
+namespace {
 
 Rows recipe_rows() {
   Rows rows;
@@ -55,10 +48,6 @@ Rows recipe_rows() {
 }
 
 }  // namespace
-
-void add_model(Command app) {
-  add_list(app, "model", "the networks the program knows", {"model", "title", "options"}, model_rows);
-}
 
 void add_recipe(Command app) {
   add_list(app, "recipe", "published cases, each one command: train --recipe",

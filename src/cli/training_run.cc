@@ -55,9 +55,9 @@ struct Finished {
 };
 
 Json result_json(const Finished& f) {
-  const EpochResult& last = f.result.epochs.back();
+  const EpochResult& last = f.result.state.epochs.back();
   Json epochs = Json::array();
-  for (const EpochResult& e : f.result.epochs)
+  for (const EpochResult& e : f.result.state.epochs)
     epochs.push_back({{"epoch", e.epoch},
                       {"loss", e.loss},
                       {"accuracy", {{"train", e.train_accuracy}, {"test", e.test_accuracy}}},
@@ -66,10 +66,10 @@ Json result_json(const Finished& f) {
                {"data", f.setup.data},
                {"accuracy", {{"test", last.test_accuracy}, {"train", last.train_accuracy}}},
                {"loss", last.loss},
-               {"first_loss", f.result.first_loss},
-               {"last_loss", f.result.last_loss},
+               {"first_loss", f.result.state.first_loss},
+               {"last_loss", f.result.state.last_loss},
                {"epochs", epochs},
-               {"steps", f.result.steps},
+               {"steps", f.result.state.steps},
                {"step_ms", spread_json(f.step())},
                {"images_per_s", f.images_per_s()},
                {"device", f.plan.binding.capabilities.name},
@@ -91,7 +91,7 @@ Json result_json(const Finished& f) {
 }
 
 void print_result(const Finished& f) {
-  const EpochResult& last = f.result.epochs.back();
+  const EpochResult& last = f.result.state.epochs.back();
   const Spread step = f.step();
   print(fmt::format("\n{} on {}, batch {}, {}, {} ({} threads), one training step:\n\n", f.engine.net().name,
                     f.setup.data, f.setup.train.batch, name_of(f.plan.binding.precision),
@@ -106,7 +106,8 @@ void print_result(const Finished& f) {
   if (f.setup.recipe)
     for (const auto& [name, value] : f.setup.recipe->published)
       print(fmt::format("published  {} {}\n", name, value));
-  print(fmt::format("loss       {:.4f} last epoch, {:.5f} first step\n", last.loss, f.result.first_loss));
+  print(
+      fmt::format("loss       {:.4f} last epoch, {:.5f} first step\n", last.loss, f.result.state.first_loss));
   print(fmt::format("speed      {} images/s; step {} median, {} to {} (10 to 90 %), {} samples\n",
                     with_commas(std::llround(f.images_per_s())), human_seconds(step.median),
                     human_seconds(step.p10), human_seconds(step.p90), step.samples));

@@ -18,7 +18,7 @@ std::string_view name_of(Phase phase);
 
 // How a parameter gets its first value. Fan-in and fan-out are taken from the shape when it is drawn.
 struct Initializer {
-  enum class Kind { constant, normal, uniform, fan_in, xavier, he, course_normal };
+  enum class Kind { constant, normal, uniform, fan_in, xavier, he, orthonormal, course_normal };
   Kind kind = Kind::constant;
   double scale = 0;         // value, deviation or bound
   std::uint64_t index = 0;  // course_normal: the layer number that seeds its generator

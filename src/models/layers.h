@@ -10,7 +10,7 @@
 namespace headroom {
 
 // One kind of value an option takes. A pair may be written as one number.
-enum class OptionKind { integer, real, flag, text, pair, padding };
+enum class OptionKind { integer, real, flag, text, pair, padding, integers };
 
 struct OptionSpec {
   std::string_view name;
@@ -22,27 +22,45 @@ struct OptionSpec {
 // as "auto_pad".
 std::string_view stored_name(const OptionSpec& option);
 
+// What a network is lowered for.
+struct Lowering {
+  DType dtype = DType::f32;
+  bool training = false;   // dropout drops, batch_norm takes the batch's statistics
+  std::uint64_t seed = 0;  // of dropout
+};
+
 struct LayerContext {
   Graph& graph;
   const Layer& layer;
+  std::int64_t number;  // of the layer in its network
   std::vector<ValueId> inputs;
   DType dtype;
+  bool training;
+  std::int64_t seed;
 
   ValueId emit(std::string_view op, std::vector<ValueId> operands, Attrs attrs = {}) const;
   ValueId parameter(std::string_view name, Shape shape, Initializer init, bool penalized) const;
+  ValueId statistic(std::string_view name, Shape shape, Initializer init) const;  // learned, not by gradients
+  ValueId step() const;  // the scalar that counts training steps
 };
+
+inline constexpr std::size_t kTwoOrMore = 0;
 
 // What net.json calls a layer: its options, and the nodes it becomes.
 struct LayerType {
   std::string_view name;
   std::vector<OptionSpec> options;
-  std::size_t inputs;
+  std::size_t inputs;  // how many earlier layers it reads, or kTwoOrMore
   ValueId (*lower)(const LayerContext& context);
 };
 
 const LayerType& layer_type(std::string_view name);  // rejects unknown types with the nearest
 
 // Appends a network's forward pass to a graph; returns the last layer's output.
-ValueId lower(const Net& net, Graph& graph, ValueId input, DType dtype);
+ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how);
+
+// The scalar a graph counts its training steps by: found, or made at the first asking.
+inline constexpr const char* kStep = "step";
+ValueId step_scalar(Graph& graph);
 
 }  // namespace headroom

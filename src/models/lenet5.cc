@@ -7,7 +7,7 @@ namespace headroom {
 Net make_lenet5(ModelOptions& options) {
   const std::string activation = options.choice("activation", {"relu", "tanh", "sigmoid"});
   const std::string pool = options.choice("pool", {"max", "avg"});
-  Net net("lenet5", {1, 32, 32});
+  Net net("lenet5", {options.integer("channels", 1), 32, 32});
   auto subsample = [&](const char* name) { pool == "max" ? net.max_pool(name, {}) : net.avg_pool(name, {}); };
   net.conv2d("C1", {.maps = 6, .kernel = 5, .activation = activation});
   subsample("S2");

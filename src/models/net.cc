@@ -74,6 +74,21 @@ Net& Net::linear(const std::string& layer, const Linear& o) {
   return append({"linear", layer, {}, attrs});
 }
 
+Net& Net::batch_norm(const std::string& layer, const BatchNorm& o) {
+  Attrs attrs{{"epsilon", o.epsilon}, {"momentum", o.momentum}};
+  if (!o.activation.empty()) attrs.set("activation", o.activation);
+  return append({"batch_norm", layer, {}, attrs});
+}
+
+Net& Net::dropout(const std::string& layer, double rate) {
+  return append({"dropout", layer, {}, {{"rate", rate}}});
+}
+
+Net& Net::concat(const std::string& layer, const std::vector<std::string>& parts) {
+  return append({"concat", layer, parts, {}});
+}
+
+Net& Net::global_avg_pool(const std::string& layer) { return append({"global_avg_pool", layer, {}, {}}); }
 Net& Net::relu(const std::string& layer) { return append({"relu", layer, {}, {}}); }
 Net& Net::sigmoid(const std::string& layer) { return append({"sigmoid", layer, {}, {}}); }
 Net& Net::tanh(const std::string& layer) { return append({"tanh", layer, {}, {}}); }
@@ -91,9 +106,10 @@ Net& Net::append(Layer layer) {
            layer.name);
   if (std::any_of(layers.begin(), layers.end(), [&](const Layer& l) { return l.name == layer.name; }))
     reject("network '{}': two layers are called '{}'", name, layer.name);
-  if ((layer.from.empty() && type.inputs != 1) || (!layer.from.empty() && layer.from.size() != type.inputs))
+  const std::size_t reads = layer.from.empty() ? 1 : layer.from.size();
+  if (type.inputs == kTwoOrMore ? reads < 2 : reads != type.inputs)
     reject(Hint{R"(write "from": ["a", "b"])"}, "layer '{}': '{}' reads {} layers", layer.name, layer.type,
-           type.inputs);
+           type.inputs == kTwoOrMore ? std::string("two or more") : std::to_string(type.inputs));
   check_options(layer, type);
   layers.push_back(std::move(layer));
   return *this;

@@ -65,6 +65,9 @@ struct Reader {
         return set_padding(layer, shown, json);
       case OptionKind::pair:
         return layer.options.set(name, integers(json, shown, spec.name, 2, 2));
+      case OptionKind::integers:
+        if (!json.is_array()) wrong(shown, "{} must be a list of whole numbers", spec.name);
+        return layer.options.set(name, integers(json, shown, spec.name, json.size(), json.size()));
       case OptionKind::integer:
         return layer.options.set(name, integer(json, shown, spec.name));
       case OptionKind::real:
@@ -118,10 +121,10 @@ struct Reader {
 Net parse_net(const std::string& text, const std::string& origin) {
   const Hint shape{R"(a network is {"name": ..., "input": [1, 32, 32], "layers": [{"type": ...}, ...]})"};
   const Json json = parse_object(text, origin, shape);
+  const std::vector<std::string> keys = {"name", "input", "layers", "loss", "comment"};
   for (const auto& [key, value] : json.items())
-    if (key != "name" && key != "input" && key != "layers" && key != "comment")
-      reject(nearest(key, std::vector<std::string>{"name", "input", "layers", "comment"}),
-             "{}: unknown key '{}'", origin, key);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      reject(nearest(key, keys), "{}: unknown key '{}'", origin, key);
   const Reader reader{origin};
   if (!json.contains("input") || !json["input"].is_array() || json["input"].empty() ||
       json["input"].size() > 3)
@@ -133,7 +136,9 @@ Net parse_net(const std::string& text, const std::string& origin) {
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);
+  if (json.contains("loss") && !json["loss"].is_string()) reject("{}: \"loss\" must be a word", origin);
   Net net(json.value("name", origin), input);
+  net.loss = json.value("loss", net.loss);
   try {
     for (std::size_t i = 0; i < json["layers"].size(); ++i) net.append(reader.layer(json["layers"][i], i));
   } catch (const Error& error) {
@@ -148,6 +153,7 @@ Net read_net(const std::string& path) { return parse_net(read_file(path), path);
 
 std::string to_json_text(const Net& net) {
   Json json = {{"name", net.name}, {"input", net.input}, {"layers", Json::array()}};
+  if (net.loss != kCrossEntropy) json["loss"] = net.loss;
   for (const Layer& layer : net.layers) {
     Json item = {{"type", layer.type}, {"name", layer.name}};
     if (!layer.from.empty()) item["from"] = layer.from;
@@ -171,6 +177,7 @@ std::string to_json_text(const Net& net) {
           break;
         case OptionKind::pair:
         case OptionKind::padding:
+        case OptionKind::integers:
           item[spec.name] = layer.options.integers(stored);
           break;
       }

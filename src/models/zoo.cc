@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 
 #include "base/text.h"
 
@@ -64,12 +66,38 @@ const std::vector<ZooEntry>& zoo() {
        "multi-layer perceptron",
        "hidden=512 (256x128 for two layers), activation=sigmoid|tanh|relu, input=784, classes=10",
        make_mlp,
-       {.batch = 64, .epochs = 5, .lr = 0.1, .momentum = 0.9}},
+       {.batch = 64, .epochs = 5, .lr = 0.1, .momentum = 0.9},
+       {"input", "classes"}},
       {"lenet5",
        "LeNet-5 with a dense C3, 32x32 images",
-       "activation=relu|tanh|sigmoid, pool=max|avg, classes=10",
+       "activation=relu|tanh|sigmoid, pool=max|avg, channels=1, classes=10",
        make_lenet5,
-       {.batch = 64, .epochs = 3, .lr = 0.02, .momentum = 0.9}},
+       {.batch = 64, .epochs = 3, .lr = 0.02, .momentum = 0.9},
+       {"channels", "classes"}},
+      {"lenet-caffe",
+       "LeNet of Caffe's example (20-50-500-10), 28x28 images",
+       "channels=1, classes=10",
+       make_lenet_caffe,
+       {.batch = 64, .epochs = 3, .lr = 0.01, .momentum = 0.9, .l2 = 0.0005},
+       {"channels", "classes"}},
+      {"ece408",
+       "the GPU convolution course's network, 72x72 images",
+       "term=2018fa|2017fa|2018sp|2019sp|2019fa|2020fa, classes=10",
+       make_ece408,
+       {.batch = 100,
+        .epochs = 3,
+        .lr = 0.0005,
+        .momentum = 0,
+        .optimizer = "adam",
+        .pixels = "raw",
+        .resize = "zero"},
+       {"classes"}},
+      {"autoencoder",
+       "learns to give back its input through a narrow layer",
+       "hidden=256x64, activation=relu|tanh|sigmoid, input=784",
+       make_autoencoder,
+       {.batch = 64, .epochs = 3, .lr = 0.001, .momentum = 0, .optimizer = "adam", .pixels = "scaled"},
+       {"input"}},
   };
   return entries;
 }
@@ -89,6 +117,25 @@ std::string with_option(std::string_view spec, const std::string& name, const st
     for (const std::string& item : split(spec.substr(colon + 1), ','))
       if (!item.starts_with(name + "=")) options += "," + item;
   return result + ":" + options;
+}
+
+std::string fitted_to(const std::string& spec, const std::vector<std::int64_t>& image, std::int64_t classes) {
+  const std::string name = spec.substr(0, spec.find(':'));
+  const std::string given = ',' + (name.size() < spec.size() ? spec.substr(name.size() + 1) : "");
+  std::string fitted = spec;
+  auto decide = [&](const ZooEntry& entry, const std::string& option, std::int64_t value) {
+    const bool asked =
+        std::find(entry.from_data.begin(), entry.from_data.end(), option) != entry.from_data.end();
+    if (asked && given.find(',' + option + '=') == std::string::npos)
+      fitted = with_option(fitted, option, std::to_string(value));
+  };
+  for (const ZooEntry& entry : zoo()) {
+    if (entry.name != name) continue;
+    decide(entry, "channels", image.at(0));
+    decide(entry, "input", std::accumulate(image.begin(), image.end(), std::int64_t{1}, std::multiplies<>()));
+    decide(entry, "classes", classes);
+  }
+  return fitted;
 }
 
 Net find_net(const std::string& spec) {

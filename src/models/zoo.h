@@ -31,21 +31,32 @@ class ModelOptions {
 struct TrainDefaults {
   std::int64_t batch = 64, epochs = 1;
   double lr = 0.05, momentum = 0.9, l2 = 0;
+  std::string optimizer = "sgd";
+  std::string pixels = "";  // "raw" or "scaled" where the model is meant for those; else the data set's usual
+  std::string resize = "";  // the rule by which images of another size are made to fit; else they are refused
 };
 
 struct ZooEntry {
   std::string name, title, options;
   Net (*make)(ModelOptions& options);
   TrainDefaults defaults;
+  // Options whose value the data decides where the user does not: "channels", "input", "classes".
+  std::vector<std::string> from_data;
 };
 
 const std::vector<ZooEntry>& zoo();
 TrainDefaults train_defaults(std::string_view spec);  // those of a net.json where the name is no zoo model
+
+// The same spec with the options the data decides, unless the user decided them.
+std::string fitted_to(const std::string& spec, const std::vector<std::int64_t>& image, std::int64_t classes);
 
 // The same spec with one option set: ("mlp:hidden=512", "hidden", "64") -> "mlp:hidden=64".
 std::string with_option(std::string_view spec, const std::string& name, const std::string& value);
 
 Net make_mlp(ModelOptions& options);
 Net make_lenet5(ModelOptions& options);
+Net make_lenet_caffe(ModelOptions& options);
+Net make_ece408(ModelOptions& options);
+Net make_autoencoder(ModelOptions& options);
 
 }  // namespace headroom

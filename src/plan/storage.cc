@@ -1,7 +1,9 @@
 #include "plan/storage.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <random>
 
 #include "base/random.h"
@@ -29,6 +31,33 @@ std::vector<double> course_normal(const Value& value) {
   return out;
 }
 
+// Rows (or columns, where there are fewer of them) of unit length at right angles to each other: normals made
+// so one by one, twice each, since once leaves the error of the subtraction.
+std::vector<double> orthonormal(const Shape& shape, const Philox& random) {
+  const auto rows = static_cast<std::size_t>(shape[0]);
+  const std::size_t columns = static_cast<std::size_t>(shape.numel()) / rows;
+  const std::size_t count = std::min(rows, columns), length = std::max(rows, columns);
+  std::vector<double> q(count * length);
+  for (std::size_t i = 0; i < q.size(); ++i) q[i] = random.normal(i);
+  auto dot = [&](std::size_t a, std::size_t b) {
+    return std::inner_product(&q[a * length], &q[a * length] + length, &q[b * length], 0.0);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t pass = 0; pass < 2; ++pass)
+      for (std::size_t j = 0; j < i; ++j) {
+        const double along = dot(i, j);
+        for (std::size_t k = 0; k < length; ++k) q[i * length + k] -= along * q[j * length + k];
+      }
+    const double size = std::sqrt(dot(i, i));
+    for (std::size_t k = 0; k < length; ++k) q[i * length + k] /= size;
+  }
+  if (rows <= columns) return q;
+  std::vector<double> turned(q.size());
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = 0; k < length; ++k) turned[k * columns + i] = q[i * length + k];
+  return turned;
+}
+
 }  // namespace
 
 std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
@@ -38,6 +67,7 @@ std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
   const double fan_in = shape.rank() > 1 ? double(shape.numel() / shape[0]) : double(shape.numel());
   const double fan_out = double(shape.rank() > 1 ? shape.numel() / shape[1] : shape.numel());
   const Philox random(seed, hash_of(value.name));
+  if (value.init.kind == Kind::orthonormal) return orthonormal(shape, random);
   auto draw = [&](std::uint64_t i) -> double {
     switch (value.init.kind) {
       case Kind::normal:

@@ -70,7 +70,7 @@ Json measurement_json(const RunRecord& r) {
 
 Json curve_json(const TrainResult& t) {
   Json list = Json::array();
-  for (const EpochResult& e : t.epochs)
+  for (const EpochResult& e : t.state.epochs)
     list.push_back({{"epoch", e.epoch},
                     {"loss", e.loss},
                     {"accuracy", {{"train", e.train_accuracy}, {"test", e.test_accuracy}}},

@@ -49,12 +49,18 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
   const Graph forward = make_forward(net_, 1, options_.precision).graph;
   require_memory(forward, 0, {Mode::eval, 1, options_.precision, device_.capabilities()}, net_.name);
   storage_.prepare(forward, options_.seed);
+  weight_names_ = storage_.names(Role::parameter);
+  for (std::string& name : storage_.names(Role::state)) weight_names_.push_back(std::move(name));
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
   const auto key = std::pair(mode, batch);
   if (const auto it = ready_.find(key); it != ready_.end()) return it->second;
-  Ready r{make_program(net_, mode, batch, options_.precision, options_.update, options_.keep_gradients),
+  Ready r{make_program(net_, mode, batch,
+                       {.dtype = options_.precision,
+                        .seed = options_.seed,
+                        .update = options_.update,
+                        .keep_gradients = options_.keep_gradients}),
           nullptr};
   const Binding binding{mode, batch, options_.precision, device_.capabilities()};
   const Plan plan = make_plan(r.program.graph, binding, options_.choose);
@@ -64,10 +70,23 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
   return ready_.emplace(key, std::move(r)).first->second;
 }
 
+void Engine::bind(Ready& ready, const void* images, const std::int32_t* labels) {
+  ready.executor->bind(ready.program.images, images);
+  if (ready.program.labels != kNone) ready.executor->bind(ready.program.labels, labels);
+}
+
+void Engine::run_batch(Ready& ready, const void* images, const std::int32_t* labels, Recorder* recorder) {
+  bind(ready, images, labels);
+  ready.executor->run(recorder);
+}
+
+double Engine::correct(const Ready& ready) const {
+  return ready.program.correct == kNone ? 0 : ready.executor->read_scalar(ready.program.correct);
+}
+
 double Engine::train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                           Recorder* recorder) {
-  ready.executor->bind(ready.program.images, images);
-  ready.executor->bind(ready.program.labels, labels);
+  bind(ready, images, labels);
   ready.executor->run_phase(Phase::forward, recorder);
   const double loss = ready.executor->read_scalar(ready.program.loss);
   if (!std::isfinite(loss)) {
@@ -93,7 +112,7 @@ void save_weights(const Engine& engine, const std::string& path) {
   const Storage& storage = engine.storage();
   TensorFile file;
   file.metadata = {{"format", "headroom"}, {"model", engine.net().name}};
-  for (const std::string& name : storage.names(Role::parameter)) {
+  for (const std::string& name : engine.weight_names()) {
     NamedTensor tensor{name, storage.type(name), {}};
     tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
     storage.read(name, tensor.bytes.data(), tensor.bytes.size());
@@ -106,7 +125,7 @@ void load_weights(Engine& engine, const std::string& path) {
   const TensorFile file = read_safetensors(path);
   Storage& storage = engine.storage();
   std::vector<const NamedTensor*> matched;
-  for (const std::string& name : storage.names(Role::parameter)) {
+  for (const std::string& name : engine.weight_names()) {
     const NamedTensor* found = nullptr;
     for (const NamedTensor& tensor : file.tensors)
       if (tensor.name == name) found = &tensor;

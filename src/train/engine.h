@@ -32,6 +32,9 @@ class Engine {
 
   // One step: binds the batch and runs. Returns the loss; a loss that is not finite fails, naming step and
   // layer, before any weight is changed.
+  // The same without gradients or updates, on a plan of either mode.
+  void run_batch(Ready& ready, const void* images, const std::int32_t* labels, Recorder* recorder = nullptr);
+  double correct(const Ready& ready) const;  // of the batch just run; 0 where the network is no classifier
   double train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                     Recorder* recorder = nullptr);
 
@@ -44,14 +47,19 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   std::size_t arena_bytes() const { return arena_.bytes(); }
   std::int64_t parameter_count() const;
+  // What trained weights consist of: parameters, and statistics such as batch_norm's; no optimizer state.
+  const std::vector<std::string>& weight_names() const { return weight_names_; }
 
  private:
+  void bind(Ready& ready, const void* images, const std::int32_t* labels);
+
   Net net_;
   Device& device_;
   EngineOptions options_;
   Storage storage_;
   Arena arena_;
   std::map<std::pair<Mode, std::int64_t>, Ready> ready_;
+  std::vector<std::string> weight_names_;
 };
 
 // Weights to and from safetensors. Loading demands every parameter, by name and shape, and names the first

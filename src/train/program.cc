@@ -1,5 +1,6 @@
 #include "train/program.h"
 
+#include "base/text.h"
 #include "graph/autodiff.h"
 #include "models/layers.h"
 #include "passes/passes.h"
@@ -15,16 +16,62 @@ Shape batched(const Net& net, std::int64_t batch) {
   return Shape(dims);
 }
 
-Program start(const Net& net, std::int64_t batch, DType dtype) {
+Program start(const Net& net, std::int64_t batch, const Lowering& how) {
   Program p;
   p.images = p.graph.add_value({.name = "images",
-                                .type = {batched(net, batch), dtype},
+                                .type = {batched(net, batch), how.dtype},
                                 .role = Role::input,
                                 .producer = kNone,
                                 .init = {},
                                 .layer = {}});
-  p.logits = lower(net, p.graph, p.images, dtype);
+  p.logits = lower(net, p.graph, p.images, how);
   return p;
+}
+
+void require_classes(const Program& p, const Net& net) {
+  const Shape& out = p.graph.value(p.logits).type.shape;
+  if (out.rank() != 2)
+    reject(Hint{"end the network with a linear layer, one unit per class"},
+           "network '{}' ends in {} per image, not in one number per class", net.name,
+           out.without_first().str());
+}
+
+// Outputs against the network's own inputs, whatever their shapes, if they are as many.
+void add_reconstruction(Program& p, const Net& net) {
+  const Shape in = p.graph.value(p.images).type.shape, out = p.graph.value(p.logits).type.shape;
+  if (in.numel() != out.numel())
+    reject(Hint{"its last layer must give as many numbers as its input has"},
+           "network '{}' gives {} for an input of {}, so it reconstructs nothing", net.name,
+           out.without_first().str(), in.without_first().str());
+  ValueId target = p.images;
+  if (in != out) target = p.graph.add_node("reshape", {target}, {{"shape", out.vector()}}, kLossLayer).at(0);
+  p.loss = p.graph.add_node("squared_error", {p.logits, target}, {}, kLossLayer).at(0);
+}
+
+void add_loss(Program& p, const Net& net, std::int64_t batch) {
+  if (net.loss == kReconstruction) return add_reconstruction(p, net);
+  require_classes(p, net);
+  p.labels = p.graph.add_value({.name = "labels",
+                                .type = {{batch}, DType::i32},
+                                .role = Role::input,
+                                .producer = kNone,
+                                .init = {},
+                                .layer = {}});
+  if (net.loss == kSquaredError) {
+    const TensorType type = p.graph.value(p.logits).type;
+    const ValueId wanted =
+        p.graph
+            .add_node("one_hot", {p.labels},
+                      {{"classes", type.shape[1]}, {"dtype", std::string(name_of(type.dtype))}}, kLossLayer)
+            .at(0);
+    p.loss = p.graph.add_node("squared_error", {p.logits, wanted}, {}, kLossLayer).at(0);
+  } else if (net.loss == kCrossEntropy) {
+    p.loss = p.graph.add_node("cross_entropy", {p.logits, p.labels}, {}, kLossLayer).at(0);
+  } else {
+    const std::vector<std::string> losses = {kCrossEntropy, kSquaredError, kReconstruction};
+    reject(nearest(net.loss, losses), "network '{}': unknown loss '{}'", net.name, net.loss);
+  }
+  p.correct = p.graph.add_node("count_correct", {p.logits, p.labels}, {}, kLossLayer).at(0);
 }
 
 // The penalty only changes the number reported: its gradient is part of the update.
@@ -66,40 +113,30 @@ void add_updates(Program& p, const std::map<ValueId, ValueId>& gradients, const 
 }  // namespace
 
 Program make_forward(const Net& net, std::int64_t batch, DType dtype) {
-  Program p = start(net, batch, dtype);
+  Program p = start(net, batch, {.dtype = dtype});
   p.graph.outputs = {p.logits};
   fuse(p.graph);
   drop_unused(p.graph);
   return p;
 }
 
-Program make_program(const Net& net, Mode mode, std::int64_t batch, DType dtype, const Update& update,
-                     bool keep_gradients) {
-  Program p = start(net, batch, dtype);
-  const Shape& out = p.graph.value(p.logits).type.shape;
-  if (out.rank() != 2)
-    reject(Hint{"end the network with a linear layer, one unit per class"},
-           "network '{}' ends in {} per image, not in one number per class", net.name,
-           out.without_first().str());
-  p.labels = p.graph.add_value({.name = "labels",
-                                .type = {{batch}, DType::i32},
-                                .role = Role::input,
-                                .producer = kNone,
-                                .init = {},
-                                .layer = {}});
-  p.loss = p.graph.add_node("cross_entropy", {p.logits, p.labels}, {}, kLossLayer).at(0);
+Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options) {
+  const Update& update = options.update;
+  Program p =
+      start(net, batch, {.dtype = options.dtype, .training = mode == Mode::train, .seed = options.seed});
+  add_loss(p, net, batch);
   const ValueId data_loss = p.loss;
-  p.correct = p.graph.add_node("count_correct", {p.logits, p.labels}, {}, kLossLayer).at(0);
   if (mode == Mode::train) {
     add_penalty(p, update.l2);
     const auto gradients = differentiate(p.graph, data_loss, p.graph.with_role(Role::parameter));
     for (const auto& [parameter, gradient] : gradients) {
       p.graph.value(gradient).name = p.graph.value(parameter).name + ".gradient";
-      if (keep_gradients) p.graph.outputs.push_back(gradient);
+      if (options.keep_gradients) p.graph.outputs.push_back(gradient);
     }
     add_updates(p, gradients, update);
   }
-  p.graph.outputs.insert(p.graph.outputs.end(), {p.loss, p.correct});
+  p.graph.outputs.push_back(p.loss);
+  if (p.correct != kNone) p.graph.outputs.push_back(p.correct);
   if (mode == Mode::eval) p.graph.outputs.push_back(p.logits);
   fuse(p.graph);
   drop_unused(p.graph);

@@ -16,19 +16,24 @@ struct Update {
 // A network with a task: the graph and the values a trainer touches. Eval programs end at loss and correct.
 struct Program {
   Graph graph;
-  ValueId images = kNone, labels = kNone;
+  ValueId images = kNone, labels = kNone;  // a network that reconstructs has no labels
   ValueId logits = kNone;
-  ValueId loss = kNone;     // mean cross-entropy over the batch, plus the L2 penalty where there is one
-  ValueId correct = kNone;  // how many of the batch are right
+  ValueId loss = kNone;  // mean over the batch of what the network says, plus the L2 penalty if there is one
+  ValueId correct = kNone;  // how many of the batch are right; classifiers only
 };
 
 // Names of the scalars that change between steps.
 inline constexpr const char* kLearningRate = "learning_rate";
 
+struct ProgramOptions {
+  DType dtype = DType::f32;
+  std::uint64_t seed = 0;  // of dropout
+  Update update;
+  bool keep_gradients = false;  // every parameter's stays readable after a run, for tests; see gradient_of
+};
+
 // Lowers a network for one binding: forward, loss, and for training its gradients and updates; then fuses.
-// keep_gradients: the gradient of every parameter stays readable after a run, for tests; see gradient_of.
-Program make_program(const Net& net, Mode mode, std::int64_t batch, DType dtype, const Update& update,
-                     bool keep_gradients = false);
+Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options);
 
 // The gradient of a parameter in a program made with keep_gradients.
 ValueId gradient_of(const Program& program, std::string_view parameter);

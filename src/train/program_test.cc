@@ -12,7 +12,7 @@ namespace {
 using testing::expect_rejected;
 
 Program program(const char* model, Mode mode, const Update& update = {}) {
-  return make_program(find_net(model), mode, 4, DType::f32, update);
+  return make_program(find_net(model), mode, 4, {.update = update});
 }
 
 int count(const Graph& graph, std::string_view op) {
@@ -74,7 +74,7 @@ TEST(Program, L2AddsAPenaltyOfTheWeightsAlone) {
 }
 
 TEST(Program, KeptGradientsAreOutputsByName) {
-  const Program p = make_program(find_net("mlp"), Mode::train, 4, DType::f32, {}, true);
+  const Program p = make_program(find_net("mlp"), Mode::train, 4, {.keep_gradients = true});
   for (const char* name : {"hidden.weight", "hidden.bias", "out.weight", "out.bias"}) {
     const ValueId g = gradient_of(p, name);
     EXPECT_EQ(p.graph.value(g).type, p.graph.value(p.graph.find(name)).type);
@@ -86,8 +86,8 @@ TEST(Program, KeptGradientsAreOutputsByName) {
 TEST(Program, ANetworkMustEndInClasses) {
   Net net("images", {1, 8, 8});
   net.conv2d("c", {.maps = 2, .kernel = 3});
-  expect_rejected([&] { make_program(net, Mode::eval, 1, DType::f32, {}); }, {"'images'", "2x6x6"});
-  EXPECT_NO_THROW(make_program(net.flatten(), Mode::eval, 1, DType::f32, {}));
+  expect_rejected([&] { make_program(net, Mode::eval, 1, {}); }, {"'images'", "2x6x6"});
+  EXPECT_NO_THROW(make_program(net.flatten(), Mode::eval, 1, {}));
 }
 
 TEST(Program, TheForwardPassAloneEndsAtTheScores) {

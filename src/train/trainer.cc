@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
+#include <optional>
 
 #include "profile/step_timer.h"
 
@@ -13,33 +13,117 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess, std::int64_t batch) {
-  LoaderOptions options;
-  options.batch = batch;
-  options.preprocess = preprocess;
-  options.input = Shape(engine.net().input);
-  options.dtype = engine.options().precision;
+LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
+  LoaderOptions options = loader_options(engine, o.preprocess, o.batch);
+  options.epochs = o.epochs;
+  options.shuffle = o.shuffle;
+  options.seed = o.seed;
+  options.augment = o.augment;
+  options.threads = o.loader_threads;
+  options.first_epoch = o.start.epoch;
+  options.first_batch = o.start.batch;
   return options;
 }
 
-std::int64_t classes_of(const Program& program) { return program.graph.value(program.logits).type.shape[1]; }
-
-// The sums an epoch is reported by.
-struct Tally {
-  double loss = 0, correct = 0;
-  std::int64_t images = 0;
-  void add(double batch_loss, double batch_correct, std::int64_t count) {
-    loss += batch_loss * static_cast<double>(count);
-    correct += batch_correct;
-    images += count;
+class Training {
+ public:
+  Training(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer)
+      : engine_(engine),
+        data_(data),
+        options_(options),
+        observer_(observer),
+        full_(engine.ready(Mode::train, options.batch)),
+        loader_(data.train, training_loader(engine, options)),
+        timer_(full_.plan().steps.size(), options.timed_steps),
+        total_(options.epochs * loader_.batches_per_epoch()),
+        schedule_(make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
+                                loader_.batches_per_epoch())),
+        state_(options.start) {
+    constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
+    result_.step_seconds.reserve(static_cast<std::size_t>(std::min(total_, kMostReserved)));
+    // First touches of memory and thread start-up are not the step's cost; a run of a few steps has nothing
+    // else to show.
+    const std::int64_t left = total_ - state_.steps;
+    first_timed_ = state_.steps + (left > 2 ? 2 : 0);
   }
+
+  TrainResult run() {
+    std::int64_t saved = state_.steps;
+    auto save = [&] {
+      if (options_.save && saved != state_.steps) options_.save(state_), saved = state_.steps;
+    };
+    epoch_start_ = Clock::now();
+    while (!result_.target_reached && !result_.stopped) {
+      const Batch* batch = loader_.next();
+      if (batch == nullptr) break;
+      step(*batch);
+      if (batch->last_of_epoch) end_epoch();
+      if (options_.save_every > 0 && state_.steps % options_.save_every == 0) save();
+      result_.stopped = options_.stop && options_.stop();
+    }
+    save();
+    for (std::size_t s = 0; s < timer_.steps(); ++s)
+      result_.plan_steps.push_back(spread_of(timer_.samples(s)));
+    result_.state = std::move(state_);
+    return std::move(result_);
+  }
+
+ private:
+  void step(const Batch& b) {
+    const bool whole = b.count == options_.batch;
+    Engine::Ready& ready = whole ? full_ : engine_.ready(Mode::train, b.count);
+    const bool timed = whole && state_.steps >= first_timed_;
+    const auto start = Clock::now();
+    engine_.set_learning_rate(schedule_.at(state_.steps));
+    const double loss =
+        engine_.train_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
+    if (timed) result_.step_seconds.push_back(since(start));
+    if (state_.steps == 0) state_.first_loss = loss;
+    state_.last_loss = loss;
+    state_.tally.add(loss, engine_.correct(ready), b.count);
+    result_.images += b.count;
+    ++state_.steps, ++state_.batch;
+    observer_.on_step(state_.steps, total_, loss);
+  }
+
+  void end_epoch() {
+    const auto images = static_cast<double>(state_.tally.images);
+    EpochResult epoch{.epoch = state_.epoch + 1,
+                      .loss = state_.tally.loss / images,
+                      .train_accuracy = state_.tally.correct / images,
+                      .seconds = since(epoch_start_)};
+    result_.train_seconds += epoch.seconds;
+    result_.last_eval = evaluate(engine_, data_.test, options_.preprocess, options_.batch);
+    result_.eval_seconds += result_.last_eval.seconds;
+    epoch.test_accuracy = result_.last_eval.accuracy;
+    epoch.test_loss = result_.last_eval.loss;
+    state_.epochs.push_back(epoch);
+    observer_.on_epoch(epoch);
+    result_.target_reached = options_.target > 0 && epoch.test_accuracy >= options_.target;
+    ++state_.epoch, state_.batch = 0, state_.tally = {};
+    epoch_start_ = Clock::now();
+  }
+
+  Engine& engine_;
+  const Dataset& data_;
+  const TrainOptions& options_;
+  TrainObserver& observer_;
+  Engine::Ready& full_;
+  Loader loader_;
+  StepTimer timer_;
+  const std::int64_t total_;
+  const Schedule schedule_;
+  RunState state_;
+  std::int64_t first_timed_ = 0;
+  TrainResult result_;
+  Clock::time_point epoch_start_;
 };
 
 }  // namespace
 
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
   const std::int64_t units = classes_of(engine.ready(Mode::train, batch).program);
-  if (units != data.classes)
+  if (units != 0 && units != data.classes)
     reject(
         Hint{fmt::format("give its last layer {0} units; models of the zoo take :classes={0}", data.classes)},
         "model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
@@ -53,81 +137,9 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
            with_commas(data.train.count()));
 }
 
-EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch) {
-  EvalResult result;
-  if (split.count() == 0) return result;
-  const std::int64_t classes = classes_of(engine.ready(Mode::eval, std::min(batch, split.count())).program);
-  if (const int most = *std::max_element(split.labels.begin(), split.labels.end()); most >= classes)
-    reject("model '{}' tells {} classes apart, but an image is labelled {}", engine.net().name, classes,
-           most);
-  const auto start = Clock::now();
-  Loader loader(split, loader_options(engine, preprocess, std::min(batch, split.count())));
-  Tally tally;
-  while (const Batch* b = loader.next()) {
-    Engine::Ready& ready = engine.ready(Mode::eval, b->count);
-    ready.executor->bind(ready.program.images, b->images);
-    ready.executor->bind(ready.program.labels, b->labels);
-    ready.executor->run();
-    tally.add(ready.executor->read_scalar(ready.program.loss),
-              ready.executor->read_scalar(ready.program.correct), b->count);
-  }
-  const auto images = static_cast<double>(tally.images);
-  return {tally.correct / images, tally.loss / images, since(start), tally.images};
-}
-
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer) {
   require_trainable(engine, data, options.batch);
-  LoaderOptions loading = loader_options(engine, options.preprocess, options.batch);
-  loading.epochs = options.epochs;
-  loading.shuffle = options.shuffle;
-  loading.seed = options.seed;
-  loading.augment = options.augment;
-  loading.threads = options.loader_threads;
-  Loader loader(data.train, loading);
-
-  Engine::Ready& full = engine.ready(Mode::train, options.batch);
-  engine.set_learning_rate(options.lr);
-  StepTimer timer(full.plan().steps.size(), options.timed_steps);
-  const std::int64_t total = options.epochs * loader.batches_per_epoch();
-  // First touches of memory and thread start-up are not the step's cost; a run of a few steps has nothing
-  // else to show.
-  const std::int64_t warm_up = total > 2 ? 2 : 0;
-
-  TrainResult result;
-  constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
-  result.step_seconds.reserve(static_cast<std::size_t>(std::min(total, kMostReserved)));
-  Tally tally;
-  auto epoch_start = Clock::now();
-  while (const Batch* b = loader.next()) {
-    const bool whole = b->count == options.batch;
-    Engine::Ready& ready = whole ? full : engine.ready(Mode::train, b->count);
-    const auto start = Clock::now();
-    const bool timed = whole && result.steps >= warm_up;
-    const double loss =
-        engine.train_step(ready, b->images, b->labels, result.steps + 1, timed ? &timer : nullptr);
-    if (timed) result.step_seconds.push_back(since(start));
-    if (result.steps == 0) result.first_loss = loss;
-    result.last_loss = loss;
-    tally.add(loss, ready.executor->read_scalar(ready.program.correct), b->count);
-    observer.on_step(++result.steps, total, loss);
-    if (!b->last_of_epoch) continue;
-
-    const auto images = static_cast<double>(tally.images);
-    EpochResult epoch{b->epoch + 1, tally.loss / images, tally.correct / images, 0, since(epoch_start)};
-    result.train_seconds += epoch.seconds;
-    result.images += tally.images;
-    const EvalResult eval = evaluate(engine, data.test, options.preprocess, options.batch);
-    result.eval_seconds += eval.seconds;
-    epoch.test_accuracy = eval.accuracy;
-    result.epochs.push_back(epoch);
-    observer.on_epoch(epoch);
-    result.target_reached = options.target > 0 && epoch.test_accuracy >= options.target;
-    if (result.target_reached) break;
-    tally = {};
-    epoch_start = Clock::now();
-  }
-  for (std::size_t s = 0; s < timer.steps(); ++s) result.plan_steps.push_back(spread_of(timer.samples(s)));
-  return result;
+  return Training(engine, data, options, observer).run();
 }
 
 }  // namespace headroom

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,38 +8,40 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "train/engine.h"
+#include "train/evaluate.h"
+#include "train/run_state.h"
+#include "train/schedule.h"
 
 namespace headroom {
 
 struct TrainOptions {
   std::int64_t batch = 64, epochs = 1;
   double lr = 0.05;
+  ScheduleSpec schedule;
+  double warmup = 0;  // epochs
   bool shuffle = true;
   std::uint64_t seed = 0;
   Preprocess preprocess;
-  Augment augment;         // of the training images
+  Augment augment;  // of the training images
   int loader_threads = 1;
   double target = 0;              // > 0: stop after the epoch that reaches this test accuracy
   std::size_t timed_steps = 512;  // steps whose parts are timed, the latest ones
-};
 
-struct EpochResult {
-  std::int64_t epoch = 0;
-  double loss = 0;            // mean over the epoch's steps, as they ran
-  double train_accuracy = 0;  // of the epoch's steps, as they ran: each batch before its update
-  double test_accuracy = 0;   // after the epoch
-  double seconds = 0;         // training alone
+  RunState start;                             // of a run that is taken up again
+  std::int64_t save_every = 0;                // steps; 0: never but at the end
+  std::function<void(const RunState&)> save;  // absent: nothing is saved
+  std::function<bool()> stop;                 // asked after every step; true ends the run there
 };
 
 struct TrainResult {
-  std::vector<EpochResult> epochs;
-  double first_loss = 0, last_loss = 0;
-  std::int64_t steps = 0, images = 0;
+  RunState state;
+  std::int64_t images = 0;  // trained on in this process, as are the times
   double train_seconds = 0, eval_seconds = 0;
   std::vector<double> step_seconds;  // every full step
-  bool target_reached = false;
+  bool target_reached = false, stopped = false;
   // Medians of the timed steps, by step of the training plan: the measured reading.
   std::vector<Spread> plan_steps;
+  EvalResult last_eval;
 };
 
 // Told of progress; must not keep references. Called on the training thread.
@@ -55,12 +56,5 @@ struct TrainObserver {
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch);
 
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer);
-
-struct EvalResult {
-  double accuracy = 0, loss = 0, seconds = 0;
-  std::int64_t images = 0;
-};
-// Rejects labels the network has no class for.
-EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch);
 
 }  // namespace headroom

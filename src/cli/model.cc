@@ -1,0 +1,93 @@
+// The verb model: what networks there are, and what one of them is made of.
+#include "base/units.h"
+#include "cli/lists.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "models/zoo.h"
+#include "report/model_table.h"
+#include "train/program.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  Common common;
+  std::string model;
+  std::int64_t batch = 1;
+  bool csv = false, dot = false;
+};
+
+Rows model_rows() {
+  Rows rows;
+  for (const ZooEntry& entry : zoo()) rows.push_back({entry.name, entry.title, entry.options});
+  return rows;
+}
+
+ModelCost cost_of(const Net& net, const Request& r) {
+  const DType dtype = r.common.dtype();
+  const Capabilities capabilities = cpu_capabilities();
+  const Plan forward =
+      make_plan(make_forward(net, r.batch, dtype).graph, {Mode::eval, r.batch, dtype, capabilities});
+  try {
+    const Plan training = make_plan(
+        make_program(net, Mode::train, r.batch, {.dtype = dtype, .update = {.momentum = 0.9}}).graph,
+        {Mode::train, r.batch, dtype, capabilities});
+    return model_cost(forward, &training);
+  } catch (const Error& error) {  // a detector, or a net without a gradient: it still has costs
+    ModelCost cost = model_cost(forward, nullptr);
+    cost.training_gap = error.what();
+    return cost;
+  }
+}
+
+void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
+  print(fmt::format("{}: input {}, batch {}, {}, forward pass\n\n", net.name, Shape(net.input).str(), r.batch,
+                    r.common.precision));
+  print(model_table(cost));
+  print(
+      "\nMACs: multiply-adds. FLOPs: two each. Other: comparisons, additions, exp and the like, one each.\n"
+      "Bytes: the least traffic, inputs, weights and outputs once. All for the whole batch.\n\n");
+  print(fmt::format("memory     {} to run a batch (weights, input, scratch)\n",
+                    human_bytes(cost.inference_bytes)));
+  if (cost.training_gap.empty())
+    print(fmt::format("           {} to train on it, with gradients and momentum\n",
+                      human_bytes(cost.training_bytes)));
+  else
+    print(fmt::format("           it cannot be trained here: {}\n", cost.training_gap));
+}
+
+void show(const Request& r) {
+  if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
+  if (r.common.json + r.csv + r.dot > 1) reject("--json, --csv and --dot are three ways to print; take one");
+  const Net net = find_net(r.model);
+  if (r.dot) return print(make_forward(net, r.batch, r.common.dtype()).graph.dot());
+  const ModelCost cost = cost_of(net, r);
+  if (r.csv) return print(model_csv(cost));
+  if (!r.common.json) return print_cost(net, cost, r);
+  Json json = model_json(cost);
+  json["model"] = net.name;
+  json["input"] = net.input;
+  json["precision"] = r.common.precision;
+  print_json(json);
+}
+
+}  // namespace
+
+void add_model(Command app) {
+  Command verb =
+      add_list(app, "model", "the networks the program knows, and what each layer of one must cost",
+               {"model", "title", "options"}, model_rows);
+  auto request = std::make_shared<Request>();
+  Command one = verb.verb("show", "layers, shapes, parameters, MACs and FLOPs, bytes, memory");
+  one.required("model", request->model, "zoo name with options, or a net.json");
+  one.option("--batch", request->batch, "items that go through together");
+  one.option("--precision", request->common.precision, "fp32 or fp64");
+  one.flag("--csv", request->csv, "comma-separated values");
+  one.flag("--dot", request->dot, "the graph for Graphviz");
+  add_json(one, request->common);
+  one.example("headroom model show ece408");
+  one.example("headroom model show lenet5 --dot | dot -Tsvg > lenet5.svg");
+  one.runs([request] { show(*request); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,47 @@
+#include "models/zoo.h"
+
+namespace headroom {
+namespace {
+
+// One network per term: two convolutions, of which the second is followed by pooling only in the last form.
+struct Term {
+  const char* name;
+  std::int64_t image, maps1, maps2, kernel, hidden;
+  bool relu;  // the form of 2020: ReLU, a second pooling, biases
+};
+
+constexpr Term kTerms[] = {
+    {"2018fa", 72, 12, 24, 7, 160, false}, {"2017fa", 28, 50, 0, 5, 500, false},
+    {"2018sp", 64, 6, 16, 5, 140, false},  {"2019sp", 48, 6, 16, 5, 140, false},
+    {"2019fa", 70, 12, 24, 5, 160, false}, {"2020fa", 86, 4, 16, 7, 32, true},
+};
+
+const Term& term_named(const std::string& name) {
+  for (const Term& term : kTerms)
+    if (name == term.name) return term;
+  return kTerms[0];
+}
+
+}  // namespace
+
+// The GPU convolution course's networks. Pixels go in as 0 to 255.
+Net make_ece408(ModelOptions& options) {
+  std::vector<std::string> names;
+  for (const Term& term : kTerms) names.emplace_back(term.name);
+  const Term& term = term_named(options.choice("term", names));
+  const std::string activation = term.relu ? "relu" : "tanh";
+  Net net("ece408", {1, term.image, term.image});
+  net.conv2d("conv1",
+             {.maps = term.maps1, .kernel = term.kernel, .bias = term.relu, .activation = activation});
+  net.max_pool("pool1", {});
+  if (term.maps2 > 0)
+    net.conv2d("conv2", {.maps = term.maps2,
+                         .kernel = term.kernel,
+                         .bias = term.relu,
+                         .activation = term.relu ? activation : ""});
+  if (term.relu) net.max_pool("pool2", {.kernel = 4});
+  net.linear("fc1", {.units = term.hidden, .activation = activation});
+  return net.linear("fc2", {.units = options.integer("classes", 10)});
+}
+
+}  // namespace headroom

@@ -1,0 +1,21 @@
+#include "models/layers/types.h"
+
+namespace headroom {
+namespace {
+
+// Images are flattened on the way in, as every framework's users expect of a classifier head.
+ValueId lower_linear(const LayerContext& c) {
+  const ValueId x = flattened(c);
+  const std::int64_t units = at_least_one(c, "units"), in = c.graph.value(x).type.shape[1];
+  std::vector<ValueId> operands = {x, c.parameter("weight", {units, in}, initializer_of(c.layer), true)};
+  if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter("bias", {units}, {}, false));
+  return with_activation(c, c.emit("linear", operands));
+}
+
+}  // namespace
+
+std::vector<LayerType> dense_layers() {
+  return {{"linear", join(weight_options(), {{"units", OptionKind::integer, true}}), 1, lower_linear}};
+}
+
+}  // namespace headroom

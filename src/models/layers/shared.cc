@@ -1,0 +1,72 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "models/layers/types.h"
+
+namespace headroom {
+
+std::vector<OptionSpec> join(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+const std::vector<OptionSpec>& weight_options() {
+  using K = OptionKind;
+  static const std::vector<OptionSpec> options = {{"bias", K::flag},
+                                                  {"activation", K::text},
+                                                  {"init", K::text},
+                                                  {"init_scale", K::real},
+                                                  {"init_index", K::integer}};
+  return options;
+}
+
+// Uniform within 1/sqrt(fan-in) by default: small first outputs, so a first loss near log(classes), and room
+// for a large learning rate with momentum. "init" overrides.
+Initializer initializer_of(const Layer& layer) {
+  using Kind = Initializer::Kind;
+  const std::string name = layer.options.text("init", "fan_in");
+  const double scale = layer.options.real("init_scale", 0.01);
+  if (name == "fan_in") return {Kind::fan_in};
+  if (name == "he") return {Kind::he};
+  if (name == "xavier") return {Kind::xavier};
+  if (name == "orthonormal") return {Kind::orthonormal};
+  if (name == "normal" || name == "gaussian") return {Kind::normal, scale};
+  if (name == "uniform") return {Kind::uniform, scale};
+  if (name == "constant") return {Kind::constant, scale};
+  if (name == "course")
+    return {Kind::course_normal, scale, static_cast<std::uint64_t>(layer.options.integer("init_index"))};
+  const std::vector<std::string> names = {"fan_in",   "he",      "xavier",   "orthonormal", "normal",
+                                          "gaussian", "uniform", "constant", "course"};
+  reject(nearest(name, names), "layer '{}': unknown init '{}'", layer.name, name);
+}
+
+ValueId with_activation(const LayerContext& c, ValueId value) {
+  const std::string activation = c.layer.options.text("activation", "none");
+  const std::vector<std::string> names = {"none",       "relu", "sigmoid", "tanh",
+                                          "leaky_relu", "elu",  "gelu",    "hard_swish"};
+  if (std::find(names.begin(), names.end(), activation) == names.end())
+    reject(nearest(activation, names), "layer '{}': unknown activation '{}'", c.layer.name, activation);
+  return activation == "none" ? value : c.emit(activation, {value});
+}
+
+ValueId flattened(const LayerContext& c) {
+  const Shape x = c.graph.value(c.inputs[0]).type.shape;
+  if (x.rank() == 2) return c.inputs[0];
+  return c.emit("reshape", {c.inputs[0]}, {{"shape", Ints{x[0], x.without_first().numel()}}});
+}
+
+std::int64_t at_least_one(const LayerContext& c, std::string_view option) {
+  const std::int64_t value = c.layer.options.integer(option);
+  if (value < 1) reject("layer '{}': {} is {}; it must be at least 1", c.layer.name, option, value);
+  return value;
+}
+
+Shape image_shape(const LayerContext& c) {
+  const Shape x = c.graph.value(c.inputs[0]).type.shape;
+  if (x.rank() != 4)
+    reject("layer '{}': {} needs images (channels x height x width), but its input is {}", c.layer.name,
+           c.layer.type, x.without_first().str());
+  return x;
+}
+
+}  // namespace headroom

@@ -1,0 +1,25 @@
+#pragma once
+
+// One function per family; layers.cc joins them into the list that net.json and the builder know.
+
+#include "models/layers.h"
+
+namespace headroom {
+
+std::vector<LayerType> window_layers();     // convolution and pooling
+std::vector<LayerType> dense_layers();      // fully connected, embedding
+std::vector<LayerType> pointwise_layers();  // activations, sums, products, dropout
+std::vector<LayerType> normalize_layers();
+std::vector<LayerType> arrange_layers();  // shapes, not values
+
+// What the families share.
+using Ints = std::vector<std::int64_t>;
+std::vector<OptionSpec> join(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
+const std::vector<OptionSpec>& weight_options();  // bias, activation, init, init_scale, init_index
+Initializer initializer_of(const Layer& layer);
+ValueId with_activation(const LayerContext& context, ValueId value);
+ValueId flattened(const LayerContext& context);  // the input as one row per image
+std::int64_t at_least_one(const LayerContext& context, std::string_view option);
+Shape image_shape(const LayerContext& context);  // of the input, which must be images
+
+}  // namespace headroom

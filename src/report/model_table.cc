@@ -1,0 +1,144 @@
+#include "report/model_table.h"
+
+#include <algorithm>
+
+#include "base/table.h"
+#include "base/units.h"
+
+namespace headroom {
+namespace {
+
+LayerCost& row_of(std::vector<LayerCost>& rows, const std::string& layer) {
+  const auto it = std::ranges::find(rows, layer, &LayerCost::layer);
+  if (it != rows.end()) return *it;
+  rows.push_back({.layer = layer});
+  return rows.back();
+}
+
+std::string operators_of(const Node& node) {
+  const std::string activation = node.attrs.text("activation");
+  return activation.empty() ? node.op : node.op + "+" + activation;
+}
+
+void add(LayerCost& sum, const LayerCost& more) {
+  sum.parameters += more.parameters;
+  sum.macs += more.macs;
+  sum.other += more.other;
+  sum.bytes += more.bytes;
+  sum.activations += more.activations;
+}
+
+// Whatever is alive at once: stored values, inputs, and the arena.
+double peak_bytes(const Plan& plan) {
+  double bytes = double(plan.arena_bytes);
+  for (Role role : {Role::parameter, Role::state, Role::constant, Role::scalar, Role::input})
+    for (ValueId id : plan.graph.with_role(role))
+      if (plan.graph.value(id).producer == kNone) bytes += double(plan.graph.value(id).type.bytes());
+  return bytes;
+}
+
+std::string count(double n) { return n > 0 ? with_commas(std::llround(n)) : "-"; }
+
+std::vector<std::string> cells(const LayerCost& l, double all_flops) {
+  return {l.layer,
+          l.operators,
+          l.output,
+          count(double(l.parameters)),
+          count(l.macs),
+          count(l.flops()),
+          all_flops > 0 ? fmt::format("{:.2f}", 100 * l.flops() / all_flops) : "-",
+          count(l.other),
+          human_bytes(l.bytes),
+          fmt::format("{:.2f}", l.intensity()),
+          l.activations > 0 ? human_bytes(l.activations) : "-"};
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace
+
+ModelCost model_cost(const Plan& forward, const Plan* training) {
+  ModelCost cost;
+  cost.batch = forward.binding.batch;
+  for (const Node& node : forward.graph.nodes()) {
+    const auto id = static_cast<NodeId>(&node - forward.graph.nodes().data());
+    LayerCost& row = row_of(cost.layers, node.layer);
+    const Problem problem = forward.graph.problem(id);
+    row.output = problem.outputs[0].shape.without_first().str();
+    if (schema_of(node.op).is_view) {
+      if (row.operators.empty()) row.operators = node.op;
+      continue;
+    }
+    if (row.operators == "reshape") row.operators.clear();  // a view on the way in is not what the layer does
+    row.operators += (row.operators.empty() ? "" : "+") + operators_of(node);
+    const Cost c = schema_of(node.op).cost(problem);
+    row.macs += c.multiply_add / 2;
+    row.other += c.other + c.special;
+    row.bytes += c.bytes();
+    for (const TensorType& type : problem.outputs) row.activations += double(type.bytes());
+  }
+  for (ValueId id : forward.graph.with_role(Role::parameter)) {
+    const Value& value = forward.graph.value(id);
+    if (value.producer == kNone) row_of(cost.layers, value.layer).parameters += value.type.shape.numel();
+  }
+  cost.total.layer = "total";
+  for (const LayerCost& row : cost.layers) add(cost.total, row);
+  cost.inference_bytes = peak_bytes(forward);
+  if (training != nullptr) cost.training_bytes = peak_bytes(*training);
+  return cost;
+}
+
+std::string model_table(const ModelCost& cost) {
+  Table table({"layer", "operators", "output", "parameters", "MACs", "FLOPs", "share %", "other", "bytes",
+               "FLOP/byte", "activations"});
+  table.left(1), table.left(2);
+  for (const LayerCost& row : cost.layers) table.row(cells(row, cost.total.flops()));
+  table.rule();
+  table.row(cells(cost.total, cost.total.flops()));
+  return table.str();
+}
+
+std::string model_csv(const ModelCost& cost) {
+  std::string text =
+      "layer,operators,output,parameters,macs,flops,share_percent,other,bytes,flop_per_byte,activation_"
+      "bytes\n";
+  for (const LayerCost& l : cost.layers)
+    text += fmt::format("{},{},{},{},{:.0f},{:.0f},{:.4f},{:.0f},{:.0f},{:.4f},{:.0f}\n", quoted(l.layer),
+                        l.operators, l.output, l.parameters, l.macs, l.flops(),
+                        cost.total.macs > 0 ? 100 * l.macs / cost.total.macs : 0, l.other, l.bytes,
+                        l.intensity(), l.activations);
+  return text;
+}
+
+Json model_json(const ModelCost& cost) {
+  auto item = [](const LayerCost& l) -> Json {
+    return {{"parameters", l.parameters},       {"macs", l.macs},   {"flops", l.flops()},
+            {"other_operations", l.other},      {"bytes", l.bytes}, {"flop_per_byte", l.intensity()},
+            {"activation_bytes", l.activations}};
+  };
+  Json layers = Json::array();
+  for (const LayerCost& l : cost.layers) {
+    Json row = item(l);
+    row["layer"] = l.layer;
+    row["operators"] = l.operators;
+    row["output"] = l.output;
+    row["share_percent"] = cost.total.macs > 0 ? 100 * l.macs / cost.total.macs : 0;
+    layers.push_back(row);
+  }
+  Json json = item(cost.total);
+  json["batch"] = cost.batch;
+  json["layers"] = layers;
+  json["peak_bytes"] = {{"inference", cost.inference_bytes}};
+  if (cost.training_gap.empty())
+    json["peak_bytes"]["training"] = cost.training_bytes;
+  else
+    json["training_gap"] = cost.training_gap;
+  return json;
+}
+
+}  // namespace headroom

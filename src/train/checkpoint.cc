@@ -1,0 +1,166 @@
+#include "train/checkpoint.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "data/safetensors.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kFormat = "headroom-checkpoint-1";
+constexpr const char* kChecksum = "checksum";
+
+// Over names, types, bytes and all metadata but itself.
+std::string checksum_of(const TensorFile& file) {
+  uLong sum = crc32(0, nullptr, 0);
+  auto add = [&](const void* data, std::size_t size) {
+    sum = crc32_z(sum, static_cast<const Bytef*>(data), size);
+  };
+  auto add_text = [&](const std::string& text) { add(text.c_str(), text.size() + 1); };
+  for (const auto& [name, value] : file.metadata)
+    if (name != kChecksum) add_text(name), add_text(value);
+  std::vector<const NamedTensor*> sorted;  // a file may keep them in an order of its own
+  for (const NamedTensor& tensor : file.tensors) sorted.push_back(&tensor);
+  std::ranges::sort(sorted, {}, [](const NamedTensor* tensor) { return tensor->name; });
+  for (const NamedTensor* tensor : sorted) {
+    add_text(tensor->name);
+    add_text(fmt::format("{} {}", name_of(tensor->type.dtype), tensor->type.shape.str()));
+    add(tensor->bytes.data(), tensor->bytes.size());
+  }
+  return fmt::format("{:08x}", sum);
+}
+
+std::vector<std::string> tensor_names(const Storage& storage) {
+  std::vector<std::string> names = storage.names(Role::parameter);
+  for (std::string& name : storage.names(Role::state)) names.push_back(std::move(name));
+  return names;
+}
+
+[[noreturn]] void damaged(const std::filesystem::path& path, std::string_view why) {
+  throw Error(Blame::run, fmt::format("checkpoint {} is damaged: {}", path.string(), why),
+              Hint{"resume from another one, or --resume auto: it takes the newest that is whole"});
+}
+
+TensorFile read_whole(const std::filesystem::path& path) {
+  TensorFile file;
+  try {
+    file = read_safetensors(path);
+  } catch (const Error& error) {
+    if (!std::filesystem::exists(path)) throw;
+    damaged(path, error.what());
+  }
+  const auto sum = file.metadata.find(kChecksum);
+  const auto format = file.metadata.find("format");
+  if (format == file.metadata.end() || format->second != kFormat)
+    reject(Hint{"weights alone are given by --weights"}, "{} is no checkpoint of headroom's", path.string());
+  if (sum == file.metadata.end() || sum->second != checksum_of(file))
+    damaged(path, "its checksum does not match its contents");
+  return file;
+}
+
+void require_same_run(const std::filesystem::path& path, const RunIdentity& saved, const RunIdentity& now) {
+  for (const auto& [what, value] : now) {
+    const auto it = saved.find(what);
+    const std::string before = it == saved.end() ? "nothing" : it->second;
+    if (before == value) continue;
+    const bool short_enough = before.size() + value.size() < 120;
+    reject(Hint{"give the options the run was started with, or another --checkpoint-dir"},
+           "checkpoint {} belongs to another run: its {} {}", path.string(), what,
+           short_enough ? fmt::format("is {}, not {}", before, value) : std::string("differs"));
+  }
+}
+
+void require_same_tensors(const std::filesystem::path& path, const TensorFile& file, const Storage& storage) {
+  const std::vector<std::string> names = tensor_names(storage);
+  for (const NamedTensor& tensor : file.tensors) {
+    if (!storage.has(tensor.name))
+      reject("checkpoint {} has a tensor '{}', which this run lacks", path.string(), tensor.name);
+    if (storage.type(tensor.name) != tensor.type)
+      reject("checkpoint {}: tensor '{}' is {}, but this run needs {}", path.string(), tensor.name,
+             tensor.type.shape.str(), storage.type(tensor.name).shape.str());
+  }
+  if (file.tensors.size() != names.size())
+    reject("checkpoint {} has {} tensors, but this run needs {}", path.string(), file.tensors.size(),
+           names.size());
+}
+
+}  // namespace
+
+void write_checkpoint(const std::filesystem::path& path, const Engine& engine, const RunState& state,
+                      const RunIdentity& identity) {
+  const Storage& storage = engine.storage();
+  TensorFile file;
+  file.metadata = {
+      {"format", kFormat}, {"identity", Json(identity).dump()}, {"state", to_json(state).dump()}};
+  for (const std::string& name : tensor_names(storage)) {
+    NamedTensor tensor{name, storage.type(name), {}};
+    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
+    storage.read(name, tensor.bytes.data(), tensor.bytes.size());
+    file.tensors.push_back(std::move(tensor));
+  }
+  file.metadata[kChecksum] = checksum_of(file);
+  write_safetensors(path, file);
+}
+
+RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, const RunIdentity& identity) {
+  const TensorFile file = read_whole(path);
+  RunState state;
+  RunIdentity saved;
+  try {
+    saved = Json::parse(file.metadata.at("identity")).get<RunIdentity>();
+    state = run_state_from(Json::parse(file.metadata.at("state")));
+  } catch (const std::exception& error) {
+    damaged(path, error.what());
+  }
+  require_same_run(path, saved, identity);
+  require_same_tensors(path, file, engine.storage());
+  for (const NamedTensor& tensor : file.tensors)  // nothing is changed until everything fits
+    engine.storage().write(tensor.name, tensor.bytes.data(), tensor.bytes.size());
+  return state;
+}
+
+CheckpointFolder::CheckpointFolder(std::filesystem::path folder, std::int64_t keep)
+    : folder_(std::move(folder)), keep_(keep) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error || !std::filesystem::is_directory(folder_))
+    reject("cannot make the checkpoint folder {}: {}", folder_.string(),
+           error ? error.message() : "a file of that name is there");
+}
+
+std::vector<std::filesystem::path> CheckpointFolder::files() const {
+  std::vector<std::filesystem::path> list;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step-") && name.ends_with(".safetensors")) list.push_back(entry.path());
+  }
+  std::ranges::sort(list, std::greater<>());
+  return list;
+}
+
+std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunState& state,
+                                              const RunIdentity& identity) {
+  const auto path = folder_ / fmt::format("step-{:012}.safetensors", state.steps);
+  write_checkpoint(path, engine, state, identity);
+  const auto all = files();
+  std::error_code ignored;  // one too many is no reason to stop a run
+  for (std::size_t i = static_cast<std::size_t>(keep_); i < all.size(); ++i)
+    std::filesystem::remove(all[i], ignored);
+  return path;
+}
+
+std::optional<RunState> CheckpointFolder::resume(Engine& engine, const RunIdentity& identity,
+                                                 const std::function<void(const std::string&)>& warn) {
+  for (const auto& path : files()) try {
+      return read_checkpoint(path, engine, identity);
+    } catch (const Error& error) {
+      if (error.blame() == Blame::request) throw;
+      warn(error.what());
+    }
+  return std::nullopt;
+}
+
+}  // namespace headroom

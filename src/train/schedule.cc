@@ -1,0 +1,99 @@
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace headroom {
+namespace {
+
+using Kind = Schedule::Kind;
+
+Kind kind_of(const std::string& name) {
+  const std::vector<std::string> names = {"constant", "step", "cosine", "exponential", "polynomial"};
+  const auto it = std::find(names.begin(), names.end(), name);
+  if (it == names.end()) reject(nearest(name, names), "unknown schedule '{}'", name);
+  return static_cast<Kind>(it - names.begin());
+}
+
+double number(const std::string& text, const std::string& name, double low, double high) {
+  const double value = parse_double(text, fmt::format("the schedule's {}", name));
+  if (!(value >= low && value <= high))
+    reject("the schedule's {} is {}; it must lie between {} and {}", name, value, low, high);
+  return value;
+}
+
+void set(ScheduleSpec& spec, const std::string& schedule, const std::string& name, const std::string& value) {
+  constexpr double kMostEpochs = 1e6;
+  const bool falls = spec.kind == Kind::cosine || spec.kind == Kind::polynomial;
+  const bool factor = spec.kind == Kind::step || spec.kind == Kind::exponential;
+  std::vector<std::string> known;
+  if (factor) known = {"every", "gamma"};
+  if (falls) known = {"min"};
+  if (spec.kind == Kind::polynomial) known.push_back("power");
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    reject(nearest(name, known), "schedule '{}' has no option '{}'", schedule, name);
+  if (name == "every") spec.every = number(value, name, 1e-6, kMostEpochs);
+  if (name == "gamma") spec.gamma = number(value, name, 0, 1);
+  if (name == "power") spec.power = number(value, name, 1e-3, 100);
+  if (name == "min") spec.least = number(value, name, 0, 1e6);
+}
+
+std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
+  return std::max<std::int64_t>(1, std::llround(epochs * double(steps_per_epoch)));
+}
+
+}  // namespace
+
+double Schedule::at(std::int64_t step) const {
+  if (step < warmup) return base * double(step + 1) / double(warmup);
+  const double t = double(step - warmup), part = std::min(1.0, t / double(period));
+  switch (kind) {
+    case Kind::constant:
+      return base;
+    case Kind::step:
+      return base * std::pow(gamma, std::floor(t / double(period)));
+    case Kind::exponential:
+      return base * std::pow(gamma, t / double(period));
+    case Kind::cosine:
+      return least + (base - least) * 0.5 * (1 + std::cos(std::numbers::pi * part));
+    case Kind::polynomial:
+      return least + (base - least) * std::pow(1 - part, power);
+  }
+  return base;
+}
+
+ScheduleSpec parse_schedule(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string name(text.substr(0, colon));
+  ScheduleSpec spec{.kind = kind_of(name)};
+  if (spec.kind == Kind::exponential) spec.gamma = 0.95;
+  if (colon == std::string_view::npos) return spec;
+  for (const std::string& item : split(text.substr(colon + 1), ',')) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos)
+      reject(Hint{"write step:every=10,gamma=0.1"}, "schedule option '{}' has no value", item);
+    set(spec, name, item.substr(0, equals), item.substr(equals + 1));
+  }
+  return spec;
+}
+
+Schedule make_schedule(const ScheduleSpec& spec, double base, double warmup_epochs, std::int64_t epochs,
+                       std::int64_t steps_per_epoch) {
+  const std::int64_t total = epochs * steps_per_epoch;
+  Schedule schedule{
+      .kind = spec.kind, .base = base, .gamma = spec.gamma, .power = spec.power, .least = spec.least};
+  schedule.warmup = std::llround(warmup_epochs * double(steps_per_epoch));
+  if (schedule.warmup > total)
+    reject("a warm-up of {} epochs is longer than the {} epochs of the run", warmup_epochs, epochs);
+  if (spec.least > base) reject("the schedule's min, {}, is above the learning rate, {}", spec.least, base);
+  const bool falls = spec.kind == Kind::cosine || spec.kind == Kind::polynomial;
+  schedule.period =
+      falls ? std::max<std::int64_t>(1, total - schedule.warmup) : steps_of(spec.every, steps_per_epoch);
+  return schedule;
+}
+
+}  // namespace headroom
