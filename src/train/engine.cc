@@ -80,9 +80,16 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
                     loss, step, layer.empty() ? "loss" : layer),
         Hint{"try a smaller --lr"});
   }
+  set_step(static_cast<double>(step));
   ready.executor->run_phase(Phase::backward, recorder);
   ready.executor->run_phase(Phase::update, recorder);
   return loss;
+}
+
+void Engine::set_step(double step) {
+  if (!storage_.has(kStep)) return;
+  if (!(step >= 1)) fail("step {}: an optimizer counts its steps from 1", step);
+  storage_.set_scalar(kStep, step);
 }
 
 std::int64_t Engine::parameter_count() const {

@@ -1,16 +1,21 @@
 #pragma once
 
+#include <optional>
+
 #include "graph/graph.h"
 #include "headroom/net.h"
 #include "plan/plan.h"
 
 namespace headroom {
 
-// Plain, momentum or Nesterov gradient descent. L2 applies to weights, not to biases.
+// How parameters change: an optimizer of ops/updates by name, and its settings. L2 applies to weights, not to
+// biases; for adamw it is the decay of the weights, no part of the loss.
 struct Update {
-  double momentum = 0;
+  std::string kind = "sgd";
+  double momentum = 0;  // sgd, rmsprop
   bool nesterov = false;
   double l2 = 0;
+  std::optional<double> beta1 = {}, beta2 = {}, epsilon = {}, rho = {}, alpha = {};  // absent: its default
 };
 
 // A network with a task: the graph and the values a trainer touches. Eval programs end at loss and correct.
@@ -24,6 +29,7 @@ struct Program {
 
 // Names of the scalars that change between steps.
 inline constexpr const char* kLearningRate = "learning_rate";
+inline constexpr const char* kStep = "step";  // number of the update, from 1; where the optimizer counts them
 
 // Lowers a network for one binding: forward, loss, and for training its gradients and updates; then fuses.
 // keep_gradients: the gradient of every parameter stays readable after a run, for tests; see gradient_of.
