@@ -1,5 +1,5 @@
-// Whole networks against PyTorch's numbers: logits, loss, every gradient, ten steps of each kind of descent;
-// in fp64 and fp32, with the planned kernels and with the plain ones.
+// Whole networks against PyTorch's numbers: logits, loss, every gradient, ten steps of each kind of descent
+// and of each optimizer; in fp64 and fp32, with the planned kernels and with the plain ones.
 #include <gtest/gtest.h>
 
 #include "golden/golden.h"
@@ -127,27 +127,53 @@ TEST_P(GoldenNets, LogitsLossAndGradients) {
     EXPECT_EQ(compare_digest(digest, golden.gradient(name), rtol), "") << "gradient of " << name;
 }
 
+void expect_ten_steps(const Setting& setting, const Update& update, const Json& training) {
+  const double rtol = tolerance(setting.dtype);
+  // Our loss includes the penalty the gradient belongs to; PyTorch's does not. The decay of adamw is none.
+  const double l2 = update.kind == "adamw" ? 0 : update.l2;
+  Golden golden(setting, update);
+  golden.engine().set_learning_rate(training["setting"]["lr"]);
+  for (std::int64_t step = 0; step < 10; ++step) {
+    double penalty = 0;
+    for (const std::string& name : golden.engine().storage().names(Role::parameter))
+      if (name.ends_with(".weight"))
+        for (double w : golden.parameter(name)) penalty += l2 / 2 * w * w;
+    EXPECT_NEAR(golden.step(step + 1) - penalty, training["losses"][std::size_t(step)].get<double>(), rtol)
+        << "step " << step;
+  }
+  for (const auto& [name, digest] : training["parameters"].items())
+    EXPECT_EQ(compare_digest(digest, golden.parameter(name), rtol), "") << name;
+}
+
+// The options of torch.optim that a setting was made with.
+Update update_of(const std::string& kind, const Json& setting) {
+  Update update{.kind = kind};
+  update.momentum = setting.value("momentum", 0.0);
+  update.nesterov = setting.value("nesterov", false);
+  update.l2 = setting.value("weight_decay", 0.0);
+  if (setting.contains("eps")) update.epsilon = setting["eps"].get<double>();
+  if (setting.contains("alpha")) update.alpha = setting["alpha"].get<double>();
+  if (setting.contains("betas"))
+    update.beta1 = setting["betas"][0].get<double>(), update.beta2 = setting["betas"][1].get<double>();
+  return update;
+}
+
 TEST_P(GoldenNets, TenStepsOfEachDescent) {
-  const double rtol = tolerance(GetParam().dtype);
   for (const auto& [kind, training] : golden_json(GetParam().network)["training"].items()) {
     SCOPED_TRACE(kind);
-    Update update;
-    if (kind != "sgd") update.momentum = 0.9;
-    if (kind == "nesterov_l2") update.nesterov = true, update.l2 = 1e-3;
-    Golden golden(GetParam(), update);
-    golden.engine().set_learning_rate(0.05);
-    for (std::int64_t step = 0; step < 10; ++step) {
-      // Our loss includes the penalty the gradient belongs to; PyTorch's does not.
-      double penalty = 0;
-      for (const std::string& name : golden.engine().storage().names(Role::parameter))
-        if (name.ends_with(".weight"))
-          for (double w : golden.parameter(name)) penalty += update.l2 / 2 * w * w;
-      EXPECT_NEAR(golden.step(step + 1) - penalty, training["losses"][std::size_t(step)].get<double>(), rtol)
-          << "step " << step;
-    }
-    for (const auto& [name, digest] : training["parameters"].items())
-      EXPECT_EQ(compare_digest(digest, golden.parameter(name), rtol), "") << name;
+    expect_ten_steps(GetParam(), update_of("sgd", training["setting"]), training);
   }
+}
+
+// Names are those of the optimizers, with what is special about the setting after an underscore.
+TEST(GoldenOptimizers, TenStepsOfEach) {
+  const Json golden = golden_json("optimizers");
+  for (DType dtype : {DType::f64, DType::f32})
+    for (const auto& [name, training] : golden["training"].items()) {
+      SCOPED_TRACE(fmt::format("{} in {}", name, name_of(dtype)));
+      const Update update = update_of(name.substr(0, name.find('_')), training["setting"]);
+      expect_ten_steps({golden["network"], dtype, false}, update, training);
+    }
 }
 
 std::vector<Setting> settings() {

@@ -27,7 +27,7 @@ Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& commo
   const DType dtype = common.dtype();
   Program program = make_program(net, mode, batch, {.dtype = dtype, .update = {.momentum = 0.9}});
   return make_plan(std::move(program.graph), {mode, batch, dtype, cpu_capabilities(common.threads)},
-                   common.chooser());
+                   even_without_kernel(common.chooser()));
 }
 
 std::vector<std::int64_t> batches_of(const Request& r) {

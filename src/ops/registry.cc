@@ -5,18 +5,23 @@
 #include "base/text.h"
 #include "ops/activation/activation.h"
 #include "ops/add/add.h"
+#include "ops/batch_norm/batch_norm.h"
 #include "ops/bias_grad/bias_grad.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/l2_penalty/l2_penalty.h"
+#include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
+#include "ops/local_contrast_norm/local_contrast_norm.h"
+#include "ops/lrn/lrn.h"
 #include "ops/matmul/matmul.h"
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
+#include "ops/recurrent/recurrent.h"
 #include "ops/reshape/reshape.h"
-#include "ops/sgd/sgd.h"
 #include "ops/softmax/softmax.h"
+#include "ops/updates/updates.h"
 
 namespace headroom {
 namespace {
@@ -26,17 +31,22 @@ using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
     add_operators,
+    batch_norm_operators,
     bias_grad_operators,
     conv2d_operators,
     count_correct_operators,
     cross_entropy_operators,
     l2_penalty_operators,
+    layer_norm_operators,
     linear_operators,
+    local_contrast_norm_operators,
+    lrn_operators,
     matmul_operators,
     pool_operators,
+    recurrent_operators,
     reshape_operators,
-    sgd_operators,
     softmax_operators,
+    update_operators,
 };
 // clang-format on
 

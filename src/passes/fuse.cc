@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "ops/updates/updates.h"
 #include "passes/passes.h"
 
 namespace headroom {
@@ -71,36 +72,64 @@ void fuse_activations(Graph& graph) {
   graph.replace_nodes(std::move(kept));
 }
 
-// What must agree for two updates to be one node: all but the flags that stand for each tensor.
-Attrs settings_of(const Node& update) {
-  Attrs settings = update.attrs;
-  settings.set("penalized", std::int64_t{0});
-  return settings;
+// What must agree for two updates to be one node: operator, scalars, and all settings but the flags that
+// stand for each tensor.
+bool same_settings(const Node& a, const Node& b, std::size_t scalars) {
+  auto settings = [](const Node& update) {
+    Attrs attrs = update.attrs;
+    attrs.set("penalized", std::int64_t{0});
+    return attrs;
+  };
+  return a.op == b.op && settings(a) == settings(b) &&
+         std::equal(a.inputs.begin(), a.inputs.begin() + std::ptrdiff_t(scalars), b.inputs.begin());
 }
 
 // One flag for each tensor an update changes; absent means that none is penalized.
-std::vector<std::int64_t> penalized_of(const Node& update) {
-  const std::size_t tensors = update.outputs.size() / (update.attrs.real("momentum") > 0 ? 2 : 1);
+std::vector<std::int64_t> penalized_of(const Node& update, const UpdateLayout& layout) {
+  const std::size_t tensors = update.outputs.size() / (layout.stride() - 1);
   return update.attrs.integers("penalized", std::vector<std::int64_t>(tensors, 0));
 }
 
-// All sgd nodes become one if their settings are the same, so that many small arrays cost one start.
-void gather_updates(Graph& graph) {
-  std::vector<Node> kept, updates;
-  for (const Node& node : graph.nodes()) (node.op == "sgd" ? updates : kept).push_back(node);
-  if (updates.size() < 2) return;
+Node joined(const Graph& graph, const std::vector<Node>& updates, const UpdateLayout& layout) {
   Node all = updates[0];
-  std::vector<std::int64_t> penalized = penalized_of(all);
+  if (updates.size() == 1) return all;
+  std::vector<std::int64_t> penalized = penalized_of(all, layout);
   for (std::size_t n = 1; n < updates.size(); ++n) {
     const Node& next = updates[n];
-    if (next.inputs[0] != all.inputs[0] || settings_of(next) != settings_of(all)) return;
-    all.inputs.insert(all.inputs.end(), next.inputs.begin() + 1, next.inputs.end());
+    all.inputs.insert(all.inputs.end(), next.inputs.begin() + std::ptrdiff_t(layout.scalars),
+                      next.inputs.end());
     all.outputs.insert(all.outputs.end(), next.outputs.begin(), next.outputs.end());
-    for (std::int64_t flag : penalized_of(next)) penalized.push_back(flag);
+    for (std::int64_t flag : penalized_of(next, layout)) penalized.push_back(flag);
   }
   all.attrs.set("penalized", penalized);
   all.charges = charges_of(graph, updates);
-  kept.push_back(std::move(all));
+  return all;
+}
+
+// Updates of like settings become one, whatever the optimizer, so that many small arrays cost one start.
+void gather_updates(Graph& graph) {
+  struct Group {
+    UpdateLayout layout;
+    std::vector<Node> nodes;
+  };
+  std::vector<Node> kept;
+  std::vector<Group> groups;
+  for (const Node& node : graph.nodes()) {
+    const UpdateRule* rule = find_update_rule(node.op);
+    if (rule == nullptr) {
+      kept.push_back(node);
+      continue;
+    }
+    const UpdateLayout layout = layout_of(*rule, node.attrs);
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return same_settings(g.nodes[0], node, layout.scalars);
+    });
+    if (group != groups.end())
+      group->nodes.push_back(node);
+    else
+      groups.push_back({layout, {node}});
+  }
+  for (const Group& group : groups) kept.push_back(joined(graph, group.nodes, group.layout));
   graph.replace_nodes(std::move(kept));
 }
 

@@ -134,6 +134,30 @@ TEST(Fuse, UpdatesOfUnlikeSettingsStayApart) {
   }
 }
 
+// Two scalars and two states: the pass asks the operator where its tensors are.
+TEST(Fuse, UpdatesOfEveryOptimizerAreGathered) {
+  Updates u = with_rate();
+  Graph& g = u.graph;
+  const ValueId step = g.add_value({.name = "step", .type = {{1}, DType::f64}, .role = Role::scalar});
+  std::vector<ValueId> inputs = {u.rate, step};
+  for (const char* name : {"a", "b"}) {
+    std::vector<ValueId> own = {u.rate, step};
+    for (const char* what : {"", ".gradient", ".m", ".v"})
+      own.push_back(value(g, std::string(name) + what, {4}, Role::state));
+    inputs.insert(inputs.end(), own.begin() + 2, own.end());
+    g.add_node("adam", own, {{"penalized", Integers{*name == 'a'}}}, name, Phase::update);
+  }
+  u.add("c", "c", {10}, {});  // another optimizer stays by itself
+  fuse(g);
+  ASSERT_EQ(g.nodes().size(), 2u);
+  EXPECT_EQ(g.nodes()[0].op, "adam");
+  EXPECT_EQ(g.nodes()[0].inputs, inputs);
+  EXPECT_EQ(g.nodes()[0].outputs.size(), 6u);
+  EXPECT_EQ(g.nodes()[0].attrs.integers("penalized"), (Integers{1, 0}));
+  EXPECT_DOUBLE_EQ(total(g.nodes()[0].charges), 1);
+  EXPECT_EQ(g.nodes()[1].op, "sgd");
+}
+
 TEST(DropUnused, KeepsOutputsUpdatesAndWhatTheyRead) {
   Updates u = with_rate();
   Graph& g = u.graph;

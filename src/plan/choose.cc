@@ -6,6 +6,9 @@ namespace headroom {
 
 Choice first_that_accepts(const Problem& problem, const Capabilities& capabilities) {
   Choice choice;
+  if (operator_of(problem.op).kernels.empty())
+    reject(Hint{"headroom predict tells what it must cost"},
+           "operator '{}' has no kernel yet: it can be predicted, not run", problem.op);
   for (const Kernel& kernel : operator_of(problem.op).kernels) {
     if (kernel.device != capabilities.kind) continue;
     const Verdict verdict = kernel.accepts(problem, capabilities);
@@ -40,6 +43,13 @@ Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
       }
     }
     return first_that_accepts(problem, capabilities);
+  };
+}
+
+Chooser even_without_kernel(Chooser choose) {
+  return [choose = std::move(choose)](const Problem& problem, const Capabilities& capabilities) {
+    if (operator_of(problem.op).kernels.empty()) return Choice{nullptr, "no kernel yet: the least work", {}};
+    return choose(problem, capabilities);
   };
 }
 

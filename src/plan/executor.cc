@@ -16,6 +16,9 @@ Executor::Executor(const Plan& plan, Storage& storage, Arena& arena)
   arena_.reserve(plan_.arena_bytes);
   inputs_.resize(plan_.graph.values().size(), nullptr);
   for (const Step& step : plan_.steps) {
+    if (step.kernel == nullptr)
+      reject("layer '{}': operator '{}' has no kernel yet", plan_.graph.node(step.node).layer,
+             step.problem.op);
     if (step.kernel->prepare == nullptr)
       reject("layer '{}': kernel '{}' is not built for this machine", plan_.graph.node(step.node).layer,
              step.kernel->name);
@@ -107,6 +110,8 @@ bool Executor::finite(const Step& step, const Bound& bound) const {
   return true;
 }
 
+// Steps that change stored values in place (running statistics) do so a second time. The batch has already
+// spoilt those, and whoever asks this question is about to stop.
 std::string Executor::first_nonfinite_layer() {
   if (resolved_for_ != arena_.data()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {

@@ -174,5 +174,49 @@ TEST(Executor, ReadingWhatIsNoLongerThereFails) {
   EXPECT_NO_THROW(f.executor->read_scalar(f.net.loss));
 }
 
+TEST(Executor, RefusesAPlanThatWasMadeToBeRead) {
+  const auto device = open_device("cpu", 1);
+  Storage storage(*device);
+  Arena arena(*device);
+  Graph g;
+  const ValueId x = g.add_value({.name = "x", .type = {{2, 3, 8, 8}, DType::f32}, .role = Role::input});
+  g.outputs = {g.add_node("local_contrast_norm", {x}, {}, "contrast")[0]};
+  const Plan plan = make_plan(g, cpu_binding(Mode::eval, 2), even_without_kernel(first_that_accepts));
+  try {
+    Executor executor(plan, storage, arena);
+    ADD_FAILURE() << "a step without a kernel was bound";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'contrast'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("'local_contrast_norm'"), std::string::npos) << error.what();
+  }
+}
+
+// Two trainings of one batch move running statistics by momentum each: 0, then 0.1, then 0.19 of the mean.
+TEST(Executor, RunningStatisticsOutliveAStep) {
+  const auto device = open_device("cpu", 1);
+  Storage storage(*device);
+  Arena arena(*device);
+  Graph g;
+  auto add = [&](const char* name, Shape shape, Role role, double first) {
+    return g.add_value({.name = name,
+                        .type = {shape, DType::f32},
+                        .role = role,
+                        .init = {Initializer::Kind::constant, first}});
+  };
+  const ValueId x = add("x", {2, 1}, Role::input, 0), scale = add("scale", {1}, Role::parameter, 1);
+  const ValueId mean = add("mean", {1}, Role::state, 0), var = add("var", {1}, Role::state, 1);
+  g.outputs = {g.add_node("batch_norm", {x, scale, scale, mean, var}, {}, "norm")[0]};
+  storage.prepare(g, 1);
+  Executor executor(make_plan(g, cpu_binding(Mode::train, 2)), storage, arena);
+  const float values[] = {9, 11};
+  executor.bind(x, values);
+  for (float want : {1.0f, 1.9f}) {
+    executor.run();
+    float got = 0;
+    storage.read("mean", &got, sizeof got);
+    EXPECT_FLOAT_EQ(got, want);
+  }
+}
+
 }  // namespace
 }  // namespace headroom

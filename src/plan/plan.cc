@@ -44,10 +44,35 @@ Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Choo
     throw Error(error.blame(), fmt::format("layer '{}': {}", node.layer, error.what()), Hint{error.hint()});
   }
   step.cost = schema_of(node.op).cost(step.problem);
-  step.work = step.kernel->work(step.problem, binding.capabilities);
-  if (step.kernel->workspace) step.workspace = step.kernel->workspace(step.problem, binding.capabilities);
+  step.work = (step.kernel ? step.kernel->work : least_work)(step.problem, binding.capabilities);
+  if (step.kernel && step.kernel->workspace)
+    step.workspace = step.kernel->workspace(step.problem, binding.capabilities);
   step.charges = node.charges.empty() ? std::vector<Charge>{{node.layer, node.phase, 1.0}} : node.charges;
   return step;
+}
+
+// An update in place must come after every step that reads the old value. Updates of parameters do, by their
+// phase; running statistics change in the forward pass, where only the order of the graph keeps readers
+// first.
+void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
+  const Graph& graph = plan.graph;
+  std::vector<ValueId> holder = owner;  // by owner: the value its memory holds by now
+  std::vector<ValueId> seen(owner.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = static_cast<ValueId>(i);
+  for (const Node& node : graph.nodes())  // a view stands for what it views
+    if (schema_of(node.op).is_view)
+      seen[static_cast<std::size_t>(node.outputs[0])] = seen[static_cast<std::size_t>(node.inputs[0])];
+  for (const Step& step : plan.steps) {
+    const Node& node = graph.node(step.node);
+    for (ValueId in : node.inputs) {
+      const auto own = static_cast<std::size_t>(owner[static_cast<std::size_t>(in)]);
+      if (seen[static_cast<std::size_t>(in)] != holder[own])
+        fail("layer '{}': {} reads '{}' after '{}' took its place", node.layer, node.op, graph.value(in).name,
+             graph.value(holder[own]).name);
+    }
+    for (ValueId out : node.outputs)
+      holder[static_cast<std::size_t>(owner[static_cast<std::size_t>(out)])] = out;
+  }
 }
 
 // Arena memory of every value and workspace, from the step that writes it to the last that reads it.
@@ -109,7 +134,9 @@ Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   // Phases run one after the other; lifetimes are counted in this order.
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.phase < b.phase; });
-  place_memory(plan, owners(plan.graph));
+  const std::vector<ValueId> owner = owners(plan.graph);
+  expect_readers_first(plan, owner);
+  place_memory(plan, owner);
   return plan;
 }
 
@@ -117,7 +144,7 @@ std::string Plan::text() const {
   std::string text;
   for (std::size_t s = 0; s < steps.size(); ++s)
     text += fmt::format("{:>3}  {:<8} {:<16} {:<18} {}\n", s, name_of(steps[s].phase),
-                        graph.node(steps[s].node).layer, steps[s].kernel->name, steps[s].problem.str());
+                        graph.node(steps[s].node).layer, steps[s].kernel_name(), steps[s].problem.str());
   return text;
 }
 
@@ -126,7 +153,7 @@ std::string Plan::explain() const {
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const Step& step = steps[s];
     text += fmt::format("{:>3}  {:<10} {:<20} {} ({})\n", s, graph.node(step.node).layer, step.problem.op,
-                        step.kernel->name, step.why);
+                        step.kernel_name(), step.why);
     for (const Refusal& r : step.refused) text += fmt::format("       refused: {}: {}\n", r.kernel, r.reason);
   }
   return text;

@@ -38,7 +38,7 @@ struct Refusal {
 // One launch: all that the executor runs and the predictor reads.
 struct Step {
   NodeId node = kNone;
-  const Kernel* kernel = nullptr;
+  const Kernel* kernel = nullptr;  // null: none is written yet; such a plan can be read, not run
   Problem problem;
   std::vector<Slot> inputs, outputs;
   std::size_t workspace = 0;         // bytes
@@ -51,6 +51,7 @@ struct Step {
   Work work;                     // what the chosen kernel does
   std::vector<Refusal> refused;  // kernels before the chosen one
   std::string why;               // how it was chosen
+  std::string_view kernel_name() const { return kernel ? kernel->name : "none"; }
 };
 
 struct Plan {
@@ -77,6 +78,10 @@ Choice first_that_accepts(const Problem& problem, const Capabilities& capabiliti
 
 // "op=kernel" pairs forced by the user; a forced kernel that refuses is an error with its reason.
 Chooser forced(std::vector<std::pair<std::string, std::string>> choices);
+
+// As `choose`, but an operator that has a schema and no kernels yet gets none instead of an error: a plan to
+// predict by, which no executor takes.
+Chooser even_without_kernel(Chooser choose);
 
 // Kernels, memory and order for a graph whose passes are done.
 Plan make_plan(Graph graph, Binding binding, const Chooser& choose = first_that_accepts);

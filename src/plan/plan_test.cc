@@ -156,5 +156,57 @@ TEST(Plan, WhereNoKernelAcceptsEveryReasonIsGiven) {
                   {"layer 'act'", "no kernel runs relu 8 fp16", "cpu:vector", "reference"});
 }
 
+Graph with_lstm() {
+  Graph g;
+  auto add = [&](const char* name, Shape shape, Role role) {
+    return g.add_value({.name = name, .type = {shape, DType::f32}, .role = role});
+  };
+  const ValueId x = add("x", {7, 2, 3}, Role::input);
+  const ValueId w = add("w", {1, 20, 3}, Role::parameter), r = add("r", {1, 20, 5}, Role::parameter);
+  const ValueId y = g.add_node("lstm", {x, w, r}, {{"hidden_size", std::int64_t{5}}}, "rnn")[0];
+  g.outputs = {g.add_node("tanh", {y}, {}, "squeeze")[0]};
+  return g;
+}
+
+TEST(Plan, AnOperatorWithoutKernelsIsRefusedByName) {
+  expect_rejected([] { make_plan(with_lstm(), cpu_binding(Mode::eval, 2)); },
+                  {"'rnn'", "operator 'lstm' has no kernel yet"});
+}
+
+TEST(Plan, OrIsPlannedToBeReadOnly) {
+  const Plan plan =
+      make_plan(with_lstm(), cpu_binding(Mode::eval, 2), even_without_kernel(first_that_accepts));
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps[0].kernel, nullptr);
+  EXPECT_EQ(plan.steps[0].work.flops, plan.steps[0].cost.flops());
+  EXPECT_NE(plan.steps[1].kernel, nullptr);
+  EXPECT_NE(plan.text().find("none"), std::string::npos);
+  EXPECT_NE(plan.explain().find("no kernel yet"), std::string::npos);
+}
+
+// Running statistics change in the forward pass: what still wants the old ones must come before.
+TEST(Plan, ReadersOfAnOldValueComeBeforeItsUpdate) {
+  for (bool before : {true, false}) {
+    Graph g;
+    auto add = [&](const char* name, Shape shape, Role role) {
+      return g.add_value({.name = name, .type = {shape, DType::f32}, .role = role});
+    };
+    const ValueId x = add("x", {8, 3}, Role::input), scale = add("scale", {3}, Role::parameter);
+    const ValueId mean = add("mean", {3}, Role::state), var = add("var", {3}, Role::state);
+    const std::vector<ValueId> inputs = {x, scale, scale, mean, var};
+    if (before) g.add_node("batch_norm_inference", inputs, {}, "reader");
+    const auto out = g.add_node("batch_norm", inputs, {}, "writer");
+    g.add_node("batch_norm_inference", {x, scale, scale, out[1], out[2]}, {}, "reader of the new");
+    if (before) {
+      const Plan plan = make_plan(g, cpu_binding(Mode::train, 8));
+      EXPECT_EQ(plan.steps[1].outputs[1].value, mean) << "in place";
+      EXPECT_EQ(plan.steps[2].inputs[3].value, mean);
+      continue;
+    }
+    g.add_node("batch_norm_inference", inputs, {}, "reader");
+    EXPECT_THROW(make_plan(g, cpu_binding(Mode::train, 8)), Error);
+  }
+}
+
 }  // namespace
 }  // namespace headroom

@@ -130,6 +130,24 @@ TEST(Prediction, AnotherKindOfMachineGetsFloorsAlone) {
   EXPECT_EQ(p.predicted_s, 0);
 }
 
+// The floor is the schema's; what nobody has written cannot be predicted to take longer.
+TEST(Prediction, AnOperatorWithoutKernelHasItsFloor) {
+  Graph g;
+  auto add = [&](const char* name, Shape shape, Role role) {
+    return g.add_value({.name = name, .type = {shape, DType::f32}, .role = role});
+  };
+  const ValueId x = add("x", {50, 32, 64}, Role::input);
+  const ValueId w = add("w", {1, 384, 64}, Role::parameter), r = add("r", {1, 384, 128}, Role::parameter);
+  g.outputs = {g.add_node("gru", {x, w, r}, {{"hidden_size", std::int64_t{128}}}, "rnn")[0]};
+  const Plan plan =
+      make_plan(g, testing::cpu_binding(Mode::eval, 32), even_without_kernel(first_that_accepts));
+  const Prediction p = predict(plan, toy());
+  ASSERT_EQ(p.steps.size(), 1u);
+  const Cost cost = schema_of("gru").cost(plan.steps[0].problem);
+  EXPECT_DOUBLE_EQ(p.floor_s, std::max(cost.flops() / 1e12, cost.bytes() / 10e9));
+  EXPECT_DOUBLE_EQ(p.predicted_s, p.floor_s + 1e-6);
+}
+
 // Unrolling writes and reads a matrix the schema knows nothing of: 8 images, 9 values per window, 16 windows.
 TEST(Work, OfIm2colExceedsTheLeast) {
   const Operator& conv = operator_of("conv2d");

@@ -36,7 +36,7 @@ Json step_json(const Plan& plan, std::size_t index) {
           {"phase", name_of(s.phase)},
           {"op", s.problem.op},
           {"problem", s.problem.str()},
-          {"kernel", s.kernel->name},
+          {"kernel", s.kernel_name()},
           {"why", s.why},
           {"refused", refused},
           {"flops", s.cost.flops()},

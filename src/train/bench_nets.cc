@@ -57,7 +57,7 @@ class Runner {
     eval_.executor->bind(eval_.program.labels, labels_.data());
     eval_.executor->run();
   }
-  void step() { engine_.train_step(train_, images_.data(), labels_.data(), 0); }
+  void step() { engine_.train_step(train_, images_.data(), labels_.data(), 1); }
   std::vector<double> logits() {
     forward();
     return eval_.executor->read(eval_.program.logits);

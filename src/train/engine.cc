@@ -87,6 +87,7 @@ double Engine::correct(const Ready& ready) const {
 double Engine::train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                           Recorder* recorder) {
   bind(ready, images, labels);
+  set_step(static_cast<double>(step));  // dropout reads it too
   ready.executor->run_phase(Phase::forward, recorder);
   const double loss = ready.executor->read_scalar(ready.program.loss);
   if (!std::isfinite(loss)) {
@@ -100,6 +101,12 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
   ready.executor->run_phase(Phase::backward, recorder);
   ready.executor->run_phase(Phase::update, recorder);
   return loss;
+}
+
+void Engine::set_step(double step) {
+  if (!storage_.has(kStep)) return;
+  if (!(step >= 1)) fail("step {}: steps count from 1", step);
+  storage_.set_scalar(kStep, step);
 }
 
 std::int64_t Engine::parameter_count() const {

@@ -40,6 +40,9 @@ class Engine {
 
   void set_learning_rate(double rate) { storage_.set_scalar(kLearningRate, rate); }
 
+  // Which update comes next, from 1; train_step says so itself. Nothing where nobody counts.
+  void set_step(double step);
+
   const Net& net() const { return net_; }
   Storage& storage() { return storage_; }
   const Storage& storage() const { return storage_; }

@@ -203,6 +203,26 @@ TEST_F(EngineTest, AResidualNetworkLearns) {
   EXPECT_LT(seen.back(), 0.1 * seen.front());
 }
 
+TEST_F(EngineTest, EveryOptimizerLearns) {
+  for (const auto& [kind, rate] : std::vector<std::pair<std::string, double>>{
+           {"adagrad", 0.05}, {"adadelta", 1.0}, {"rmsprop", 0.005}, {"adam", 0.005}, {"adamw", 0.005}}) {
+    Engine engine = make(find_net("mlp:hidden=64,activation=relu,input=20"), {.update = {.kind = kind}});
+    const auto seen = losses(engine, 30, 100, rate);
+    EXPECT_LT(seen.back(), 0.7 * seen.front()) << kind;
+  }
+}
+
+TEST_F(EngineTest, StepsAreCountedFromOne) {
+  Engine engine = make(find_net("mlp:hidden=8,input=4"), {.update = {.kind = "adam"}});
+  losses(engine, 4, 3);
+  double step = 0;
+  engine.storage().read(kStep, &step, sizeof step);
+  EXPECT_EQ(step, 3);
+  EXPECT_THROW(engine.set_step(0), Error) << "corrections would divide by zero";
+  Engine plain = make(find_net("mlp:hidden=8,input=4"));
+  EXPECT_NO_THROW(plain.set_step(0)) << "where nothing counts, any number will do";
+}
+
 TEST_F(EngineTest, TwoHiddenLayersLearn) {
   Engine engine = make(find_net("mlp:hidden=256x128,activation=relu,input=20"));
   const auto seen = losses(engine, 30, 60, 0.1);

@@ -1,16 +1,22 @@
 #pragma once
 
+#include <optional>
+
 #include "graph/graph.h"
 #include "headroom/net.h"
+#include "models/layers.h"
 #include "plan/plan.h"
 
 namespace headroom {
 
-// Plain, momentum or Nesterov gradient descent. L2 applies to weights, not to biases.
+// How parameters change: an optimizer of ops/updates by name, and its settings. L2 applies to weights, not to
+// biases; for adamw it is the decay of the weights, no part of the loss.
 struct Update {
-  double momentum = 0;
+  std::string kind = "sgd";
+  double momentum = 0;  // sgd, rmsprop
   bool nesterov = false;
   double l2 = 0;
+  std::optional<double> beta1 = {}, beta2 = {}, epsilon = {}, rho = {}, alpha = {};  // absent: its default
 };
 
 // A network with a task: the graph and the values a trainer touches. Eval programs end at loss and correct.
@@ -22,7 +28,7 @@ struct Program {
   ValueId correct = kNone;  // how many of the batch are right; classifiers only
 };
 
-// Names of the scalars that change between steps.
+// Changes between steps, as does kStep.
 inline constexpr const char* kLearningRate = "learning_rate";
 
 struct ProgramOptions {

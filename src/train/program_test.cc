@@ -73,6 +73,51 @@ TEST(Program, L2AddsAPenaltyOfTheWeightsAlone) {
   EXPECT_EQ(count(program("mlp", Mode::train).graph, "l2_penalty"), 0);
 }
 
+TEST(Program, EveryOptimizerGetsItsStatesInOneNode) {
+  struct Expected {
+    const char* kind;
+    std::vector<std::string> states;
+    bool counts;
+  };
+  for (const Expected& e : std::vector<Expected>{{"sgd", {}, false},
+                                                 {"adagrad", {"square_sum"}, false},
+                                                 {"adadelta", {"square_average", "delta_average"}, false},
+                                                 {"rmsprop", {"square_average"}, false},
+                                                 {"adam", {"first_moment", "second_moment"}, true},
+                                                 {"adamw", {"first_moment", "second_moment"}, true}}) {
+    const Program p = program("mlp", Mode::train, {.kind = e.kind, .l2 = 0.1});
+    EXPECT_EQ(count(p.graph, e.kind), 1) << e.kind;
+    EXPECT_EQ(p.graph.with_role(Role::state).size(), 4 * e.states.size()) << e.kind;
+    for (const std::string& state : e.states) {
+      const ValueId id = p.graph.find("hidden.weight." + state);
+      ASSERT_NE(id, kNone) << e.kind << " " << state;
+      EXPECT_EQ(p.graph.value(id).role, Role::state);
+      EXPECT_EQ(p.graph.value(id).type, p.graph.value(p.graph.find("hidden.weight")).type);
+    }
+    const ValueId step = p.graph.find(kStep);
+    EXPECT_EQ(step != kNone, e.counts) << e.kind;
+    if (e.counts) {
+      EXPECT_EQ(p.graph.value(step).type, (TensorType{{1}, DType::f64}));
+    }
+    EXPECT_EQ(count(p.graph, "l2_penalty"), e.kind == std::string("adamw") ? 0 : 1)
+        << "decoupled decay is no part of the loss";
+  }
+}
+
+TEST(Program, SettingsReachTheOptimizerOrAreRejected) {
+  const Program p = program("mlp", Mode::train, {.kind = "adam", .beta1 = 0.5, .epsilon = 1e-3});
+  const Node& adam = p.graph.nodes().back();
+  EXPECT_EQ(adam.attrs.real("beta1"), 0.5);
+  EXPECT_EQ(adam.attrs.real("epsilon"), 1e-3);
+  EXPECT_FALSE(adam.attrs.has("beta2")) << "the optimizer's default";
+  expect_rejected([] { program("mlp", Mode::train, {.kind = "adma"}); }, {"'adma'"});
+  expect_rejected([] { program("mlp", Mode::train, {.kind = "adam", .rho = 0.9}); }, {"'adam'", "'rho'"});
+  expect_rejected([] { program("mlp", Mode::train, {.kind = "adam", .momentum = 0.9}); }, {"'momentum'"});
+  expect_rejected([] { program("mlp", Mode::train, {.kind = "rmsprop", .momentum = 0.9, .nesterov = true}); },
+                  {"'nesterov'"});
+  expect_rejected([] { program("mlp", Mode::train, {.kind = "adam", .beta2 = 1.5}); }, {"beta2", "1.5"});
+}
+
 TEST(Program, KeptGradientsAreOutputsByName) {
   const Program p = make_program(find_net("mlp"), Mode::train, 4, {.keep_gradients = true});
   for (const char* name : {"hidden.weight", "hidden.bias", "out.weight", "out.bias"}) {

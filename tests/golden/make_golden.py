@@ -28,12 +28,23 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+MADE_BY = f"tests/golden/make_golden.py with torch {torch.__version__.split('+')[0]}, fp64, CPU"
 MASK = 0xFFFFFFFF
 STEPS = 10
 SETTINGS = {
     "sgd": {"lr": 0.05},
     "momentum": {"lr": 0.05, "momentum": 0.9},
     "nesterov_l2": {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 1e-3},
+}
+# Written apart, for one small network: name, torch's class, its options.
+OPTIMIZERS = {
+    "adagrad": ("Adagrad", {"lr": 0.05, "weight_decay": 1e-3}),
+    "adadelta": ("Adadelta", {"lr": 1.0, "weight_decay": 1e-3}),
+    "rmsprop": ("RMSprop", {"lr": 0.005}),
+    "rmsprop_momentum": ("RMSprop", {"lr": 0.005, "alpha": 0.9, "eps": 1e-4, "momentum": 0.9}),
+    "adam": ("Adam", {"lr": 0.01}),
+    "adam_l2": ("Adam", {"lr": 0.01, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 1e-2}),
+    "adamw": ("AdamW", {"lr": 0.01, "weight_decay": 1e-2}),
 }
 # Small, large and wrapping indices; the last tensor number is beyond any network here.
 FORMULA_POINTS = [(0, 0), (0, 1), (0, 2), (0, 12543), (1, 0), (1, 401407), (2, 511), (3, 5119), (4, 9),
@@ -146,7 +157,7 @@ def digests(named_tensors):
     return {name: digest(tensor) for name, tensor in named_tensors}
 
 
-def train(network, batch, targets, setting):
+def train(network, batch, targets, setting, kind="SGD"):
     """Ten steps on one batch: the loss before each, and the parameters after the last."""
     net = build(network)
     options = dict(setting)
@@ -154,7 +165,7 @@ def train(network, batch, targets, setting):
     weights = [p for p in net.parameters() if p.dim() > 1]
     biases = [p for p in net.parameters() if p.dim() == 1]
     groups = [{"params": weights, "weight_decay": decay}, {"params": biases, "weight_decay": 0.0}]
-    optimizer = torch.optim.SGD(groups, **options)
+    optimizer = getattr(torch.optim, kind)(groups, **options)
     losses = []
     for _ in range(STEPS):
         optimizer.zero_grad()
@@ -176,7 +187,7 @@ def golden(network):
     points = [[t, i, float(unit(t, np.array([i & MASK], dtype=np.uint64))[0])] for t, i in FORMULA_POINTS]
     return {
         "network": network.__name__.lower(),
-        "made_by": f"tests/golden/make_golden.py with torch {torch.__version__.split('+')[0]}, fp64, CPU",
+        "made_by": MADE_BY,
         "formula": {"values": points, "labels": chosen.tolist()},
         "classes": network.classes,
         "input": list(network.input_shape),
@@ -186,6 +197,17 @@ def golden(network):
         "loss": loss.item(),
         "gradients": digests((name, p.grad) for name, p in net.named_parameters()),
         "training": {name: train(network, batch, targets, s) for name, s in SETTINGS.items()},
+    }
+
+
+def golden_optimizers(network):
+    """Ten steps of each optimizer but those of SETTINGS, on one network."""
+    batch = fill(0, network.input_shape)
+    targets = torch.from_numpy(labels(network.input_shape[0], network.classes))
+    return {
+        "network": network.__name__.lower(),
+        "made_by": MADE_BY,
+        "training": {name: train(network, batch, targets, s, kind) for name, (kind, s) in OPTIMIZERS.items()},
     }
 
 
@@ -207,11 +229,12 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     folder = pathlib.Path(__file__).resolve().parent
-    for network in (Mlp, Lenet5, Mixed):
-        record = golden(network)
-        path = folder / f"{record['network']}.json"
+    records = {network.__name__.lower(): golden(network) for network in (Mlp, Lenet5, Mixed)}
+    records["optimizers"] = golden_optimizers(Mixed)
+    for name, record in records.items():
+        path = folder / f"{name}.json"
         path.write_text(write_lines(record) + "\n", encoding="utf-8")
-        print(f"{path.name}: loss {record['loss']:.6f}, {path.stat().st_size} bytes")
+        print(f"{path.name}: {path.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

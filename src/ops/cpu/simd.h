@@ -6,6 +6,12 @@
 #include <cstring>
 #include <type_traits>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace headroom::simd {
 
 #if defined(__AVX512F__)
@@ -49,6 +55,21 @@ template <class T>
 inline Vec<T> max(Vec<T> a, Vec<T> b) {
   return a > b ? a : b;
 }
+
+// By intrinsics: std::sqrt may set errno, which keeps compilers from using the vector instruction.
+#if defined(__aarch64__)
+inline Vec<float> sqrt(Vec<float> x) { return vsqrtq_f32(x); }
+inline Vec<double> sqrt(Vec<double> x) { return vsqrtq_f64(x); }
+#elif defined(__AVX512F__)
+inline Vec<float> sqrt(Vec<float> x) { return _mm512_sqrt_ps(x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm512_sqrt_pd(x); }
+#elif defined(__AVX__)
+inline Vec<float> sqrt(Vec<float> x) { return _mm256_sqrt_ps(x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm256_sqrt_pd(x); }
+#else
+inline Vec<float> sqrt(Vec<float> x) { return _mm_sqrt_ps(x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm_sqrt_pd(x); }
+#endif
 
 template <class T>
 inline T sum(Vec<T> v) {

@@ -1,0 +1,86 @@
+#include <cmath>
+
+#include "ops/batch_norm/batch_norm.h"
+
+namespace headroom {
+namespace {
+
+// Calls body(i) for every element i of channel c.
+template <class Body>
+void each_element(const Channels& s, std::int64_t c, Body&& body) {
+  for (std::int64_t r = 0; r < s.rows; ++r)
+    for (std::int64_t k = 0; k < s.plane; ++k) body((r * s.channels + c) * s.plane + k);
+}
+
+// dx, dscale and dbias of channel c; `follows` is whether mean and inv_std were computed from x.
+template <class T>
+void grad_channel(const Channels& s, std::int64_t c, double mean, double inv_std, bool follows,
+                  const LaunchArgs& a) {
+  const T* dy = a.in<T>(0);
+  const T* x = a.in<T>(1);
+  const double scale = a.in<T>(2)[c], n = static_cast<double>(s.per_channel());
+  double dbias = 0, dscale = 0;
+  each_element(s, c, [&](std::int64_t i) {
+    dbias += dy[i];
+    dscale += dy[i] * (x[i] - mean) * inv_std;
+  });
+  each_element(s, c, [&](std::int64_t i) {
+    const double through = follows ? dbias / n + (x[i] - mean) * inv_std * dscale / n : 0;
+    a.out<T>(0)[i] = static_cast<T>(scale * inv_std * (dy[i] - through));
+  });
+  a.out<T>(1)[c] = static_cast<T>(dscale);
+  a.out<T>(2)[c] = static_cast<T>(dbias);
+}
+
+}  // namespace
+
+Launcher batch_norm_reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [s = channels_of(p)](const LaunchArgs& a) {
+      const T* x = a.in<T>(0);
+      const double n = static_cast<double>(s.per_channel());
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        double sum = 0, squares = 0;
+        each_element(s, c, [&](std::int64_t i) { sum += x[i]; });
+        const double mean = sum / n;
+        each_element(s, c, [&](std::int64_t i) { squares += (x[i] - mean) * (x[i] - mean); });
+        const double inv_std = 1 / std::sqrt(squares / n + s.epsilon);
+        each_element(s, c, [&](std::int64_t i) {
+          a.out<T>(0)[i] = static_cast<T>((x[i] - mean) * inv_std * a.in<T>(1)[c] + a.in<T>(2)[c]);
+        });
+        const double m = s.momentum;
+        a.out<T>(1)[c] = static_cast<T>((1 - m) * a.in<T>(3)[c] + m * mean);
+        a.out<T>(2)[c] = static_cast<T>((1 - m) * a.in<T>(4)[c] + m * squares / (n - 1));
+        a.out<double>(3)[c] = mean;
+        a.out<double>(4)[c] = inv_std;
+      }
+    };
+  });
+}
+
+Launcher batch_norm_grad_reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [s = channels_of(p), follows = p.op == "batch_norm_grad"](const LaunchArgs& a) {
+      for (std::int64_t c = 0; c < s.channels; ++c)
+        if (follows)
+          grad_channel<T>(s, c, a.in<double>(3)[c], a.in<double>(4)[c], true, a);
+        else
+          grad_channel<T>(s, c, a.in<T>(3)[c], 1 / std::sqrt(a.in<T>(4)[c] + s.epsilon), false, a);
+    };
+  });
+}
+
+Launcher batch_norm_inference_reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [s = channels_of(p)](const LaunchArgs& a) {
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        const double mean = a.in<T>(3)[c], inv_std = 1 / std::sqrt(a.in<T>(4)[c] + s.epsilon);
+        each_element(s, c, [&](std::int64_t i) {
+          a.out<T>(0)[i] = static_cast<T>((a.in<T>(0)[i] - mean) * inv_std * a.in<T>(1)[c] + a.in<T>(2)[c]);
+        });
+      }
+    };
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,132 @@
+#include "graph/graph.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/expect.h"
+
+namespace headroom {
+namespace {
+
+bool is_gradient(std::string_view op) { return op.ends_with("_grad"); }
+
+// Inputs first … last - 1 are one number a channel, of type `dtype`.
+void expect_channels(std::string_view op, const std::vector<TensorType>& in, const TensorType& x,
+                     std::size_t first, std::size_t last, DType dtype) {
+  for (std::size_t i = first; i < last; ++i)
+    if (in[i] != TensorType{{x.shape[1]}, dtype})
+      reject("{}: input {} is {} {}, not one {} for each of the {} channels of {}", op, i,
+             name_of(in[i].dtype), in[i].shape.str(), name_of(dtype), x.shape[1], x.shape.str());
+}
+
+void expect_x(std::string_view op, const TensorType& x) {
+  expect_float(op, x);
+  if (x.shape.rank() < 2) reject("{} takes [N, C, …], not {}", op, x.shape.str());
+}
+
+void expect_epsilon(std::string_view op, const Attrs& attrs) {
+  const double epsilon = attrs.real("epsilon", 1e-5);
+  if (!(epsilon >= 0)) reject(Hint{"1e-5 is usual"}, "{}: epsilon is {}", op, epsilon);
+}
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  constexpr const char* kOp = "batch_norm";
+  expect_inputs(kOp, in, 5);
+  expect_x(kOp, in[0]);
+  expect_channels(kOp, in, in[0], 1, 5, in[0].dtype);
+  expect_epsilon(kOp, attrs);
+  const double momentum = attrs.real("momentum", 0.1);
+  if (!(momentum >= 0 && momentum <= 1))
+    reject(Hint{"the weight of the newest batch; 0.1 is usual"}, "{}: momentum is {}, not within [0, 1]", kOp,
+           momentum);
+  if (in[0].shape.numel() == in[0].shape[1])
+    reject(Hint{"train with a batch of 2 or more"}, "{}: {} has one value a channel, and so no variance", kOp,
+           in[0].shape.str());
+  const TensorType saved{{in[0].shape[1]}, DType::f64};
+  return {in[0], in[3], in[4], saved, saved};
+}
+
+std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs&) {
+  constexpr const char* kOp = "batch_norm_grad";
+  expect_inputs(kOp, in, 5);
+  expect_x(kOp, in[1]);
+  expect_same(kOp, in[0], in[1]);
+  expect_channels(kOp, in, in[1], 2, 3, in[1].dtype);
+  expect_channels(kOp, in, in[1], 3, 5, DType::f64);
+  return {in[1], in[2], in[2]};
+}
+
+std::vector<TensorType> infer_inference(const std::vector<TensorType>& in, const Attrs& attrs) {
+  constexpr const char* kOp = "batch_norm_inference";
+  expect_inputs(kOp, in, 5);
+  expect_x(kOp, in[0]);
+  expect_channels(kOp, in, in[0], 1, 5, in[0].dtype);
+  expect_epsilon(kOp, attrs);
+  return {in[0]};
+}
+
+std::vector<TensorType> infer_inference_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
+  constexpr const char* kOp = "batch_norm_inference_grad";
+  expect_inputs(kOp, in, 5);
+  expect_x(kOp, in[1]);
+  expect_same(kOp, in[0], in[1]);
+  expect_channels(kOp, in, in[1], 2, 5, in[1].dtype);
+  expect_epsilon(kOp, attrs);
+  return {in[1], in[2], in[2]};
+}
+
+Cost cost(const Problem& p) {
+  Cost c = traffic(p);
+  const auto n = static_cast<double>(p.inputs[0].shape.numel());
+  c.special = p.op == "batch_norm_grad" ? 0 : static_cast<double>(p.inputs[0].shape[1]);
+  if (p.op == "batch_norm_inference") {
+    c.multiply_add = 2 * n, c.other = n;
+  } else if (p.op == "batch_norm_inference_grad") {
+    c.multiply_add = 3 * n, c.other = 2 * n;  // the two sums, and a product for dx
+  } else if (p.op == "batch_norm_grad") {
+    c.multiply_add = 6 * n, c.other = 2 * n;
+  } else {
+    c.multiply_add = 4 * n, c.other = 3 * n;
+  }
+  return c;
+}
+
+std::vector<ValueId> gradient(const GradientContext& c) {
+  std::vector<ValueId> all(5, kNone);
+  if (c.output_gradients[0] == kNone) return all;  // statistics alone reach the loss: constants by definition
+  const auto d = c.emit_all("batch_norm_grad",
+                            {c.output_gradients[0], c.input(0), c.input(1), c.output(3), c.output(4)});
+  std::copy(d.begin(), d.end(), all.begin());
+  return all;
+}
+
+std::vector<ValueId> gradient_inference(const GradientContext& c) {
+  auto d = c.emit_all("batch_norm_inference_grad",
+                      {c.output_gradients[0], c.input(0), c.input(1), c.input(3), c.input(4)}, c.attrs());
+  d.resize(5, kNone);
+  return d;
+}
+
+std::vector<int> aliases(const Problem&) { return {-1, 3, 4, -1, -1}; }
+
+}  // namespace
+
+Channels channels_of(const Problem& p) {
+  const Shape& s = p.inputs[is_gradient(p.op) ? 1 : 0].shape;
+  return {.rows = s[0],
+          .channels = s[1],
+          .plane = s.numel() / (s[0] * s[1]),
+          .epsilon = p.attrs.real("epsilon", 1e-5),
+          .momentum = p.attrs.real("momentum", 0.1)};
+}
+
+OpSchema batch_norm_schema() {
+  return {.name = "batch_norm", .infer = infer, .cost = cost, .gradient = gradient, .aliases = aliases};
+}
+OpSchema batch_norm_grad_schema() { return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost}; }
+OpSchema batch_norm_inference_schema() {
+  return {
+      .name = "batch_norm_inference", .infer = infer_inference, .cost = cost, .gradient = gradient_inference};
+}
+OpSchema batch_norm_inference_grad_schema() {
+  return {.name = "batch_norm_inference_grad", .infer = infer_inference_grad, .cost = cost};
+}
+
+}  // namespace headroom

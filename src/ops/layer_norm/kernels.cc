@@ -1,0 +1,211 @@
+#include <cmath>
+
+#include "ops/cpu/moments.h"
+#include "ops/cpu/parallel.h"
+#include "ops/layer_norm/layer_norm.h"
+
+namespace headroom {
+namespace {
+
+template <class T>
+void reference_row(std::int64_t n, double epsilon, const T* x, const T* scale, const T* bias, T* y,
+                   double& mean, double& inv_std) {
+  double sum = 0, squares = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  mean = sum / static_cast<double>(n);
+  for (std::int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  inv_std = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<T>((x[i] - mean) * inv_std * scale[i] + bias[i]);
+}
+
+Launcher reference(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
+      for (std::int64_t r = 0; r < p.rows; ++r)
+        reference_row(p.columns, p.epsilon, a.in<T>(0) + r * p.columns, a.in<T>(1), a.in<T>(2),
+                      a.out<T>(0) + r * p.columns, a.out<double>(1)[r], a.out<double>(2)[r]);
+    };
+  });
+}
+
+Launcher reference_grad(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
+      const T* dy = a.in<T>(0);
+      const T* scale = a.in<T>(2);
+      const std::int64_t n = p.columns;
+      auto normal = [&](std::int64_t r, std::int64_t c) {
+        return (a.in<T>(1)[r * n + c] - a.in<double>(3)[r]) * a.in<double>(4)[r];
+      };
+      for (std::int64_t r = 0; r < p.rows; ++r) {
+        double sum = 0, product = 0;
+        for (std::int64_t c = 0; c < n; ++c) {
+          const double g = double{dy[r * n + c]} * scale[c];
+          sum += g, product += g * normal(r, c);
+        }
+        for (std::int64_t c = 0; c < n; ++c)
+          a.out<T>(0)[r * n + c] =
+              static_cast<T>(a.in<double>(4)[r] * (double{dy[r * n + c]} * scale[c] -
+                                                   (sum + normal(r, c) * product) / static_cast<double>(n)));
+      }
+      for (std::int64_t c = 0; c < n; ++c) {
+        double dscale = 0, dbias = 0;
+        for (std::int64_t r = 0; r < p.rows; ++r)
+          dscale += dy[r * n + c] * normal(r, c), dbias += dy[r * n + c];
+        a.out<T>(1)[c] = static_cast<T>(dscale), a.out<T>(2)[c] = static_cast<T>(dbias);
+      }
+    };
+  });
+}
+
+// A row is read from memory by its moments and from the cache after that.
+Launcher rows(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
+      const std::int64_t n = p.columns;
+      const T* scale = a.in<T>(1);
+      const T* bias = a.in<T>(2);
+      parallel_for(p.rows, kElementwiseGrain / n + 1, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          const T* x = a.in<T>(0) + r * n;
+          T* y = a.out<T>(0) + r * n;
+          const Moments m = moments(n, x);
+          const double inv_std = 1 / std::sqrt(m.m2 / m.n + p.epsilon);
+          const Split<T> mean(m.mean);
+          const T high = mean.high, low = mean.low, inv = static_cast<T>(inv_std);
+#pragma omp simd
+          for (std::int64_t c = 0; c < n; ++c) y[c] = ((x[c] - high) - low) * inv * scale[c] + bias[c];
+          a.out<double>(1)[r] = m.mean;
+          a.out<double>(2)[r] = inv_std;
+        }
+      });
+    };
+  });
+}
+
+// Sums of dy * scale and of dy * scale * (x - mean) over a row, in sixteen chains.
+template <class T>
+std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale, T high, T low) {
+  T sums[16] = {}, products[16] = {};
+  std::int64_t c = 0;
+  for (; c + 16 <= n; c += 16)
+#pragma omp simd
+    for (std::int64_t k = 0; k < 16; ++k) {
+      const T g = dy[c + k] * scale[c + k];
+      sums[k] += g;
+      products[k] += g * ((x[c + k] - high) - low);
+    }
+  T sum = 0, product = 0;
+  for (int k = 0; k < 16; ++k) sum += sums[k], product += products[k];
+  for (; c < n; ++c) {
+    const T g = dy[c] * scale[c];
+    sum += g, product += g * ((x[c] - high) - low);
+  }
+  return {sum, product};
+}
+
+template <class T>
+void grad_row(std::int64_t n, double mean, double inv_std, const T* dy, const T* x, const T* scale, T* dx,
+              T* dscale, T* dbias) {
+  const Split<T> split(mean);
+  const T high = split.high, low = split.low, inv = static_cast<T>(inv_std);
+  const auto [sum, product] = row_sums(n, dy, x, scale, high, low);
+  const T shift = -inv * sum / static_cast<T>(n), slope = -inv * inv * product / static_cast<T>(n);
+#pragma omp simd
+  for (std::int64_t c = 0; c < n; ++c) {
+    const T normal = ((x[c] - high) - low) * inv;
+    dx[c] = dy[c] * scale[c] * inv + shift + normal * slope;
+    dscale[c] += dy[c] * normal;
+    dbias[c] += dy[c];
+  }
+}
+
+// out[c] = the sum over chunks of partial[chunk][which][c].
+template <class T>
+void sum_chunks(const LayerNormProblem& p, int which, const T* partial, T* out) {
+  constexpr std::int64_t kBlock = 256;
+  parallel_for((p.columns + kBlock - 1) / kBlock, 4, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      const std::int64_t first = b * kBlock, count = std::min(kBlock, p.columns - first);
+      double sums[kBlock] = {};
+      for (std::int64_t k = 0; k < p.chunks(); ++k) {
+        const T* part = partial + (2 * k + which) * p.columns + first;
+#pragma omp simd
+        for (std::int64_t c = 0; c < count; ++c) sums[c] += part[c];
+      }
+      for (std::int64_t c = 0; c < count; ++c) out[first + c] = static_cast<T>(sums[c]);
+    }
+  });
+}
+
+std::size_t workspace_grad(const Problem& problem, const Capabilities&) {
+  const LayerNormProblem p = layer_norm_problem(problem);
+  return static_cast<std::size_t>(2 * p.chunks() * p.columns) * size_of(problem.outputs[0].dtype);
+}
+
+Launcher rows_grad(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
+      const std::int64_t n = p.columns, step = p.chunk_rows();
+      T* partial = static_cast<T*>(a.workspace);
+      parallel_for(p.chunks(), kElementwiseGrain / (n * step) + 1,
+                   [&](std::int64_t begin, std::int64_t end, int) {
+                     for (std::int64_t k = begin; k < end; ++k) {
+                       T* dscale = partial + 2 * k * n;
+                       std::fill_n(dscale, 2 * n, T{0});
+                       for (std::int64_t r = k * step; r < std::min(p.rows, (k + 1) * step); ++r)
+                         grad_row(n, a.in<double>(3)[r], a.in<double>(4)[r], a.in<T>(0) + r * n,
+                                  a.in<T>(1) + r * n, a.in<T>(2), a.out<T>(0) + r * n, dscale, dscale + n);
+                     }
+                   });
+      sum_chunks(p, 0, partial, a.out<T>(1));
+      sum_chunks(p, 1, partial, a.out<T>(2));
+    };
+  });
+}
+
+double row_length(const Problem& p) { return static_cast<double>(layer_norm_problem(p).columns); }
+
+std::vector<Case> cases(bool gradient) {
+  std::vector<Case> list;
+  auto add = [&](Tier tier, const Shape& x, std::int64_t axis) {
+    const auto from = axis < 0 ? axis + x.rank() : axis;
+    std::vector<std::int64_t> dims = x.vector(), row(dims.begin() + from, dims.end());
+    std::fill(dims.begin() + from, dims.end(), 1);
+    const Shape tail(row), saved(dims);
+    Case c{.tier = tier, .inputs = {x, tail, tail}, .attrs = {{"axis", axis}}};
+    if (gradient)
+      c.inputs = {x, x, tail, saved, saved}, c.fills = {{}, {}, {}, {}, {Fill::Kind::positive}},
+      c.dtypes = {{}, {}, {}, DType::f64, DType::f64};
+    list.push_back(std::move(c));
+  };
+  add(Tier::ci, {2}, -1);
+  add(Tier::ci, {4, 1}, -1);
+  add(Tier::ci, {3, 5}, -1);
+  add(Tier::ci, {70, 16}, 1);
+  add(Tier::ci, {2, 3, 37}, -1);
+  add(Tier::ci, {4, 3, 5, 7}, 1);
+  add(Tier::ci, {3, 4, 6}, -2);
+  add(Tier::ci, {6, 7}, 0);
+  add(Tier::smoke, {2, 9000}, -1);
+  add(Tier::smoke, {1200, 67}, -1);
+  add(Tier::perf, {4096, 1024}, -1);
+  add(Tier::perf, {512, 512}, -1);
+  return list;
+}
+
+}  // namespace
+
+std::vector<Operator> layer_norm_operators() {
+  return {{.schema = layer_norm_schema(),
+           .kernels = {{.name = "cpu:rows", .prepare = rows}, {.name = "reference", .prepare = reference}},
+           .cases = cases(false),
+           .sum_length = row_length},
+          {.schema = layer_norm_grad_schema(),
+           .kernels = {{.name = "cpu:rows", .prepare = rows_grad, .workspace = workspace_grad},
+                       {.name = "reference", .prepare = reference_grad}},
+           .cases = cases(true),
+           .sum_length = row_length}};
+}
+
+}  // namespace headroom

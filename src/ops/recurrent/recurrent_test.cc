@@ -1,0 +1,48 @@
+#include "ops/recurrent/recurrent.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom {
+namespace {
+
+Problem make(const char* op, std::vector<Shape> shapes, Attrs attrs, DType dtype = DType::f32) {
+  Problem p{.op = op, .inputs = {}, .outputs = {}, .attrs = std::move(attrs)};
+  for (const Shape& shape : shapes) p.inputs.push_back({shape, dtype});
+  p.outputs = schema_of(op).infer(p.inputs, p.attrs);
+  return p;
+}
+
+const Attr kFive{std::int64_t{5}};
+const Attr kBoth{std::string("bidirectional")};
+
+TEST(Recurrent, OutputsAreThoseOfOnnx) {
+  const Problem lstm = make("lstm", {{7, 2, 3}, {1, 20, 3}, {1, 20, 5}, {1, 40}}, {{"hidden_size", kFive}});
+  EXPECT_EQ(lstm.outputs, (std::vector<TensorType>{{{7, 1, 2, 5}}, {{1, 2, 5}}, {{1, 2, 5}}}));
+  const Problem gru =
+      make("gru", {{7, 2, 3}, {2, 15, 3}, {2, 15, 5}}, {{"hidden_size", kFive}, {"direction", kBoth}});
+  EXPECT_EQ(gru.outputs, (std::vector<TensorType>{{{7, 2, 2, 5}}, {{2, 2, 5}}}));
+}
+
+TEST(Recurrent, CostIsThatOfTheGatesProducts) {
+  const Problem p = make("lstm", {{7, 2, 3}, {1, 20, 3}, {1, 20, 5}}, {{"hidden_size", kFive}});
+  const Cost c = schema_of("lstm").cost(p);
+  EXPECT_EQ(c.multiply_add, 7 * 2 * (2 * 20 * (3 + 5) + 4 * 5));
+  EXPECT_EQ(c.special, 7 * 2 * 5 * 5);
+  EXPECT_EQ(c.bytes(), 4 * (42 + 60 + 100 + 70 + 10 + 10));
+}
+
+TEST(Recurrent, RejectsBadRequests) {
+  const Attrs five{{"hidden_size", kFive}};
+  EXPECT_THROW(make("lstm", {{7, 2, 3}, {1, 20, 3}}, five), Error);
+  EXPECT_THROW(make("lstm", {{7, 2, 3}, {1, 15, 3}, {1, 20, 5}}, five), Error);
+  EXPECT_THROW(make("gru", {{7, 2, 3}, {1, 15, 3}, {1, 15, 4}}, five), Error);
+  EXPECT_THROW(make("gru", {{7, 3}, {1, 15, 3}, {1, 15, 5}}, five), Error);
+  EXPECT_THROW(make("gru", {{7, 2, 3}, {1, 15, 3}, {1, 15, 5}, {1, 15}}, five), Error);
+  EXPECT_THROW(make("gru", {{7, 2, 3}, {1, 15, 3}, {1, 15, 5}}, {}), Error);
+  EXPECT_THROW(make("gru", {{7, 2, 3}, {1, 15, 3}, {1, 15, 5}},
+                    {{"hidden_size", kFive}, {"direction", std::string("back")}}),
+               Error);
+}
+
+}  // namespace
+}  // namespace headroom
