@@ -98,6 +98,24 @@ expect "sudo: done" $status 0
 expect "sudo: used for apt-get" "$(calls sudo) $(calls 'install .* nlohmann-json3-dev$')" "3 1"
 
 machine 0 no
+lacks libcurl4-openssl-dev curl/curl.h
+run demo
+expect "optional, root: installed" "$status $(calls 'install .* libcurl4-openssl-dev$')" "0 1"
+
+machine 1000 no
+lacks libpng-dev png.h
+lacks libjpeg-dev jpeglib.h
+run demo
+expect "optional, no root: done without" "$status $(calls .)" "0 0"
+expect "optional, no root: says what is left out" "$(grep -c 'without libpng-dev libjpeg-dev' <<<"$output")" 1
+
+machine 0 no
+lacks libpng-dev png.h
+touch "$STATE/apt_broken"
+run demo
+expect "optional, apt-get fails: done without" "$status" 0
+
+machine 0 no
 CMAKE_STUB=3.18.4 run demo
 expect "old cmake: asked for, and not taken when it stays old" "$status $(calls 'install .* cmake$')" "1 1"
 CMAKE_STUB=4.0.2 run demo
