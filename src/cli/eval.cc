@@ -1,6 +1,13 @@
+#include <algorithm>
+
 #include "base/units.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
+#include "machine/roofline.h"
+#include "predict/predict.h"
+#include "report/layers.h"
+#include "report/metrics.h"
+#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -9,28 +16,44 @@ void eval(const RunRequest& request, const Common& common) {
   if (request.weights.empty())
     reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   RunSetup setup = resolve(request, common);
-  // Training images are not looked at, so glyphs need not be drawn; a test set cut from their tail needs
-  // them.
-  if (setup.data_options.validation_tail == 0) setup.data_options.train_size = 1;
   const auto device = common.open();
+  const Dataset data = load_data(setup, true);
+  setup.train.batch = std::min(setup.train.batch, std::max<std::int64_t>(1, data.test.count()));
   Engine engine(setup.net, *device,
                 {.precision = common.dtype(), .seed = common.seed, .choose = common.chooser()});
   const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
   load_weights(engine, request.weights);
-  const Dataset data = load_dataset(setup.data, setup.data_options);
   if (common.explain) note(plan.explain());
   const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
+  constexpr double kQuickRoofline = 1.5;
+  const Prediction prediction = predict(plan, here_or_measure(common.threads, kQuickRoofline));
+  const std::vector<LayerReading> layers = read_layers(plan, prediction, result.plan_steps);
+  const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;
-  if (common.json)
-    return print_json({{"model", setup.net.name},
-                       {"data", setup.data},
-                       {"accuracy", {{"test", result.accuracy}}},
-                       {"loss", result.loss},
-                       {"images", result.images},
-                       {"images_per_s", rate},
-                       {"seconds", result.seconds}});
-  print(fmt::format("{} on {}: accuracy {:.4f}, loss {:.4f}, {} images in {} ({} images/s)\n", setup.net.name,
-                    setup.data, result.accuracy, result.loss, with_commas(result.images),
+  if (common.json) {
+    Json json = {{"model", setup.net.name},
+                 {"data", setup.data},
+                 {"loss", result.loss},
+                 {"images", result.images},
+                 {"batch", setup.train.batch},
+                 {"images_per_s", rate},
+                 {"seconds", result.seconds},
+                 {"layers", layers_json(layers)},
+                 {"device", device->capabilities().name},
+                 {"threads", device->capabilities().threads}};
+    if (classifier) {
+      json["accuracy"] = {{"test", result.accuracy}};
+      json["metrics"] = metrics_json(result.metrics, data.class_names);
+    }
+    return print_json(json);
+  }
+  print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, setup.train.batch));
+  print(layer_table(layers, prediction.has_times) + "\n");
+  if (classifier)
+    print(metrics_table(result.metrics, data.class_names) + fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ",
+                                                                        result.accuracy, result.metrics.top(),
+                                                                        result.metrics.top_accuracy()));
+  print(fmt::format("loss {:.4f}; {} images in {} ({} images/s)\n", result.loss, with_commas(result.images),
                     human_seconds(result.seconds), with_commas(std::llround(rate))));
 }
 
@@ -48,6 +71,7 @@ void add_eval(Command app) {
   verb.option("--hidden", state->request.hidden, "hidden units of mlp");
   add_data_options(verb, state->request);
   add_run_options(verb, state->common);
+  verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
   verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");
   verb.runs([state] { eval(state->request, state->common); });
 }

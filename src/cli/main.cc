@@ -1,4 +1,5 @@
-// The only code that prints or exits. Exit codes: 0 done, 1 the run failed, 2 the request was wrong.
+// The only code that prints or exits. Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 and
+// 143 stopped by a signal after saving.
 #include <omp.h>
 
 #include <cstdio>
@@ -6,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "cli/verbs.h"
 #include "ops/cpu/gemm.h"
 
@@ -58,6 +60,8 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw Error(Blame::run, "cannot write to standard output");
     return 0;
+  } catch (const cli::Interrupted& interrupted) {
+    return interrupted.code;
   } catch (const Error& error) {
     return cli::report(error);
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "data/glyphs.h"
 #include "models/zoo.h"
 
@@ -48,17 +49,42 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
   return with_option(model, "hidden", std::to_string(*request.hidden));
 }
 
-// Size and values of the pixels, and what happens to them on the way.
-void resolve_pixels(const RunRequest& request, RunSetup& setup) {
-  if (!request.image_size.empty()) {
-    parse_image_size(request.image_size, setup.data_options);
-  } else if (setup.data == "glyphs") {
-    setup.data_options.image_size = glyph_size(setup.net);
+// "xavier", "normal:0.02": for every layer whose model does not say.
+void set_initial(Net& net, const std::string& init) {
+  const std::size_t colon = init.find(':');
+  for (Layer& layer : net.layers) {
+    if ((layer.type != "conv2d" && layer.type != "linear") || layer.options.has("init")) continue;
+    layer.options.set("init", init.substr(0, colon));
+    if (colon != std::string::npos)
+      layer.options.set("init_scale", parse_double(init.substr(colon + 1), "--init"));
   }
-  if (!request.resize.empty()) setup.data_options.resize = parse_resize_rule(request.resize);
+}
+
+Net build_net(const RunSetup& setup) {
+  Net net = find_net(setup.model);
+  if (setup.recipe) apply_initial(*setup.recipe, net);
+  if (!setup.init.empty()) set_initial(net, setup.init);
+  if (!setup.loss.empty()) net.loss = setup.loss;
+  return net;
+}
+
+// Size and values of the pixels, and what happens to them on the way.
+void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, RunSetup& setup) {
+  DataOptions& data = setup.data_options;
+  if (!request.image_size.empty()) {
+    parse_image_size(request.image_size, data);
+  } else if (setup.data == "glyphs") {
+    data.image_size = glyph_size(setup.net);
+  } else if (!defaults.resize.empty()) {
+    data.image_size = setup.net.input.at(1), data.image_width = setup.net.input.at(2);
+  }
+  const std::string& rule = request.resize.empty() ? defaults.resize : request.resize;
+  if (!rule.empty()) data.resize = parse_resize_rule(rule);
+  const std::string& pixels =
+      request.pixels.empty() && request.normalize.empty() ? defaults.pixels : request.pixels;
   Preprocess usual = usual_preprocess(setup.data);
   if (setup.recipe && setup.recipe->preprocess == Preprocess::raw()) usual = Preprocess::raw();
-  setup.train.preprocess = parse_preprocess(request.pixels, request.normalize, usual);
+  setup.train.preprocess = parse_preprocess(pixels, request.normalize, usual);
   if (!request.augment.empty()) setup.train.augment = parse_augment(request.augment);
   constexpr int kMostThreads = 256;
   setup.train.loader_threads = request.loader_threads;
@@ -81,7 +107,7 @@ void add_data_options(Command verb, RunRequest& request) {
               "mean,deviation or r,g,b/r,g,b instead of the data set's own");
   verb.option("--test-size", request.test_size, "use the first so many test images");
   verb.option("--batch", request.batch, "images per step");
-  verb.option("--weights", request.weights, "start from this safetensors file");
+  verb.option("--weights", request.weights, "start from this file: safetensors, or MXNet's .params");
 }
 
 void add_loading_options(Command verb, RunRequest& request) {
@@ -89,32 +115,43 @@ void add_loading_options(Command verb, RunRequest& request) {
   verb.option("--loader-threads", request.loader_threads, "threads that prepare batches");
 }
 
-RunSetup resolve(const RunRequest& request, const Common& common) {
-  std::optional<Recipe> recipe;
-  if (!request.recipe.empty()) recipe = find_recipe(request.recipe);
-  const std::string model = model_of(request, recipe);
-  const TrainDefaults defaults = train_defaults(model);
-  RunSetup setup{.net = find_net(model), .recipe = recipe};
-  if (recipe) apply_initial(*recipe, setup.net);
+namespace {
 
-  setup.data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";
-  setup.data_options.dir = request.data_dir;
-  setup.data_options.train_size = request.train_size.value_or(recipe ? recipe->train_size : 0);
-  setup.data_options.test_size = request.test_size.value_or(recipe ? recipe->test_size : 0);
-  setup.data_options.validation_tail = recipe ? recipe->validation_tail : 0;
-  setup.data_options.seed = common.seed;
-  resolve_pixels(request, setup);
+// The request's value, the recipe's, or the model's usual one.
+template <class T>
+T pick(const std::optional<T>& asked, const std::optional<Recipe>& recipe, T Recipe::*of_recipe, T usual) {
+  return asked ? *asked : recipe ? (*recipe).*of_recipe : usual;
+}
 
-  setup.train.batch = request.batch.value_or(recipe ? recipe->batch : defaults.batch);
-  setup.train.epochs = request.epochs.value_or(recipe ? recipe->epochs : defaults.epochs);
-  setup.train.lr = request.lr.value_or(recipe ? recipe->lr : defaults.lr);
-  setup.train.shuffle = request.shuffle.value_or(recipe ? recipe->shuffle : true);
-  setup.train.seed = common.seed;
-  setup.train.target = request.target;
-  setup.update.l2 = request.l2.value_or(recipe ? recipe->l2 : defaults.l2);
-  setup.update.momentum = request.momentum.value_or(recipe ? recipe->momentum : defaults.momentum);
-  setup.update.nesterov = request.nesterov;
+void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup& setup) {
+  const auto& recipe = setup.recipe;
+  const std::string named = !r.optimizer.empty()                   ? r.optimizer
+                            : recipe && !recipe->optimizer.empty() ? recipe->optimizer
+                            : recipe                               ? "sgd"
+                                                                   : defaults.optimizer;
+  setup.update = parse_update(named);
+  // Momentum and rate of a model or recipe belong to its own optimizer.
+  const bool usual = r.optimizer.empty();
+  if (r.momentum || (usual && setup.update.momentum == 0))
+    setup.update.momentum = pick(r.momentum, recipe, &Recipe::momentum, defaults.momentum);
+  setup.update.nesterov = r.nesterov;
+  setup.update.l2 = pick(r.l2, recipe, &Recipe::l2, defaults.l2);
+  const bool plain = setup.update.kind == "sgd" || setup.update.kind == "adadelta";
+  const double usual_lr = usual ? pick<double>({}, recipe, &Recipe::lr, defaults.lr) : plain ? 0.05 : 0.001;
+  setup.train.lr = r.lr.value_or(usual_lr);
+  require_number(setup.train.lr, "--lr", false);
+  require_number(setup.update.l2, "--l2", true);
+  require_number(setup.update.momentum, "--momentum", true);
+  if (setup.update.momentum >= 1) reject("--momentum is {}; it must be below 1", setup.update.momentum);
+  if (setup.update.nesterov && setup.update.momentum == 0) reject("--nesterov needs a --momentum above 0");
+  setup.train.schedule = parse_schedule(!r.schedule.empty() ? r.schedule
+                                        : recipe            ? recipe->schedule
+                                                            : "constant");
+  setup.train.warmup = r.warmup.value_or(0);
+  require_number(setup.train.warmup, "--warmup", true);
+}
 
+void require_sound(const RunRequest& request, const RunSetup& setup) {
   require_positive(setup.train.batch, "--batch");
   require_positive(setup.train.epochs, "--epochs");
   constexpr std::int64_t kMostEpochs = 1'000'000;
@@ -123,18 +160,62 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   if (request.log_every < 0) reject("--log-every is {}; it counts steps, 0 is never", request.log_every);
   if (request.train_size) require_positive(*request.train_size, "--train-size");
   if (request.test_size) require_positive(*request.test_size, "--test-size");
-  require_number(setup.train.lr, "--lr", false);
-  require_number(setup.update.l2, "--l2", true);
-  require_number(setup.update.momentum, "--momentum", true);
-  if (setup.update.momentum >= 1) reject("--momentum is {}; it must be below 1", setup.update.momentum);
-  if (setup.update.nesterov && setup.update.momentum == 0) reject("--nesterov needs a --momentum above 0");
+  if (request.checkpoint_every) require_positive(*request.checkpoint_every, "--checkpoint-every");
+  if (request.keep) require_positive(*request.keep, "--keep");
   if (!(request.target >= 0 && request.target <= 1))
     reject("--target is {}; it is an accuracy between 0 and 1", request.target);
+  if (request.checkpoint_dir.empty() &&
+      (request.checkpoint_every || request.keep || request.resume == "auto"))
+    reject(Hint{"--checkpoint-dir DIR"}, "{} needs a folder for the checkpoints",
+           request.checkpoint_every ? "--checkpoint-every"
+           : request.keep           ? "--keep"
+                                    : "--resume auto");
   for (const std::string& path : {request.save, request.record})
     if (!path.empty()) require_writable(path);
   if (!request.save.empty() && request.save == request.record)
     reject("--save and --record name the same file, {}", request.save);
+}
+
+}  // namespace
+
+RunSetup resolve(const RunRequest& request, const Common& common) {
+  std::optional<Recipe> recipe;
+  if (!request.recipe.empty()) recipe = find_recipe(request.recipe);
+  const std::string model = model_of(request, recipe);
+  const TrainDefaults defaults = train_defaults(model);
+  RunSetup setup{
+      .model = model, .loss = request.loss, .init = request.init, .net = Net("", {}), .recipe = recipe};
+  setup.net = build_net(setup);
+
+  setup.data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";
+  setup.data_options.dir = request.data_dir;
+  setup.data_options.train_size = pick(request.train_size, recipe, &Recipe::train_size, std::int64_t{0});
+  setup.data_options.test_size = pick(request.test_size, recipe, &Recipe::test_size, std::int64_t{0});
+  setup.data_options.validation_tail = recipe ? recipe->validation_tail : 0;
+  setup.data_options.seed = common.seed;
+  resolve_pixels(request, defaults, setup);
+
+  setup.train.batch = pick(request.batch, recipe, &Recipe::batch, defaults.batch);
+  setup.train.epochs = pick(request.epochs, recipe, &Recipe::epochs, defaults.epochs);
+  setup.train.shuffle = pick(request.shuffle, recipe, &Recipe::shuffle, true);
+  setup.train.seed = common.seed;
+  setup.train.target = request.target;
+  resolve_update(request, defaults, setup);
+  require_sound(request, setup);
   return setup;
+}
+
+Dataset load_data(RunSetup& setup, bool test_alone) {
+  DataOptions options = setup.data_options;
+  // A test set cut from the tail of the training images needs them.
+  if (test_alone && options.validation_tail == 0) options.train_size = 1;
+  Dataset data = load_dataset(setup.data, options);
+  const std::string fitted = fitted_to(setup.model, data.test.image.vector(), data.classes);
+  if (fitted != setup.model) {
+    setup.model = fitted;
+    setup.net = build_net(setup);
+  }
+  return data;
 }
 
 }  // namespace headroom::cli

@@ -15,9 +15,12 @@ namespace headroom::cli {
 struct RunRequest {
   std::string model, recipe, data, data_dir, weights, save, record;
   std::string image_size, resize, pixels, normalize, augment;
+  std::string optimizer, schedule, loss, init;
+  std::string checkpoint_dir, resume;
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
-  std::optional<double> lr, l2, momentum;
+  std::optional<std::int64_t> checkpoint_every, keep;
+  std::optional<double> lr, l2, momentum, warmup;
   std::optional<bool> shuffle;
   bool nesterov = false;
   double target = 0;
@@ -26,6 +29,8 @@ struct RunRequest {
 
 // The request with everything filled in and checked.
 struct RunSetup {
+  std::string model;       // the spec, and the network it stands for
+  std::string loss, init;  // of the user's choice; empty: the model's own
   Net net;
   std::string data;
   DataOptions data_options;
@@ -37,5 +42,9 @@ struct RunSetup {
 void add_data_options(Command verb, RunRequest& request);
 void add_loading_options(Command verb, RunRequest& request);  // what only training images undergo
 RunSetup resolve(const RunRequest& request, const Common& common);
+
+// Loads the data; where they decide a part of the model (its channels, its classes), so is the network.
+// Evaluation has no use for training images.
+Dataset load_data(RunSetup& setup, bool test_alone);
 
 }  // namespace headroom::cli

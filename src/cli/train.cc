@@ -21,14 +21,31 @@ void add_train(Command app) {
   verb.option("--l2", r.l2, "L2 penalty on weights (not biases)");
   verb.option("--momentum", r.momentum, "momentum of gradient descent");
   verb.flag("--nesterov", r.nesterov, "Nesterov's form of momentum");
+  verb.option("--optimizer", r.optimizer,
+              "sgd, adagrad, adadelta, rmsprop, adam or adamw, with settings: adam:beta1=0.9,epsilon=1e-8");
+  verb.option(
+      "--schedule", r.schedule,
+      "constant, step:every=10,gamma=0.1, cosine:min=0, exponential:gamma=0.95 or polynomial:power=2; "
+      "in epochs");
+  verb.option("--warmup", r.warmup, "epochs of linear growth to the learning rate");
+  verb.option("--loss", r.loss, "cross_entropy, squared_error or reconstruction instead of the model's own");
+  verb.option("--init", r.init,
+              "first weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
   verb.option("--hidden", r.hidden, "hidden units of mlp");
   verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
   verb.option("--save", r.save, "write the weights to this safetensors file");
   verb.option("--record", r.record, "write the run record (JSON) to this file");
+  verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints, from which a run can go on");
+  verb.option("--checkpoint-every", r.checkpoint_every, "steps between checkpoints; else one at the end");
+  verb.option("--keep", r.keep, "so many of the newest checkpoints stay (3)");
+  verb.option("--resume", r.resume,
+              "go on from this checkpoint, or auto: the newest whole one in the folder");
   verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
   verb.option("--log-every", r.log_every, "print the loss every so many steps");
   add_run_options(verb, state->common);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
+  verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
+  verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.runs([state] { training_run(state->request, state->common, false); });
 }

@@ -1,15 +1,20 @@
 #include "cli/training_run.h"
 
 #include <chrono>
+#include <csignal>
 
 #include "base/file.h"
 #include "cli/progress.h"
+#include "cli/signals.h"
 #include "cli/verbs.h"
 #include "machine/roofline.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
 #include "report/layers.h"
+#include "report/metrics.h"
 #include "report/record.h"
+#include "train/checkpoint.h"
+#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -19,27 +24,31 @@ constexpr double kQuickRoofline = 1.5;  // seconds: enough for a ceiling, once p
 
 class Watcher final : public TrainObserver {
  public:
-  Watcher(const std::string& title, std::int64_t epochs, std::int64_t log_every)
-      : progress_(title), epochs_(epochs), log_every_(log_every) {}
+  Watcher(const std::string& title, std::int64_t epochs, std::int64_t log_every, bool classifier)
+      : progress_(title), epochs_(epochs), log_every_(log_every), classifier_(classifier) {}
   void on_step(std::int64_t step, std::int64_t of, double loss) override {
     if (log_every_ > 0 && step % log_every_ == 0)
       progress_.line(fmt::format("step {}: loss {:.6g}", step, loss));
     progress_.update(step, of, fmt::format("loss {:.4f}", loss));
   }
   void on_epoch(const EpochResult& e) override {
-    progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, accuracy {:.4f} training, {:.4f} test, {}",
-                               e.epoch, epochs_, e.loss, e.train_accuracy, e.test_accuracy,
+    const std::string success =
+        classifier_ ? fmt::format("accuracy {:.4f} training, {:.4f} test", e.train_accuracy, e.test_accuracy)
+                    : fmt::format("test loss {:.4f}", e.test_loss);
+    progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, {}, {}", e.epoch, epochs_, e.loss, success,
                                human_seconds(e.seconds)));
   }
 
  private:
   Progress progress_;
   std::int64_t epochs_, log_every_;
+  bool classifier_;
 };
 
 // Everything a finished run can be told from.
 struct Finished {
   const RunSetup& setup;
+  const Dataset& data;
   Engine& engine;
   const Plan& plan;
   const Machine& machine;
@@ -52,20 +61,17 @@ struct Finished {
     return result.train_seconds > 0 ? double(result.images) / result.train_seconds : 0;
   }
   Spread step() const { return spread_of(result.step_seconds); }
+  bool classifier() const { return engine.net().loss != kReconstruction; }
 };
 
 Json result_json(const Finished& f) {
   const EpochResult& last = f.result.state.epochs.back();
   Json epochs = Json::array();
-  for (const EpochResult& e : f.result.state.epochs)
-    epochs.push_back({{"epoch", e.epoch},
-                      {"loss", e.loss},
-                      {"accuracy", {{"train", e.train_accuracy}, {"test", e.test_accuracy}}},
-                      {"seconds", e.seconds}});
+  for (const EpochResult& e : f.result.state.epochs) epochs.push_back(epoch_json(e, f.classifier()));
   Json json = {{"model", f.engine.net().name},
                {"data", f.setup.data},
-               {"accuracy", {{"test", last.test_accuracy}, {"train", last.train_accuracy}}},
                {"loss", last.loss},
+               {"test_loss", last.test_loss},
                {"first_loss", f.result.state.first_loss},
                {"last_loss", f.result.state.last_loss},
                {"epochs", epochs},
@@ -77,6 +83,7 @@ Json result_json(const Finished& f) {
                {"threads", f.plan.binding.capabilities.threads},
                {"batch", f.setup.train.batch},
                {"lr", f.setup.train.lr},
+               {"optimizer", to_text(f.setup.update)},
                {"parameters", f.engine.parameter_count()},
                {"floor_ms", f.prediction.floor_s * 1e3},
                {"predicted_ms", f.prediction.predicted_s * 1e3},
@@ -85,6 +92,9 @@ Json result_json(const Finished& f) {
                {"user_s", f.resources.user_s},
                {"system_s", f.resources.system_s},
                {"peak_rss_bytes", f.resources.peak_rss_bytes}};
+  if (f.classifier()) json["accuracy"] = {{"test", last.test_accuracy}, {"train", last.train_accuracy}};
+  if (f.result.last_eval.metrics.images() > 0)
+    json["metrics"] = metrics_json(f.result.last_eval.metrics, f.data.class_names);
   if (f.setup.train.target > 0) json["target_reached"] = f.result.target_reached;
   if (f.setup.recipe && !f.setup.recipe->published.empty()) json["published"] = f.setup.recipe->published;
   return json;
@@ -101,8 +111,9 @@ void print_result(const Finished& f) {
       "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
       "on this "
       "machine's\nmeasured ceilings. Times are medians.\n\n");
-  print(fmt::format("accuracy   {:.4f} test, {:.4f} training (as it ran)\n", last.test_accuracy,
-                    last.train_accuracy));
+  if (f.classifier())
+    print(fmt::format("accuracy   {:.4f} test, {:.4f} training (as it ran)\n", last.test_accuracy,
+                      last.train_accuracy));
   if (f.setup.recipe)
     for (const auto& [name, value] : f.setup.recipe->published)
       print(fmt::format("published  {} {}\n", name, value));
@@ -129,30 +140,74 @@ constexpr const char* kNext =
     "care\n"
     "  headroom recipe list                                           published cases to repeat\n";
 
+// Takes an earlier run up, if asked to, and says where this one leaves its own checkpoints.
+std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request, Engine& engine,
+                                                      const Dataset& data, TrainOptions& train) {
+  const RunIdentity identity = identity_of(engine, data, train);
+  std::unique_ptr<CheckpointFolder> folder;
+  if (!request.checkpoint_dir.empty()) {
+    folder = std::make_unique<CheckpointFolder>(request.checkpoint_dir, request.keep.value_or(3));
+    train.save_every = request.checkpoint_every.value_or(0);
+    train.save = [&engine, identity, to = folder.get()](const RunState& state) {
+      to->write(engine, state, identity);
+    };
+  }
+  if (request.resume == "auto") {
+    const auto found = folder->resume(engine, identity, [](const std::string& what) {
+      note(fmt::format("headroom: {}; taking the one before it\n", what));
+    });
+    if (found) train.start = *found;
+  } else if (!request.resume.empty()) {
+    train.start = read_checkpoint(request.resume, engine, identity);
+  }
+  if (train.start.steps > 0)
+    note(fmt::format("resuming after step {}, in epoch {}\n", train.start.steps, train.start.epoch + 1));
+  return folder;
+}
+
+[[noreturn]] void leave(const RunRequest& request, const TrainResult& result) {
+  const int signal = noted_signal();
+  note(fmt::format("headroom: stopped by {} after step {}; ", signal == SIGINT ? "SIGINT" : "SIGTERM",
+                   result.state.steps));
+  if (!request.checkpoint_dir.empty())
+    note(fmt::format("go on with --checkpoint-dir {} --resume auto\n", request.checkpoint_dir));
+  else if (!request.save.empty())
+    note(fmt::format("the weights are in {}\n", request.save));
+  else
+    note("nothing was asked to be saved (--checkpoint-dir, --save)\n");
+  throw Interrupted{128 + signal};
+}
+
 }  // namespace
 
 void training_run(const RunRequest& request, const Common& common, bool demo) {
   const auto start = Clock::now();
-  const RunSetup setup = resolve(request, common);
+  RunSetup setup = resolve(request, common);
   const auto device = common.open();
+  const Dataset data = load_data(setup, false);
   Engine engine(
       setup.net, *device,
       {.precision = common.dtype(), .seed = common.seed, .update = setup.update, .choose = common.chooser()});
   const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
   if (!request.weights.empty()) load_weights(engine, request.weights);
-  const Dataset data = load_dataset(setup.data, setup.data_options);
   require_trainable(engine, data, setup.train.batch);
   if (common.explain) note(plan.explain());
+  const auto checkpoints = prepare_checkpoints(request, engine, data, setup.train);
   const Machine machine = here_or_measure(common.threads, kQuickRoofline);
   const Prediction prediction = predict(plan, machine);
 
   TrainResult result;
   {
     Watcher watcher(fmt::format("training {} on {}", setup.net.name, setup.data), setup.train.epochs,
-                    request.log_every);
+                    request.log_every, setup.net.loss != kReconstruction);
+    note_signals();
+    setup.train.stop = [] { return noted_signal() != 0; };
     result = train(engine, data, setup.train, watcher);
   }
+  if (!request.save.empty()) save_weights(engine, request.save);
+  if (result.stopped) leave(request, result);
   const Finished finished{setup,
+                          data,
                           engine,
                           plan,
                           machine,
@@ -160,7 +215,6 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
                           result,
                           process_resources(),
                           std::chrono::duration<double>(Clock::now() - start).count()};
-  if (!request.save.empty()) save_weights(engine, request.save);
   if (!request.record.empty())
     write_file(request.record,
                json_text(to_json(RunRecord{command_line(), &engine, &plan, &machine, &prediction, &result,

@@ -68,17 +68,19 @@ Json measurement_json(const RunRecord& r) {
           {"layers", layers_json(read_layers(*r.plan, *r.prediction, t.plan_steps))}};
 }
 
-Json curve_json(const TrainResult& t) {
+Json curve_json(const TrainResult& t, bool classifier) {
   Json list = Json::array();
-  for (const EpochResult& e : t.state.epochs)
-    list.push_back({{"epoch", e.epoch},
-                    {"loss", e.loss},
-                    {"accuracy", {{"train", e.train_accuracy}, {"test", e.test_accuracy}}},
-                    {"seconds", e.seconds}});
+  for (const EpochResult& e : t.state.epochs) list.push_back(epoch_json(e, classifier));
   return list;
 }
 
 }  // namespace
+
+Json epoch_json(const EpochResult& e, bool classifier) {
+  Json json = {{"epoch", e.epoch}, {"loss", e.loss}, {"test_loss", e.test_loss}, {"seconds", e.seconds}};
+  if (classifier) json["accuracy"] = {{"train", e.train_accuracy}, {"test", e.test_accuracy}};
+  return json;
+}
 
 Json spread_json(const Spread& s) {
   return {{"median", s.median * 1e3}, {"p10", s.p10 * 1e3}, {"p90", s.p90 * 1e3}, {"samples", s.samples}};
@@ -126,7 +128,7 @@ Json to_json(const RunRecord& r) {
           {"plan", plan_json(*r.plan)},
           {"prediction", prediction_json(*r.plan, *r.prediction)},
           {"measurement", measurement_json(r)},
-          {"curve", curve_json(*r.result)}};
+          {"curve", curve_json(*r.result, r.engine->net().loss != kReconstruction)}};
 }
 
 }  // namespace headroom

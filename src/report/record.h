@@ -33,6 +33,7 @@ Json to_json(const RunRecord& record);
 // Parts of it that --json output shares.
 Json plan_json(const Plan& plan);
 Json prediction_json(const Plan& plan, const Prediction& prediction);
+Json epoch_json(const EpochResult& epoch, bool classifier);
 Json spread_json(const Spread& seconds);  // milliseconds: median, p10, p90, samples
 
 }  // namespace headroom

@@ -89,6 +89,27 @@ void require_same_tensors(const std::filesystem::path& path, const TensorFile& f
 
 }  // namespace
 
+RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOptions& o) {
+  const ScheduleSpec& s = o.schedule;
+  // Where the rate falls over all epochs, their number is part of what the run is.
+  const bool falls = s.kind == Schedule::Kind::cosine || s.kind == Schedule::Kind::polynomial;
+  return {{"model", to_json_text(engine.net())},
+          {"data", data.name},
+          {"number of training images", std::to_string(data.train.count())},
+          {"batch", std::to_string(o.batch)},
+          {"seed", std::to_string(o.seed)},
+          {"precision", std::string(name_of(engine.options().precision))},
+          {"optimizer", to_text(engine.options().update)},
+          {"learning rate", fmt::format("{}", o.lr)},
+          {"schedule", fmt::format("{} every={} gamma={} power={} min={} warmup={}{}",
+                                   static_cast<int>(s.kind), s.every, s.gamma, s.power, s.least, o.warmup,
+                                   falls ? fmt::format(" epochs={}", o.epochs) : "")},
+          {"shuffling", o.shuffle ? "on" : "off"},
+          {"augmentation", fmt::format("crop={} flip={}", o.augment.crop, o.augment.flip)},
+          {"pixels", fmt::format("({} x - {}) / {}", o.preprocess.scale, fmt::join(o.preprocess.mean, " "),
+                                 fmt::join(o.preprocess.deviation, " "))}};
+}
+
 void write_checkpoint(const std::filesystem::path& path, const Engine& engine, const RunState& state,
                       const RunIdentity& identity) {
   const Storage& storage = engine.storage();

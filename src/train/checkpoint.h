@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "train/engine.h"
-#include "train/run_state.h"
+#include "train/trainer.h"
 
 namespace headroom {
 
 // What must agree between the run that wrote a checkpoint and the run that takes it up: model, data, batch,
 // seed, optimizer, schedule. By name, so that a message can say which differs.
 using RunIdentity = std::map<std::string, std::string>;
+RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOptions& options);
 
 // One file: weights, statistics and optimizer state as safetensors, everything else in its JSON header, with
 // a checksum over all of it. Random numbers are functions of (seed, step), so the two stand for their state.

@@ -1,28 +1,11 @@
 #include "train/engine.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/units.h"
-#include "data/safetensors.h"
 
 namespace headroom {
 namespace {
-
-// Weights may have been saved in the other precision.
-template <class To>
-std::vector<To> converted(const NamedTensor& tensor) {
-  return dispatch_float(tensor.type.dtype, [&]<class From>() {
-    const From* values = reinterpret_cast<const From*>(tensor.bytes.data());
-    return std::vector<To>(values, values + tensor.type.shape.numel());
-  });
-}
-
-Hint saved_from(const TensorFile& file) {
-  const auto model = file.metadata.find("model");
-  if (model == file.metadata.end()) return {"name the model these weights were trained for"};
-  return {fmt::format("the file was saved from model '{}'; give the same options, too", model->second)};
-}
 
 // Systems promise more memory than they have and kill whoever believes them; so ask before allocating.
 void require_memory(const Graph& graph, std::size_t arena_bytes, const Binding& binding,
@@ -113,48 +96,6 @@ std::int64_t Engine::parameter_count() const {
   std::int64_t count = 0;
   for (const std::string& name : storage_.names(Role::parameter)) count += storage_.type(name).shape.numel();
   return count;
-}
-
-void save_weights(const Engine& engine, const std::string& path) {
-  const Storage& storage = engine.storage();
-  TensorFile file;
-  file.metadata = {{"format", "headroom"}, {"model", engine.net().name}};
-  for (const std::string& name : engine.weight_names()) {
-    NamedTensor tensor{name, storage.type(name), {}};
-    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
-    storage.read(name, tensor.bytes.data(), tensor.bytes.size());
-    file.tensors.push_back(std::move(tensor));
-  }
-  write_safetensors(path, file);
-}
-
-void load_weights(Engine& engine, const std::string& path) {
-  const TensorFile file = read_safetensors(path);
-  Storage& storage = engine.storage();
-  std::vector<const NamedTensor*> matched;
-  for (const std::string& name : engine.weight_names()) {
-    const NamedTensor* found = nullptr;
-    for (const NamedTensor& tensor : file.tensors)
-      if (tensor.name == name) found = &tensor;
-    if (found == nullptr)
-      reject(saved_from(file), "{} has no tensor '{}', which model '{}' needs", path, name,
-             engine.net().name);
-    if (found->type.shape != storage.type(name).shape)
-      reject(saved_from(file), "{}: tensor '{}' is {}, but model '{}' needs {}", path, name,
-             found->type.shape.str(), engine.net().name, storage.type(name).shape.str());
-    if (found->type.dtype != DType::f32 && found->type.dtype != DType::f64)
-      reject("{}: tensor '{}' holds {}; fp32 or fp64 can be read", path, name, name_of(found->type.dtype));
-    matched.push_back(found);
-  }
-  for (const NamedTensor& tensor : file.tensors)
-    if (std::find(matched.begin(), matched.end(), &tensor) == matched.end())
-      reject(saved_from(file), "{} has a tensor '{}', which model '{}' lacks", path, tensor.name,
-             engine.net().name);
-  for (const NamedTensor* tensor : matched)  // nothing is changed until everything fits
-    dispatch_float(storage.type(tensor->name).dtype, [&]<class T>() {
-      const std::vector<T> values = converted<T>(*tensor);
-      storage.write(tensor->name, values.data(), values.size() * sizeof(T));
-    });
 }
 
 }  // namespace headroom

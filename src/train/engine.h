@@ -65,9 +65,4 @@ class Engine {
   std::vector<std::string> weight_names_;
 };
 
-// Weights to and from safetensors. Loading demands every parameter, by name and shape, and names the first
-// that differs.
-void save_weights(const Engine& engine, const std::string& path);
-void load_weights(Engine& engine, const std::string& path);
-
 }  // namespace headroom

@@ -1,4 +1,5 @@
 #include "train/engine.h"
+#include "train/weights.h"
 
 #include <gtest/gtest.h>
 

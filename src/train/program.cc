@@ -1,11 +1,8 @@
 #include "train/program.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "graph/autodiff.h"
 #include "models/layers.h"
-#include "ops/updates/updates.h"
 #include "passes/passes.h"
 
 namespace headroom {
@@ -87,58 +84,6 @@ void add_penalty(Program& p, double l2) {
   p.loss = p.graph.add_node("add", {p.loss, penalty}, {}, kLossLayer).at(0);
 }
 
-const UpdateRule& rule_of(const Update& update) {
-  if (const UpdateRule* rule = find_update_rule(update.kind)) return *rule;
-  std::vector<std::string> names;
-  for (const UpdateRule* rule : update_rules()) names.emplace_back(rule->name);
-  reject(nearest(update.kind, names), "unknown optimizer '{}'", update.kind);
-}
-
-// The settings an update was given, as attributes. What the optimizer does not know is an error, not ignored.
-Attrs settings_of(const Update& update, const UpdateRule& rule) {
-  Attrs attrs{{"l2", update.l2}};
-  const std::optional<double> momentum = update.momentum == 0 ? std::nullopt : std::optional(update.momentum);
-  for (const auto& [name, value] :
-       std::initializer_list<std::pair<const char*, std::optional<double>>>{{"momentum", momentum},
-                                                                            {"beta1", update.beta1},
-                                                                            {"beta2", update.beta2},
-                                                                            {"epsilon", update.epsilon},
-                                                                            {"rho", update.rho},
-                                                                            {"alpha", update.alpha}}) {
-    if (!value) continue;
-    const bool known = std::any_of(rule.settings.begin(), rule.settings.end(),
-                                   [&, n = name](const UpdateSetting& s) { return s.name == n; });
-    if (!known) reject("optimizer '{}' has no setting '{}'", rule.name, name);
-    attrs.set(name, *value);
-  }
-  if (update.nesterov) {
-    if (rule.name != "sgd") reject("optimizer '{}' has no setting 'nesterov'", rule.name);
-    attrs.set("nesterov", std::int64_t{1});
-  }
-  return attrs;
-}
-
-void add_updates(Program& p, const std::map<ValueId, ValueId>& gradients, const Update& update) {
-  const UpdateRule& rule = rule_of(update);
-  Attrs attrs = settings_of(update, rule);
-  const UpdateLayout layout = layout_of(rule, attrs);
-  auto stored = [&](std::string name, const TensorType& type, Role role, const std::string& layer) {
-    return p.graph.add_value(
-        {.name = std::move(name), .type = type, .role = role, .producer = kNone, .init = {}, .layer = layer});
-  };
-  std::vector<ValueId> scalars = {stored(kLearningRate, {{1}, DType::f64}, Role::scalar, {})};
-  if (rule.counts_steps) scalars.push_back(step_scalar(p.graph));
-  for (const auto& [parameter, gradient] : gradients) {
-    const Value value = p.graph.value(parameter);
-    std::vector<ValueId> inputs = scalars;
-    inputs.insert(inputs.end(), {parameter, gradient});
-    for (std::string_view state : layout.states)
-      inputs.push_back(stored(fmt::format("{}.{}", value.name, state), value.type, Role::state, value.layer));
-    attrs.set("penalized", std::vector<std::int64_t>{value.penalized});
-    p.graph.add_node(rule.name, inputs, attrs, value.layer, Phase::update);
-  }
-}
-
 }  // namespace
 
 Program make_forward(const Net& net, std::int64_t batch, DType dtype) {
@@ -156,13 +101,13 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
   add_loss(p, net, batch);
   const ValueId data_loss = p.loss;
   if (mode == Mode::train) {
-    if (!rule_of(update).decoupled) add_penalty(p, update.l2);
+    if (penalty_in_loss(update)) add_penalty(p, update.l2);
     const auto gradients = differentiate(p.graph, data_loss, p.graph.with_role(Role::parameter));
     for (const auto& [parameter, gradient] : gradients) {
       p.graph.value(gradient).name = p.graph.value(parameter).name + ".gradient";
       if (options.keep_gradients) p.graph.outputs.push_back(gradient);
     }
-    add_updates(p, gradients, update);
+    add_updates(p.graph, gradients, update);
   }
   p.graph.outputs.push_back(p.loss);
   if (p.correct != kNone) p.graph.outputs.push_back(p.correct);

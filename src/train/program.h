@@ -1,23 +1,12 @@
 #pragma once
 
-#include <optional>
-
 #include "graph/graph.h"
 #include "headroom/net.h"
 #include "models/layers.h"
 #include "plan/plan.h"
+#include "train/update.h"
 
 namespace headroom {
-
-// How parameters change: an optimizer of ops/updates by name, and its settings. L2 applies to weights, not to
-// biases; for adamw it is the decay of the weights, no part of the loss.
-struct Update {
-  std::string kind = "sgd";
-  double momentum = 0;  // sgd, rmsprop
-  bool nesterov = false;
-  double l2 = 0;
-  std::optional<double> beta1 = {}, beta2 = {}, epsilon = {}, rho = {}, alpha = {};  // absent: its default
-};
 
 // A network with a task: the graph and the values a trainer touches. Eval programs end at loss and correct.
 struct Program {
@@ -27,9 +16,6 @@ struct Program {
   ValueId loss = kNone;  // mean over the batch of what the network says, plus the L2 penalty if there is one
   ValueId correct = kNone;  // how many of the batch are right; classifiers only
 };
-
-// Changes between steps, as does kStep.
-inline constexpr const char* kLearningRate = "learning_rate";
 
 struct ProgramOptions {
   DType dtype = DType::f32;

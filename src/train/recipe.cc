@@ -23,6 +23,8 @@ Recipe parse_recipe(std::string_view name, std::string_view text) {
   r.lr = json.at("lr");
   r.l2 = json.value("l2", 0.0);
   r.momentum = json.value("momentum", 0.0);
+  r.optimizer = json.value("optimizer", r.optimizer);
+  r.schedule = json.value("schedule", r.schedule);
   r.shuffle = json.value("shuffle", true);
   r.initial = json.value("initial", "");
   if (json.value("pixels", "scaled") == "raw") r.preprocess = Preprocess::raw();

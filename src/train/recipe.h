@@ -18,6 +18,7 @@ struct Recipe {
   std::int64_t train_size = 0, test_size = 0, validation_tail = 0;
   std::int64_t batch = 0, epochs = 0;
   double lr = 0, l2 = 0, momentum = 0;
+  std::string optimizer, schedule = "constant";
   bool shuffle = true;
   Preprocess preprocess;
   std::string initial;  // "course": the perceptron course's weights; empty: the model's own

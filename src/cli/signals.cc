@@ -1,0 +1,24 @@
+#include "cli/signals.h"
+
+#include <csignal>
+
+namespace headroom::cli {
+namespace {
+
+volatile std::sig_atomic_t noted = 0;
+
+void note_signal(int signal) { noted = signal; }
+
+}  // namespace
+
+void note_signals() {
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+int noted_signal() { return noted; }
+
+}  // namespace headroom::cli

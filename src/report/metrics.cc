@@ -1,0 +1,54 @@
+#include "report/metrics.h"
+
+#include "base/table.h"
+#include "base/units.h"
+
+namespace headroom {
+namespace {
+
+std::string name_of_class(const std::vector<std::string>& names, std::int64_t label) {
+  const auto i = static_cast<std::size_t>(label);
+  return i < names.size() ? names[i] : std::to_string(label);
+}
+
+}  // namespace
+
+Json metrics_json(const Metrics& m, const std::vector<std::string>& class_names) {
+  Json classes = Json::array(), confusion = Json::array();
+  for (std::int64_t truth = 0; truth < m.classes(); ++truth) {
+    classes.push_back({{"class", name_of_class(class_names, truth)},
+                       {"images", m.images_of(truth)},
+                       {"precision", m.precision(truth)},
+                       {"recall", m.recall(truth)}});
+    Json row = Json::array();
+    for (std::int64_t said = 0; said < m.classes(); ++said) row.push_back(m.confused(truth, said));
+    confusion.push_back(row);
+  }
+  return {{fmt::format("top_{}", m.top()), m.top_accuracy()},
+          {"log_loss", m.log_loss()},
+          {"classes", classes},
+          {"confusion", confusion}};
+}
+
+std::string metrics_table(const Metrics& m, const std::vector<std::string>& class_names) {
+  constexpr std::int64_t kWidest = 12;  // classes whose matrix fits a screen
+  const bool matrix = m.classes() <= kWidest;
+  std::vector<std::string> header = {"class", "images", "precision", "recall"};
+  if (matrix)
+    for (std::int64_t said = 0; said < m.classes(); ++said)
+      header.push_back((said == 0 ? "taken for " : "") + std::to_string(said));
+  Table table(header);
+  for (std::int64_t truth = 0; truth < m.classes(); ++truth) {
+    const std::string name = name_of_class(class_names, truth), number = std::to_string(truth);
+    std::vector<std::string> cells = {
+        name == number ? name : fmt::format("{} {}", number, name), with_commas(m.images_of(truth)),
+        fmt::format("{:.4f}", m.precision(truth)), fmt::format("{:.4f}", m.recall(truth))};
+    if (matrix)
+      for (std::int64_t said = 0; said < m.classes(); ++said)
+        cells.push_back(m.confused(truth, said) > 0 ? std::to_string(m.confused(truth, said)) : ".");
+    table.row(cells);
+  }
+  return table.str();
+}
+
+}  // namespace headroom

@@ -1,0 +1,103 @@
+#include "train/update.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "models/layers.h"
+#include "ops/updates/updates.h"
+
+namespace headroom {
+namespace {
+
+std::vector<std::pair<std::string, std::optional<double>>> numbers_of(const Update& update) {
+  const auto momentum = update.momentum == 0 ? std::nullopt : std::optional(update.momentum);
+  return {{"momentum", momentum},      {"beta1", update.beta1}, {"beta2", update.beta2},
+          {"epsilon", update.epsilon}, {"rho", update.rho},     {"alpha", update.alpha}};
+}
+
+const UpdateRule& rule_of(const Update& update) {
+  if (const UpdateRule* rule = find_update_rule(update.kind)) return *rule;
+  std::vector<std::string> names;
+  for (const UpdateRule* rule : update_rules()) names.emplace_back(rule->name);
+  reject(nearest(update.kind, names), "unknown optimizer '{}'", update.kind);
+}
+
+// The settings an update was given, as attributes. What the optimizer does not know is an error, not ignored.
+Attrs settings_of(const Update& update, const UpdateRule& rule) {
+  Attrs attrs{{"l2", update.l2}};
+  for (const auto& [name, value] : numbers_of(update)) {
+    if (!value) continue;
+    const bool known = std::any_of(rule.settings.begin(), rule.settings.end(),
+                                   [&, n = name](const UpdateSetting& s) { return s.name == n; });
+    if (!known) reject("optimizer '{}' has no setting '{}'", rule.name, name);
+    attrs.set(name, *value);
+  }
+  if (update.nesterov) {
+    if (rule.name != "sgd") reject("optimizer '{}' has no setting 'nesterov'", rule.name);
+    attrs.set("nesterov", std::int64_t{1});
+  }
+  return attrs;
+}
+
+}  // namespace
+
+Update parse_update(std::string_view text) {
+  Update update;
+  const std::size_t colon = text.find(':');
+  update.kind = text.substr(0, colon);
+  const UpdateRule& rule = rule_of(update);
+  if (colon == std::string_view::npos) return update;
+  std::vector<std::string> known;
+  for (const UpdateSetting& setting : rule.settings)
+    if (!setting.name.empty()) known.emplace_back(setting.name);
+  for (const std::string& item : split(text.substr(colon + 1), ',')) {
+    const std::size_t equals = item.find('=');
+    const std::string name = item.substr(0, equals);
+    if (equals == std::string::npos)
+      reject(Hint{"write adam:beta1=0.9,beta2=0.99"}, "optimizer setting '{}' has no value", item);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      reject(nearest(name, known), "optimizer '{}' has no setting '{}'", rule.name, name);
+    const double value = parse_double(item.substr(equals + 1), fmt::format("{}'s {}", rule.name, name));
+    if (name == "momentum") update.momentum = value;
+    if (name == "beta1") update.beta1 = value;
+    if (name == "beta2") update.beta2 = value;
+    if (name == "epsilon") update.epsilon = value;
+    if (name == "rho") update.rho = value;
+    if (name == "alpha") update.alpha = value;
+  }
+  return update;
+}
+
+std::string to_text(const Update& update) {
+  std::string text = update.kind;
+  for (const auto& [name, value] : numbers_of(update))
+    if (value) text += fmt::format(" {}={}", name, *value);
+  return text + (update.nesterov ? " nesterov" : "") +
+         (update.l2 > 0 ? fmt::format(" l2={}", update.l2) : "");
+}
+
+bool penalty_in_loss(const Update& update) { return !rule_of(update).decoupled; }
+
+void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update) {
+  const UpdateRule& rule = rule_of(update);
+  Attrs attrs = settings_of(update, rule);
+  const UpdateLayout layout = layout_of(rule, attrs);
+  auto stored = [&](std::string name, const TensorType& type, Role role, const std::string& layer) {
+    return graph.add_value(
+        {.name = std::move(name), .type = type, .role = role, .producer = kNone, .init = {}, .layer = layer});
+  };
+  std::vector<ValueId> scalars = {stored(kLearningRate, {{1}, DType::f64}, Role::scalar, {})};
+  if (rule.counts_steps) scalars.push_back(step_scalar(graph));
+  for (const auto& [parameter, gradient] : gradients) {
+    const Value value = graph.value(parameter);
+    std::vector<ValueId> inputs = scalars;
+    inputs.insert(inputs.end(), {parameter, gradient});
+    for (std::string_view state : layout.states)
+      inputs.push_back(stored(fmt::format("{}.{}", value.name, state), value.type, Role::state, value.layer));
+    attrs.set("penalized", std::vector<std::int64_t>{value.penalized});
+    graph.add_node(rule.name, inputs, attrs, value.layer, Phase::update);
+  }
+}
+
+}  // namespace headroom

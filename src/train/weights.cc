@@ -1,0 +1,108 @@
+#include "train/weights.h"
+
+#include <algorithm>
+#include <map>
+
+#include "data/mxnet_params.h"
+
+namespace headroom {
+namespace {
+
+// Weights may have been saved in the other precision.
+template <class To>
+std::vector<To> converted(const NamedTensor& tensor) {
+  return dispatch_float(tensor.type.dtype, [&]<class From>() {
+    const From* values = reinterpret_cast<const From*>(tensor.bytes.data());
+    return std::vector<To>(values, values + tensor.type.shape.numel());
+  });
+}
+
+Hint saved_from(const TensorFile& file) {
+  const auto model = file.metadata.find("model");
+  if (model == file.metadata.end()) return {"name the model these weights were trained for"};
+  return {fmt::format("the file was saved from model '{}'; give the same options, too", model->second)};
+}
+
+TensorFile read_weights(const std::string& path, const Net& net) {
+  if (path.ends_with(".params")) return renamed_from_mxnet(read_mxnet_params(path), net);
+  return read_safetensors(path);
+}
+
+// "fullyconnected0_weight" -> "fullyconnected0", "weight".
+std::pair<std::string, std::string> parts_of(const std::string& name) {
+  const std::size_t line = name.rfind('_');
+  if (line == std::string::npos) return {name, ""};
+  return {name.substr(0, line), name.substr(line + 1)};
+}
+
+// "new10" comes after "new9"; the file's own order means nothing.
+bool earlier(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+}  // namespace
+
+TensorFile renamed_from_mxnet(TensorFile file, const Net& net) {
+  std::map<std::string, std::string> layer_of;  // by MXNet's prefix
+  std::ranges::sort(file.tensors, earlier, &NamedTensor::name);
+  for (const auto& [type, rank] : {std::pair("conv2d", 4), std::pair("linear", 2)}) {
+    auto layer = net.layers.begin();
+    for (const NamedTensor& tensor : file.tensors) {
+      const auto [prefix, part] = parts_of(tensor.name);
+      if (part != "weight" || tensor.type.shape.rank() != rank) continue;
+      layer = std::find_if(layer, net.layers.end(), [&, t = type](const Layer& l) { return l.type == t; });
+      if (layer == net.layers.end()) break;
+      layer_of[prefix] = (layer++)->name;
+    }
+  }
+  for (NamedTensor& tensor : file.tensors) {
+    const auto [prefix, part] = parts_of(tensor.name);
+    if (const auto it = layer_of.find(prefix); it != layer_of.end())
+      tensor.name = fmt::format("{}.{}", it->second, part);
+  }
+  return file;
+}
+
+void save_weights(const Engine& engine, const std::string& path) {
+  const Storage& storage = engine.storage();
+  TensorFile file;
+  file.metadata = {{"format", "headroom"}, {"model", engine.net().name}};
+  for (const std::string& name : engine.weight_names()) {
+    NamedTensor tensor{name, storage.type(name), {}};
+    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
+    storage.read(name, tensor.bytes.data(), tensor.bytes.size());
+    file.tensors.push_back(std::move(tensor));
+  }
+  write_safetensors(path, file);
+}
+
+void load_weights(Engine& engine, const std::string& path) {
+  const TensorFile file = read_weights(path, engine.net());
+  Storage& storage = engine.storage();
+  std::vector<const NamedTensor*> matched;
+  for (const std::string& name : engine.weight_names()) {
+    const NamedTensor* found = nullptr;
+    for (const NamedTensor& tensor : file.tensors)
+      if (tensor.name == name) found = &tensor;
+    if (found == nullptr)
+      reject(saved_from(file), "{} has no tensor '{}', which model '{}' needs", path, name,
+             engine.net().name);
+    if (found->type.shape != storage.type(name).shape)
+      reject(saved_from(file), "{}: tensor '{}' is {}, but model '{}' needs {}", path, name,
+             found->type.shape.str(), engine.net().name, storage.type(name).shape.str());
+    if (found->type.dtype != DType::f32 && found->type.dtype != DType::f64)
+      reject("{}: tensor '{}' holds {}; fp32 or fp64 can be read", path, name, name_of(found->type.dtype));
+    matched.push_back(found);
+  }
+  for (const NamedTensor& tensor : file.tensors)
+    if (std::find(matched.begin(), matched.end(), &tensor) == matched.end())
+      reject(saved_from(file), "{} has a tensor '{}', which model '{}' lacks", path, tensor.name,
+             engine.net().name);
+  for (const NamedTensor* tensor : matched)  // nothing is changed until everything fits
+    dispatch_float(storage.type(tensor->name).dtype, [&]<class T>() {
+      const std::vector<T> values = converted<T>(*tensor);
+      storage.write(tensor->name, values.data(), values.size() * sizeof(T));
+    });
+}
+
+}  // namespace headroom

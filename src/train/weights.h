@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "data/safetensors.h"
+#include "train/engine.h"
+
+namespace headroom {
+
+// Weights to and from safetensors, and from MXNet's .params. Loading demands every one, by name and shape,
+// and names the first that differs.
+void save_weights(const Engine& engine, const std::string& path);
+void load_weights(Engine& engine, const std::string& path);
+
+// MXNet numbers layers by kind (new0, fullyconnected1): its convolutions become the network's convolutions
+// and its products the network's linear layers, each in order. Other tensors keep their names.
+TensorFile renamed_from_mxnet(TensorFile file, const Net& net);
+
+}  // namespace headroom
