@@ -79,7 +79,8 @@ TEST_F(CliDataVerb, FetchFailsInOneSentence) {
   if (!can_download())
     return expect_stopped(1, fetch("mnist", "http://127.0.0.1:1/"), {"libcurl4-openssl-dev"});
   expect_stopped(1, fetch("mnist", "http://127.0.0.1:1/"), {"could not be fetched", "by hand"}, kDirect);
-  const HttpServer server({{"train-images-idx3-ubyte.gz", "not these"}});
+  const std::map<std::string, std::string> files = {{"train-images-idx3-ubyte.gz", "not these"}};
+  const HttpServer server(files);
   expect_stopped(1, fetch("mnist", server.address()),
                  {"checksum", "f68b3c2dcbeaaa9fbdd348bbdeb94873", "removed"}, kDirect);
   expect_stopped(1, fetch("cifar10", server.address()), {"404", "cifar-10-binary.tar.gz", "unpack"}, kDirect);

@@ -126,7 +126,6 @@ void add_data_make(Command verb) {
 
 void add_data(Command app) {
   Command verb = app.verb("data", "the data sets the program reads, fetches and makes");
-  verb.example("headroom data list");
   auto request = std::make_shared<Request>();
   Command listed = verb.verb("list", "one line each, and where it was found");
   listed.option("--data-dir", request->data_dir, "folder that holds mnist/ and so on; else $HEADROOM_DATA");
@@ -145,6 +144,7 @@ void add_data(Command app) {
   fetched.runs([wanted] { fetch_named(*wanted); });
 
   add_data_make(verb);
+  verb.example("headroom data list");  // last: a verb below would inherit it
 }
 
 }  // namespace headroom::cli

@@ -48,11 +48,12 @@ const std::vector<Published>& published() {
   return kPublished;
 }
 
-// What is left to do by hand where the program cannot.
-Hint by_hand(const FetchPlan& plan, const std::string& url) {
-  return {fmt::format(
-      "run it again to go on from there, name another source with --mirror, or put {} into {} by hand{}", url,
-      plan.folder.string(), plan.members.empty() ? "" : " and unpack it there")};
+// What is left to do where the program could not.
+std::string by_hand(const FetchPlan& plan) {
+  std::vector<std::string> names;
+  for (const FetchFile& file : plan.files) names.push_back(file.name);
+  return fmt::format("put {} from {} into {} by hand{}", fmt::join(names, ", "), plan.mirror,
+                     plan.folder.string(), plan.members.empty() ? "" : " and unpack it there");
 }
 
 bool is_here(const fs::path& path) {
@@ -79,7 +80,9 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
   } catch (const Error& error) {
     if (is_here(part) && fs::file_size(part, ignored) == 0) fs::remove(part, ignored);
     if (!error.hint().empty()) throw;
-    throw Error(error.blame(), error.what(), by_hand(plan, url));
+    throw Error(error.blame(), error.what(),
+                Hint{fmt::format("{}name another source with --mirror, or {}",
+                                 is_here(part) ? "run it again to go on from there, " : "", by_hand(plan))});
   }
   if (const std::string sum = md5_of_file(part); sum != file.md5) {
     fs::remove(part, ignored);
@@ -129,12 +132,10 @@ FetchPlan fetch_plan(std::string_view dataset, const fs::path& dir, const std::s
 
 void fetch(const FetchPlan& plan, FetchObserver& observer) {
   if (!can_download())
-    throw Error(
-        Blame::run, fmt::format("{} cannot be fetched: this program was built without libcurl", plan.dataset),
-        Hint{fmt::format(
-            "install libcurl4-openssl-dev (Debian and Ubuntu) and build again, or put {}{} into {}"
-            " by hand",
-            plan.mirror, plan.files.size() == 1 ? plan.files[0].name : "*.gz", plan.folder.string())});
+    throw Error(Blame::run,
+                fmt::format("{} cannot be fetched: this program was built without libcurl", plan.dataset),
+                Hint{fmt::format("install libcurl4-openssl-dev (Debian and Ubuntu) and build again, or {}",
+                                 by_hand(plan))});
   const bool unpacked =
       !plan.members.empty() && std::all_of(plan.members.begin(), plan.members.end(),
                                            [&](auto& m) { return is_here(plan.folder / m); });

@@ -78,9 +78,7 @@ TEST(Recipe, PerceptronsHaveThePublishedSettings) {
     EXPECT_EQ(r.momentum, 0) << p.name;
     EXPECT_FALSE(r.shuffle) << p.name;
     EXPECT_EQ(r.initial, "course") << p.name;
-    EXPECT_EQ(r.preprocess.scale, 1) << p.name << ": raw pixels";
-    EXPECT_EQ(r.preprocess.mean, 0) << p.name;
-    EXPECT_EQ(r.preprocess.deviation, 1) << p.name;
+    EXPECT_EQ(r.preprocess, Preprocess::raw()) << p.name << ": raw pixels";
     EXPECT_FALSE(r.source.empty()) << p.name;
   }
   for (const std::string& name : recipe_names()) {
