@@ -5,6 +5,7 @@
 
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/reduce.h"
 
 namespace headroom {
 namespace {
@@ -107,19 +108,21 @@ struct GradientSums {
 };
 
 template <class T>
-GradientSums sum_run(std::int64_t n, const T* dy, const T* x, T high, T low) {
-  double sums[16] = {}, products[16] = {};
+GradientSums sum_run(std::int64_t n, const T* dy, const T* x, double mean) {
+  using Wide = simd::Vec<double>;
+  constexpr int kChains = 4, kWide = simd::kLanes<double>;
+  Wide sums[kChains] = {}, products[kChains] = {};
   std::int64_t i = 0;
-  for (; i + 16 <= n; i += 16)
-#pragma omp simd
-    for (std::int64_t k = 0; k < 16; ++k) {
-      const double g = dy[i + k];
+  for (; i + kChains * kWide <= n; i += kChains * kWide)
+    for (int k = 0; k < kChains; ++k) {
+      const Wide g = simd::load_wide(dy + i + k * kWide);
       sums[k] += g;
-      products[k] += g * double{(x[i + k] - high) - low};
+      products[k] += g * (simd::load_wide(x + i + k * kWide) - mean);
     }
   GradientSums all;
-  for (int k = 0; k < 16; ++k) all.dy += sums[k], all.dy_x += products[k];
-  for (; i < n; ++i) all.dy += dy[i], all.dy_x += double{dy[i]} * double{(x[i] - high) - low};
+  for (int k = 0; k < kChains; ++k)
+    all.dy += simd::sum<double>(sums[k]), all.dy_x += simd::sum<double>(products[k]);
+  for (; i < n; ++i) all.dy += dy[i], all.dy_x += double{dy[i]} * (double{x[i]} - mean);
   return all;
 }
 
@@ -237,7 +240,7 @@ struct Backward {
     if (s.as_matrix())
       sum_tile(p, s.width(), dy, x, high, low, partial + p.partial);
     else
-      partial[p.partial] = sum_run(p.columns, dy, x, *high, *low);
+      partial[p.partial] = sum_run(p.columns, dy, x, double{*high} + double{*low});
   }
   void finish(std::int64_t c) const {
     GradientSums sum;

@@ -40,10 +40,12 @@ Launcher batch_norm_reference(const Problem& p, const Capabilities&) {
       const T* x = a.in<T>(0);
       const double n = static_cast<double>(s.per_channel());
       for (std::int64_t c = 0; c < s.channels; ++c) {
-        double sum = 0, squares = 0;
+        long double sum = 0,
+                    deviations = 0;  // wider than any kernel's: many terms must not blur the definition
         each_element(s, c, [&](std::int64_t i) { sum += x[i]; });
-        const double mean = sum / n;
-        each_element(s, c, [&](std::int64_t i) { squares += (x[i] - mean) * (x[i] - mean); });
+        const auto mean = static_cast<double>(sum / n);
+        each_element(s, c, [&](std::int64_t i) { deviations += (x[i] - mean) * (x[i] - mean); });
+        const auto squares = static_cast<double>(deviations);
         const double inv_std = 1 / std::sqrt(squares / n + s.epsilon);
         each_element(s, c, [&](std::int64_t i) {
           a.out<T>(0)[i] = static_cast<T>((x[i] - mean) * inv_std * a.in<T>(1)[c] + a.in<T>(2)[c]);

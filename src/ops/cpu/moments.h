@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ops/cpu/reduce.h"
+
 namespace headroom {
 
 struct Moments {
@@ -38,42 +40,40 @@ inline constexpr std::int64_t kMomentsRun = 4096;  // stays in the first cache f
 
 namespace moments_detail {
 
-// Sixteen independent sums of f(x[i]): one alone would wait for each addition.
-template <class T, class F>
-inline double sum_of(std::int64_t n, const T* x, F&& f) {
-  double part[16] = {};
-  std::int64_t i = 0;
-  for (; i + 16 <= n; i += 16)
-#pragma omp simd
-    for (std::int64_t k = 0; k < 16; ++k) part[k] += f(double{x[i + k]});
-  double sum = 0;
-  for (double p : part) sum += p;
-  for (; i < n; ++i) sum += f(double{x[i]});
-  return sum;
-}
+using Wide = simd::Vec<double>;
+inline constexpr int kWide = simd::kLanes<double>;
+inline constexpr int kChains = 4;  // independent sums: one alone would wait for each addition
+
+inline double total(const Wide* sums) { return simd::sum<double>((sums[0] + sums[1]) + (sums[2] + sums[3])); }
 
 // Squares of fp32 are exact in fp64 and leave 29 bits for cancellation: one walk is enough.
 inline Moments of_run(std::int64_t n, const float* x) {
-  double sums[16] = {}, squares[16] = {};
+  Wide sums[kChains] = {}, squares[kChains] = {};
   std::int64_t i = 0;
-  for (; i + 16 <= n; i += 16)
-#pragma omp simd
-    for (std::int64_t k = 0; k < 16; ++k) {
-      const double v = x[i + k];
+  for (; i + kChains * kWide <= n; i += kChains * kWide)
+    for (int k = 0; k < kChains; ++k) {
+      const Wide v = simd::load_wide(x + i + k * kWide);
       sums[k] += v;
       squares[k] += v * v;
     }
-  double sum = 0, square = 0;
-  for (int k = 0; k < 16; ++k) sum += sums[k], square += squares[k];
+  double sum = total(sums), square = total(squares);
   for (; i < n; ++i) sum += double{x[i]}, square += double{x[i]} * double{x[i]};
   const double count = static_cast<double>(n), mean = sum / count, m2 = square - sum * mean;
   return {count, mean, m2 < 0 ? 0 : m2};  // NaN stays
 }
 
 inline Moments of_run(std::int64_t n, const double* x) {
-  const double count = static_cast<double>(n);
-  const double mean = sum_of(n, x, [](double v) { return v; }) / count;
-  return {count, mean, sum_of(n, x, [mean](double v) { return (v - mean) * (v - mean); })};
+  const double count = static_cast<double>(n), mean = simd::sum(n, x) / count;
+  Wide squares[kChains] = {};
+  std::int64_t i = 0;
+  for (; i + kChains * kWide <= n; i += kChains * kWide)
+    for (int k = 0; k < kChains; ++k) {
+      const Wide away = simd::load(x + i + k * kWide) - mean;
+      squares[k] += away * away;
+    }
+  double square = total(squares);
+  for (; i < n; ++i) square += (x[i] - mean) * (x[i] - mean);
+  return {count, mean, square};
 }
 
 }  // namespace moments_detail

@@ -83,20 +83,21 @@ Launcher rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-// Sums of dy * scale and of dy * scale * (x - mean) over a row, in sixteen chains.
+// Sums of dy * scale and of dy * scale * (x - mean) over a row, in four chains.
 template <class T>
 std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale, T high, T low) {
-  T sums[16] = {}, products[16] = {};
+  constexpr int kChains = 4, kLanes = simd::kLanes<T>;
+  simd::Vec<T> sums[kChains] = {}, products[kChains] = {};
   std::int64_t c = 0;
-  for (; c + 16 <= n; c += 16)
-#pragma omp simd
-    for (std::int64_t k = 0; k < 16; ++k) {
-      const T g = dy[c + k] * scale[c + k];
+  for (; c + kChains * kLanes <= n; c += kChains * kLanes)
+    for (int k = 0; k < kChains; ++k) {
+      const std::int64_t at = c + k * kLanes;
+      const simd::Vec<T> g = simd::load(dy + at) * simd::load(scale + at);
       sums[k] += g;
-      products[k] += g * ((x[c + k] - high) - low);
+      products[k] += g * ((simd::load(x + at) - high) - low);
     }
   T sum = 0, product = 0;
-  for (int k = 0; k < 16; ++k) sum += sums[k], product += products[k];
+  for (int k = 0; k < kChains; ++k) sum += simd::sum<T>(sums[k]), product += simd::sum<T>(products[k]);
   for (; c < n; ++c) {
     const T g = dy[c] * scale[c];
     sum += g, product += g * ((x[c] - high) - low);

@@ -1,8 +1,10 @@
 // A strip of neighbouring pixels through all channels: vectors run over the pixels, and the window's channels
 // are still in the first cache when they are summed. They are summed anew for each channel: a sum that slides
 // by adding one square and subtracting another would carry the rounding of a large value, or a NaN, on to
-// channels that never saw it, and would save only what hides behind the roots and the division.
+// channels that never saw it, and would save only a few of the operations.
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/simd.h"
@@ -13,38 +15,47 @@ namespace {
 
 constexpr std::int64_t kStrip = 128;
 
-template <class V>
-V root(V x) {
-  if constexpr (std::is_arithmetic_v<V>)
-    return std::sqrt(x);
-  else
-    return simd::sqrt(x);
-}
-
-// s^-beta. Multiples of a quarter, which networks use, need square roots alone.
-enum class Power { half, three_quarters, one, any };
-
-Power power_of(double beta) {
-  if (beta == 0.5) return Power::half;
-  if (beta == 0.75) return Power::three_quarters;
-  return beta == 1 ? Power::one : Power::any;
-}
-
-template <Power kPower, class T, class V>
-V inverse_power(V s, T beta) {
-  if constexpr (kPower == Power::half) return T{1} / root(s);
-  if constexpr (kPower == Power::one) return T{1} / s;
-  if constexpr (kPower == Power::three_quarters) {
-    const V r = root(s);
-    return T{1} / (r * root(r));
+// x^(-1/4) of a normal number by Newton's method: no root, no division. A quarter of its bits gives a guess
+// within 5 %, and each round squares the error. Infinity gives 0.
+template <class T, class V>
+V inverse_fourth_root(V x) {
+  using I = simd::IntOf<T>;
+  constexpr bool kSingle = sizeof(T) == 4;
+  // The exponent of one, less what a straight line misses of the logarithm on average.
+  constexpr double kOne = (kSingle ? 127 : 1023) - 0.045;
+  constexpr auto kGuess = static_cast<I>(1.25 * kOne * static_cast<double>(I{1} << (kSingle ? 23 : 52)));
+  std::conditional_t<std::is_arithmetic_v<V>, I, simd::Vec<I>> bits;
+  V y;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = kGuess - (bits >> 2);
+  std::memcpy(&y, &bits, sizeof bits);
+  const V quarter = x * T{0.25};
+  for (int round = 0; round < (kSingle ? 3 : 5); ++round) {
+    const V square = y * y;
+    y = y * (T{1.25} - quarter * square * square);
   }
-  if constexpr (kPower == Power::any) {
-    if constexpr (std::is_arithmetic_v<V>) {
-      return std::pow(s, -beta);
-    } else {
-      for (int i = 0; i < simd::kLanes<T>; ++i) s[i] = std::pow(s[i], -beta);
-      return s;
-    }
+  const V zero{};
+  return x > zero + std::numeric_limits<T>::max() ? zero : y;
+}
+
+// s^-beta and 1 / s. Multiples of a quarter, which networks use, need the fourth root alone.
+template <class V>
+struct Powers {
+  V beta, one;
+};
+
+template <int kQuarters, class T, class V>
+Powers<V> inverse_powers(V s, T beta) {
+  if constexpr (kQuarters > 0) {
+    const V root = inverse_fourth_root<T>(s), square = root * root;
+    const V powers[] = {root, square, square * root, square * square};
+    return {powers[kQuarters - 1], powers[3]};
+  } else if constexpr (std::is_arithmetic_v<V>) {
+    return {std::pow(s, -beta), T{1} / s};
+  } else {
+    V power = s;
+    for (int i = 0; i < simd::kLanes<T>; ++i) power[i] = std::pow(s[i], -beta);
+    return {power, T{1} / s};
   }
 }
 
@@ -97,7 +108,7 @@ V window_scale(const LrnProblem& p, const T* x, std::int64_t c, std::int64_t i) 
   return sum * static_cast<T>(p.factor) + static_cast<T>(p.bias);
 }
 
-template <class T, Power kPower>
+template <class T, int kQuarters>
 void forward(const LrnProblem& p, const T* all, T* out) {
   const T beta = static_cast<T>(p.beta);
   each_strip(p, [&](std::int64_t row, std::int64_t begin, std::int64_t end, int) {
@@ -106,14 +117,14 @@ void forward(const LrnProblem& p, const T* all, T* out) {
     for (std::int64_t c = 0; c < p.channels; ++c)
       each_vector<T>(begin, end, [&]<class V>(std::int64_t i) {
         const V s = window_scale<V>(p, x, c, i);
-        store(y + c * p.plane + i, load<V>(x + c * p.plane + i) * inverse_power<kPower>(s, beta));
+        store(y + c * p.plane + i, load<V>(x + c * p.plane + i) * inverse_powers<kQuarters>(s, beta).beta);
       });
   });
 }
 
 // First dy s^-beta into dx and dy x s^(-beta-1) into the scratch, then the sums of the latter over the
 // outputs whose windows hold the channel.
-template <class T, Power kPower>
+template <class T, int kQuarters>
 void backward(const LrnProblem& p, const T* all_dy, const T* all_x, T* out, T* scratch) {
   const T beta = static_cast<T>(p.beta), factor = static_cast<T>(-2 * p.factor * p.beta);
   each_strip(p, [&](std::int64_t row, std::int64_t begin, std::int64_t end, int thread) {
@@ -121,20 +132,21 @@ void backward(const LrnProblem& p, const T* all_dy, const T* all_x, T* out, T* s
     const T* dy = all_dy + at;
     const T* x = all_x + at;
     T* dx = out + at;
-    T* part = scratch + thread * p.channels * kStrip - begin;
+    T* part = scratch + thread * p.channels * kStrip;
     for (std::int64_t c = 0; c < p.channels; ++c)
       each_vector<T>(begin, end, [&]<class V>(std::int64_t i) {
         const V s = window_scale<V>(p, x, c, i);
-        const V d = load<V>(dy + c * p.plane + i) * inverse_power<kPower>(s, beta);
+        const Powers<V> power = inverse_powers<kQuarters>(s, beta);
+        const V d = load<V>(dy + c * p.plane + i) * power.beta;
         store(dx + c * p.plane + i, d);
-        store(part + c * kStrip + i, load<V>(x + c * p.plane + i) * d / s);
+        store(part + c * kStrip + (i - begin), load<V>(x + c * p.plane + i) * d * power.one);
       });
     for (std::int64_t c = 0; c < p.channels; ++c) {
       const std::int64_t first = std::max<std::int64_t>(c - p.after, 0);
       const std::int64_t last = std::min(c + p.before, p.channels - 1);
       each_vector<T>(begin, end, [&]<class V>(std::int64_t i) {
         V sum{};
-        for (std::int64_t k = first; k <= last; ++k) sum += load<V>(part + k * kStrip + i);
+        for (std::int64_t k = first; k <= last; ++k) sum += load<V>(part + k * kStrip + (i - begin));
         T* to = dx + c * p.plane + i;
         store(to, load<V>(to) + load<V>(x + c * p.plane + i) * sum * factor);
       });
@@ -142,18 +154,16 @@ void backward(const LrnProblem& p, const T* all_dy, const T* all_x, T* out, T* s
   });
 }
 
+// Calls f with beta in quarters, or with 0 where it is not a multiple of one to four of them.
 template <class F>
-auto with_power(double beta, F&& f) {
-  switch (power_of(beta)) {
-    case Power::half:
-      return f.template operator()<Power::half>();
-    case Power::three_quarters:
-      return f.template operator()<Power::three_quarters>();
-    case Power::one:
-      return f.template operator()<Power::one>();
-    default:
-      return f.template operator()<Power::any>();
-  }
+auto with_quarters(const LrnProblem& p, F&& f) {
+  constexpr double kSurelyNormal = 1e-30;
+  const double quarters = p.bias < kSurelyNormal ? 0 : 4 * p.beta;
+  if (quarters == 1) return f.template operator()<1>();
+  if (quarters == 2) return f.template operator()<2>();
+  if (quarters == 3) return f.template operator()<3>();
+  if (quarters == 4) return f.template operator()<4>();
+  return f.template operator()<0>();
 }
 
 }  // namespace
@@ -161,8 +171,8 @@ auto with_power(double beta, F&& f) {
 Launcher lrn_strips(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const LrnProblem p = lrn_problem(problem);
-    return with_power(p.beta, [&]<Power kPower>() -> Launcher {
-      return [p](const LaunchArgs& a) { forward<T, kPower>(p, a.in<T>(0), a.out<T>(0)); };
+    return with_quarters(p, [&]<int kQuarters>() -> Launcher {
+      return [p](const LaunchArgs& a) { forward<T, kQuarters>(p, a.in<T>(0), a.out<T>(0)); };
     });
   });
 }
@@ -170,9 +180,9 @@ Launcher lrn_strips(const Problem& problem, const Capabilities&) {
 Launcher lrn_grad_strips(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const LrnProblem p = lrn_problem(problem);
-    return with_power(p.beta, [&]<Power kPower>() -> Launcher {
+    return with_quarters(p, [&]<int kQuarters>() -> Launcher {
       return [p](const LaunchArgs& a) {
-        backward<T, kPower>(p, a.in<T>(0), a.in<T>(1), a.out<T>(0), static_cast<T*>(a.workspace));
+        backward<T, kQuarters>(p, a.in<T>(0), a.in<T>(1), a.out<T>(0), static_cast<T*>(a.workspace));
       };
     });
   });

@@ -109,6 +109,7 @@ std::vector<Case> cases(std::size_t inputs) {
   add(Tier::ci, {1, 6, 5, 7}, 4, 1.0, 0.5);
   add(Tier::ci, {1, 3, 4, 5}, 9, 1.0, 1.0);
   add(Tier::ci, {2, 4, 11}, 2, 0.7, 0.6);
+  add(Tier::ci, {1, 4, 6}, 3, 5.0, 0.25, 0.01);
   add(Tier::smoke, {2, 96, 27, 27}, 5, 1e-4, 0.75);
   add(Tier::perf, {8, 64, 56, 56}, 5, 1e-4, 0.75);
   return list;

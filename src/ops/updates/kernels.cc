@@ -47,6 +47,7 @@ void in_vectors(const Rule& rule, T l2, T keep, std::int64_t n, const Pointers<T
   using V = simd::Vec<T>;
   constexpr int kN = Rule::kStates, kLanes = simd::kLanes<T>;
   std::int64_t i = 0;
+#pragma GCC unroll 4
   for (; i + kLanes <= n; i += kLanes) {
     V states[kN + 1];
     for (int k = 0; k < kN; ++k) states[k] = simd::load(at.s[k] + i);

@@ -7,6 +7,7 @@
 // L2 is added outside. A new optimizer is one class here, its description and its line in kernels.cc.
 
 #include <cmath>
+#include <limits>
 
 #include "ops/cpu/simd.h"
 #include "ops/updates/updates.h"
@@ -27,7 +28,7 @@ inline double setting(const UpdateRule& rule, const Attrs& attrs, std::string_vi
   fail("{} has no setting '{}'", rule.name, name);
 }
 
-inline constexpr double kAnyPositive = 1e300;
+inline constexpr double kAnyPositive = std::numeric_limits<double>::infinity();
 
 inline constexpr UpdateRule kSgd{.name = "sgd",
                                  .settings = {{{"momentum"}}},
