@@ -38,7 +38,7 @@ std::int64_t broadcast_index(const Shape& out, const Shape& operand, std::int64_
   return index;
 }
 
-ValueId sum_to(const GradientContext& context, ValueId gradient, const Shape& shape) {
+ValueId sum_to(const GradientContext& context, ValueId gradient, Shape shape) {
   const Shape from = context.graph.value(gradient).type.shape;
   std::vector<std::int64_t> axes;
   for (int axis = 0; axis < from.rank(); ++axis)

@@ -20,8 +20,8 @@ Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b);
 std::int64_t broadcast_index(const Shape& out, const Shape& operand, std::int64_t flat);
 
 // The gradient of a stretched operand: sums over what was repeated and gives it the operand's shape. Emits
-// nothing where the shapes are equal.
-ValueId sum_to(const GradientContext& context, ValueId gradient, const Shape& shape);
+// nothing where the shapes are equal. By value: a shape inside the graph would move as nodes are added.
+ValueId sum_to(const GradientContext& context, ValueId gradient, Shape shape);
 
 // The loops over an output and up to three operands, in as few axes as will do: neighbours that all operands
 // stride through alike are one. Steps of the innermost axis are 0 or 1.

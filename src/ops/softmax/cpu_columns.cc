@@ -26,18 +26,46 @@ void each_tile(const SoftmaxProblem& p, Body&& body) {
                });
 }
 
+// Sums over the rows of a tile, in two levels: a single chain of thousands of roundings would show.
+template <class T>
+class LineSums {
+ public:
+  explicit LineSums(std::int64_t lines) : lines_(lines) {}
+  // Calls into(sums so far), which adds the row; rows come in order.
+  template <class Add>
+  void add(std::int64_t row, Add&& into) {
+    into(part_);
+    if (row % kRows == kRows - 1) flush();
+  }
+  T* total() {
+    flush();
+    return total_;
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 128;
+  void flush() {
+    simd::map2(lines_, total_, part_, total_, [](Vec<T> a, Vec<T> b) { return a + b; });
+    std::fill_n(part_, lines_, T{0});
+  }
+  std::int64_t lines_;
+  T part_[kTile] = {}, total_[kTile] = {};
+};
+
 template <class T>
 void forward_tile(const SoftmaxProblem& p, std::int64_t lines, const T* x, T* y) {
-  T most[kTile], sum[kTile];
+  T most[kTile];
+  LineSums<T> sums(lines);
   std::fill_n(most, lines, -std::numeric_limits<T>::infinity());
-  std::fill_n(sum, lines, T{0});
   for (std::int64_t k = 0; k < p.length; ++k)
     simd::map2(lines, x + k * p.inner, most, most, [](Vec<T> v, Vec<T> m) { return simd::max<T>(v, m); });
   for (std::int64_t k = 0; k < p.length; ++k) {
     T* row = y + k * p.inner;
     simd::map2(lines, x + k * p.inner, most, row, [](Vec<T> v, Vec<T> m) { return simd::exp<T>(v - m); });
-    simd::map2(lines, sum, row, sum, [](Vec<T> s, Vec<T> e) { return s + e; });
+    sums.add(k,
+             [&](T* part) { simd::map2(lines, part, row, part, [](Vec<T> s, Vec<T> e) { return s + e; }); });
   }
+  T* sum = sums.total();
   if (p.log)
     simd::map(lines, sum, sum, [](Vec<T> s) { return simd::log<T>(s); });
   else
@@ -54,14 +82,17 @@ void forward_tile(const SoftmaxProblem& p, std::int64_t lines, const T* x, T* y)
 
 template <class T>
 void backward_tile(const SoftmaxProblem& p, std::int64_t lines, const T* dy, const T* y, T* dx) {
-  T sum[kTile] = {};
+  LineSums<T> sums(lines);
   for (std::int64_t k = 0; k < p.length; ++k) {
     const T *g = dy + k * p.inner, *v = y + k * p.inner;
-    if (p.log)
-      simd::map2(lines, sum, g, sum, [](Vec<T> s, Vec<T> d) { return s + d; });
-    else
-      simd::map3(lines, sum, g, v, sum, [](Vec<T> s, Vec<T> d, Vec<T> e) { return s + d * e; });
+    sums.add(k, [&](T* part) {
+      if (p.log)
+        simd::map2(lines, part, g, part, [](Vec<T> s, Vec<T> d) { return s + d; });
+      else
+        simd::map3(lines, part, g, v, part, [](Vec<T> s, Vec<T> d, Vec<T> e) { return s + d * e; });
+    });
   }
+  const T* sum = sums.total();
   for (std::int64_t k = 0; k < p.length; ++k) {
     const T *g = dy + k * p.inner, *v = y + k * p.inner;
     if (p.log)

@@ -122,38 +122,38 @@ struct Gelu {
   }
 };
 
-// x (1 + tanh u) / 2 with u = sqrt(2/pi) (x + 0.044715 x^3), written as x sigmoid(2 u).
+// x (1 + tanh u) / 2 with u = sqrt(2/pi) (x + 0.044715 x^3), written as x s with s = sigmoid(2 u). With
+// e = exp(-|2 u|) nothing overflows, and s (1 - s) = e / (1 + e)^2 loses no digits where s is close to 1.
 struct GeluTanh {
   static constexpr double kSpecial = 1, kOther = 7;
   static constexpr bool kFromOutput = false;
   static constexpr double kLine = 1.5957691216057307117;  // 2 sqrt(2/pi)
   static constexpr double kCube = kLine * 0.044715;
   template <class T>
-  static T sigmoid_at(T x) {
-    return T{1} / (T{1} + std::exp(-x * static_cast<T>(kLine) - x * x * x * static_cast<T>(kCube)));
-  }
-  template <class T>
-  static Vec<T> sigmoid(Vec<T> x) {
-    return simd::sigmoid<T>(x * (x * x * static_cast<T>(kCube) + static_cast<T>(kLine)));
-  }
-  template <class T>
   static T at(T x, const Knobs<T>&) {
-    return x * sigmoid_at(x);
+    const T e = std::exp(-std::abs(x * (static_cast<T>(kLine) + x * x * static_cast<T>(kCube))));
+    return x < 0 ? x * e / (1 + e) : x / (1 + e);
   }
   template <class T>
   static Vec<T> map(Vec<T> x, const Knobs<T>&) {
-    // Below -13 the true value is less than any float; sigmoid itself ends at exp(-kHighest).
-    return select<T>(x < constant<T>(-20), constant<T>(0), x * sigmoid<T>(x));
+    const Vec<T> e = simd::exp<T>(-simd::abs<T>(x * (x * x * static_cast<T>(kCube) + static_cast<T>(kLine))));
+    const Vec<T> y = select<T>(x < constant<T>(0), x * e, x) / (e + T{1});
+    return select<T>(x < constant<T>(-1e30), constant<T>(0), y);  // not infinity times 0
   }
   template <class T>
   static T slope(T x, const Knobs<T>&) {
-    const T s = sigmoid_at(x);
-    return s + x * s * (1 - s) * static_cast<T>(kLine + 3 * kCube * double{x} * double{x});
+    const T e = std::exp(-std::abs(x * (static_cast<T>(kLine) + x * x * static_cast<T>(kCube))));
+    const T s = (x < 0 ? e : T{1}) / (1 + e),
+            inner = static_cast<T>(kLine) + x * x * static_cast<T>(3 * kCube);
+    return s + x * inner * e / ((1 + e) * (1 + e));
   }
   template <class T>
   static Vec<T> grad(Vec<T> dy, Vec<T> x, const Knobs<T>&) {
-    const Vec<T> s = sigmoid<T>(x), inner = x * x * static_cast<T>(3 * kCube) + static_cast<T>(kLine);
-    return dy * (s + x * s * (T{1} - s) * inner);
+    const Vec<T> square = x * x, one = constant<T>(1);
+    const Vec<T> e =
+        simd::exp<T>(-simd::abs<T>(x * (square * static_cast<T>(kCube) + static_cast<T>(kLine))));
+    const Vec<T> r = one / (one + e), inner = square * static_cast<T>(3 * kCube) + static_cast<T>(kLine);
+    return dy * (select<T>(x < constant<T>(0), e * r, r) + x * inner * (e * r * r));
   }
 };
 
