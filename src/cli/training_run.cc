@@ -117,8 +117,8 @@ void print_result(const Finished& f) {
   if (f.setup.recipe)
     for (const auto& [name, value] : f.setup.recipe->published)
       print(fmt::format("published  {} {}\n", name, value));
-  print(
-      fmt::format("loss       {:.4f} last epoch, {:.5f} first step\n", last.loss, f.result.state.first_loss));
+  print(fmt::format("loss       {:.4f} last epoch, {:.5f} first step; {:.4f} test\n", last.loss,
+                    f.result.state.first_loss, last.test_loss));
   print(fmt::format("speed      {} images/s; step {} median, {} to {} (10 to 90 %), {} samples\n",
                     with_commas(std::llround(f.images_per_s())), human_seconds(step.median),
                     human_seconds(step.p10), human_seconds(step.p90), step.samples));

@@ -4,12 +4,14 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
-#include "ops/add/add.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/bias_grad/bias_grad.h"
+#include "ops/binary/binary.h"
+#include "ops/cast/cast.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/dropout/dropout.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
@@ -19,9 +21,13 @@
 #include "ops/operator.h"
 #include "ops/pool/pool.h"
 #include "ops/recurrent/recurrent.h"
+#include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/softmax/softmax.h"
+#include "ops/squared_error/squared_error.h"
+#include "ops/unary/unary.h"
 #include "ops/updates/updates.h"
+#include "ops/where/where.h"
 
 namespace headroom {
 namespace {
@@ -30,12 +36,14 @@ using Folder = std::vector<Operator> (*)();
 // clang-format off
 constexpr Folder kFolders[] = {
     activation_operators,
-    add_operators,
     batch_norm_operators,
     bias_grad_operators,
+    binary_operators,
+    cast_operators,
     conv2d_operators,
     count_correct_operators,
     cross_entropy_operators,
+    dropout_operators,
     l2_penalty_operators,
     layer_norm_operators,
     linear_operators,
@@ -44,9 +52,13 @@ constexpr Folder kFolders[] = {
     matmul_operators,
     pool_operators,
     recurrent_operators,
+    reduce_operators,
     reshape_operators,
     softmax_operators,
+    squared_error_operators,
+    unary_operators,
     update_operators,
+    where_operators,
 };
 // clang-format on
 

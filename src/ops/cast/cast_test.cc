@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/testing/harness.h"
+
+namespace headroom::testing {
+namespace {
+
+Values cast(const Values& x, DType from, const std::string& to) {
+  const Case c{.tier = Tier::ci,
+               .inputs = {{static_cast<std::int64_t>(x.size())}},
+               .attrs = {{"to", to}},
+               .dtypes = {from}};
+  const Problem p = problem_of(operator_of("cast"), c, DType::f32);
+  const auto& kernels = operator_of("cast").kernels;
+  const Values y = run_kernel(kernels[0], p, {x}).outputs[0];
+  EXPECT_EQ(run_kernel(kernels[1], p, {x}).outputs[0], y);
+  return y;
+}
+
+TEST(Cast, DropsFractionsTowardsZero) {
+  EXPECT_EQ(cast({1.9, -1.9, 0.5}, DType::f32, "int32"), (Values{1, -1, 0}));
+  EXPECT_EQ(cast({1.9, -1.9, 0.5}, DType::f64, "int64"), (Values{1, -1, 0}));
+}
+
+TEST(Cast, StopsAtTheEndsOfIntegers) {
+  EXPECT_EQ(cast({300, -5, 255.9, std::nan("")}, DType::f32, "uint8"), (Values{255, 0, 255, 0}));
+  EXPECT_EQ(cast({3e9, -3e9, INFINITY, -INFINITY}, DType::f32, "int32"),
+            (Values{2147483647, -2147483648.0, 2147483647, -2147483648.0}));
+  EXPECT_EQ(cast({2147483647, -2147483648.0}, DType::f64, "int32"), (Values{2147483647, -2147483648.0}));
+}
+
+TEST(Cast, AnythingButZeroIsTrue) {
+  EXPECT_EQ(cast({0, 0.25, -3, std::nan("")}, DType::f32, "bool"), (Values{0, 1, 1, 1}));
+  EXPECT_EQ(cast({0, 256}, DType::i32, "bool"), (Values{0, 1}));
+  EXPECT_EQ(cast({0, 1}, DType::boolean, "fp32"), (Values{0, 1}));
+}
+
+TEST(Cast, RoundsDoublesToNearest) {
+  EXPECT_EQ(cast({0.1, 1e300}, DType::f64, "fp32"), (Values{double{0.1f}, INFINITY}));
+}
+
+TEST(Cast, RejectsUnknownTypesAndRefusesHalves) {
+  const Operator& op = operator_of("cast");
+  EXPECT_THROW(op.schema.infer({{{2}, DType::f32}}, {{"to", std::string("float")}}), Error);
+  EXPECT_THROW(op.schema.infer({{{2}, DType::f32}}, {}), Error);
+  const Case c{.tier = Tier::ci, .inputs = {{2}}, .attrs = {{"to", std::string("fp16")}}};
+  EXPECT_FALSE(op.kernels[0].accepts(problem_of(op, c, DType::f32), cpu_capabilities()).ok);
+}
+
+}  // namespace
+}  // namespace headroom::testing

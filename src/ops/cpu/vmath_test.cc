@@ -1,0 +1,133 @@
+// Accuracy of the vector functions, in units in the last place, against the library in a wider type.
+#include "ops/cpu/vmath.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/random.h"
+#include "ops/cpu/verf.h"
+#include "ops/cpu/vpow.h"
+
+namespace headroom::simd {
+namespace {
+
+template <class T, class F>
+T one(F&& f, T x) {
+  return f(broadcast(x))[0];
+}
+
+// Error in units of the last place of `want`, or of 1 where the function is only right to a rounding of 1.
+template <class T>
+double ulps(T got, long double want, bool absolute = false) {
+  if (std::isinf(got) && std::isinf(static_cast<T>(want))) return got == static_cast<T>(want) ? 0 : INFINITY;
+  const T size = absolute ? T{1} : std::max(std::abs(static_cast<T>(want)), std::numeric_limits<T>::min());
+  const long double unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
+  return static_cast<double>(std::abs(static_cast<long double>(got) - want) / unit);
+}
+
+// The worst of many random points between low and high.
+template <class T, class F, class G>
+double worst(F&& f, G&& want, double low, double high, bool absolute = false) {
+  double most = 0;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const T x = static_cast<T>(low + (high - low) * Philox(3).uniform(i));
+    most = std::max(most, ulps<T>(one(f, x), want(static_cast<long double>(x)), absolute));
+  }
+  return most;
+}
+
+template <class T>
+class VectorMath : public ::testing::Test {};
+using Floats = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(VectorMath, Floats);
+
+constexpr auto kExp = [](long double x) { return std::exp(x); };
+constexpr auto kLog = [](long double x) { return std::log(x); };
+
+TYPED_TEST(VectorMath, ExpIsRightToTwoUnitsOverItsWholeRange) {
+  using T = TypeParam;
+  const auto f = [](Vec<T> x) { return exp_wide<T>(x); };
+  const double end = std::log(double{std::numeric_limits<T>::max()});
+  EXPECT_LE(worst<T>(f, kExp, -1, 1), 2);
+  EXPECT_LE(worst<T>(f, kExp, -end + 2, end), 2);
+  EXPECT_LE(worst<T>(f, kExp, -end - 20, -end), 2) << "denormals";
+  const T infinity = std::numeric_limits<T>::infinity();
+  EXPECT_EQ(one(f, infinity), infinity);
+  EXPECT_EQ(one(f, static_cast<T>(end * 1.001)), infinity);
+  EXPECT_EQ(one(f, -infinity), T{0});
+  EXPECT_EQ(one(f, T{0}), T{1});
+  EXPECT_TRUE(std::isnan(one(f, static_cast<T>(NAN))));
+}
+
+TYPED_TEST(VectorMath, Expm1KeepsSmallNumbers) {
+  using T = TypeParam;
+  const auto f = [](Vec<T> x) { return expm1<T>(x); };
+  const auto want = [](long double x) { return std::expm1(x); };
+  EXPECT_LE(worst<T>(f, want, -1e-3, 1e-3), 2);
+  EXPECT_LE(worst<T>(f, want, -30, 30), 3);
+  EXPECT_EQ(one(f, T{-1000}), T{-1});
+}
+
+TYPED_TEST(VectorMath, LogIsRightToThreeUnits) {
+  using T = TypeParam;
+  const auto f = [](Vec<T> x) { return log<T>(x); };
+  EXPECT_LE(worst<T>(f, kLog, 0.5, 2), 3);
+  EXPECT_LE(worst<T>(f, kLog, 1e-3, 1e4), 3);
+  EXPECT_LE(worst<T>(f, kLog, 0, double{std::numeric_limits<T>::min()}), 3) << "denormals";
+  const T infinity = std::numeric_limits<T>::infinity();
+  EXPECT_EQ(one(f, infinity), infinity);
+  EXPECT_EQ(one(f, T{0}), -infinity);
+  EXPECT_EQ(one(f, -T{0}), -infinity);
+  EXPECT_EQ(one(f, T{1}), T{0});
+  EXPECT_TRUE(std::isnan(one(f, T{-1})));
+  EXPECT_TRUE(std::isnan(one(f, static_cast<T>(NAN))));
+}
+
+TYPED_TEST(VectorMath, ErfAndItsDistributionAreRightToTwoUnitsOfOne) {
+  using T = TypeParam;
+  const auto f = [](Vec<T> x) { return erf<T>(x); };
+  const auto cdf = [](Vec<T> x) { return normal_cdf<T>(x); };
+  EXPECT_LE(worst<T>(
+                f, [](long double x) { return std::erf(x); }, -1, 1),
+            3)
+      << "relative near 0";
+  EXPECT_LE(worst<T>(
+                f, [](long double x) { return std::erf(x); }, -8, 8, true),
+            1.5);
+  const auto normal = [](long double x) { return std::erfc(-x * std::sqrt(0.5L)) / 2; };
+  EXPECT_LE(worst<T>(cdf, normal, -12, 12, true), 2);
+  EXPECT_EQ(one(f, std::numeric_limits<T>::infinity()), T{1});
+  EXPECT_EQ(one(f, -std::numeric_limits<T>::infinity()), T{-1});
+  EXPECT_EQ(one(f, T{0}), T{0});
+  EXPECT_TRUE(std::isnan(one(f, static_cast<T>(NAN))));
+  EXPECT_EQ(one(cdf, T{-100}), T{0});
+}
+
+TEST(VectorPow, FollowsTheLibrary) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = NAN;
+  const std::vector<float> bases = {0.f, -0.f, 0.3f,  -0.3f,    1.f,       -1.f,
+                                    2.f, -2.f, 1e30f, infinity, -infinity, nan};
+  const std::vector<float> powers = {0.f,        0.5f,       -0.5f,    1.f,       -1.f,  2.f,  3.f,
+                                     -3.f,       2.5f,       1e5f,     40.f,      -41.f, 1e9f, 8388609.f,
+                                     -8388609.f, 16777216.f, infinity, -infinity, nan};
+  for (float x : bases)
+    for (float y : powers) {
+      const float got = pow(broadcast(x), broadcast(y))[0], want = std::pow(x, y);
+      if (std::isnan(want))
+        EXPECT_TRUE(std::isnan(got)) << x << " to the " << y;
+      else
+        EXPECT_LE(got == want ? 0 : ulps(got, want), 1) << x << " to the " << y << " gives " << got;
+    }
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const auto x = static_cast<float>(100 * Philox(1).uniform(i)),
+               y = static_cast<float>(8 * Philox(2).normal(i));
+    const long double want = std::pow(static_cast<long double>(x), static_cast<long double>(y));
+    ASSERT_LE(ulps(float{pow(broadcast(x), broadcast(y))[0]}, want), 0.6) << x << " to the " << y;
+  }
+}
+
+}  // namespace
+}  // namespace headroom::simd
