@@ -4,19 +4,26 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
+#include "ops/adaptive_pool/adaptive_pool.h"
 #include "ops/add/add.h"
 #include "ops/bias_grad/bias_grad.h"
+#include "ops/concat/concat.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/gather/gather.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
 #include "ops/operator.h"
+#include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
 #include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
 #include "ops/sgd/sgd.h"
+#include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
+#include "ops/transpose/transpose.h"
 
 namespace headroom {
 namespace {
@@ -25,18 +32,25 @@ using Folder = std::vector<Operator> (*)();
 // clang-format off
 constexpr Folder kFolders[] = {
     activation_operators,
+    adaptive_pool_operators,
     add_operators,
     bias_grad_operators,
+    concat_operators,
     conv2d_operators,
     count_correct_operators,
     cross_entropy_operators,
+    gather_operators,
     l2_penalty_operators,
     linear_operators,
     matmul_operators,
+    pad_operators,
     pool_operators,
     reshape_operators,
+    resize_operators,
     sgd_operators,
+    slice_operators,
     softmax_operators,
+    transpose_operators,
 };
 // clang-format on
 
