@@ -68,6 +68,17 @@ Cost cost_grad(const Problem& p) {
   return c;
 }
 
+// Elements that the busiest corner adds up.
+double most_copies(const Problem& p) {
+  double most = 1;
+  for (const PadAxis& axis : pad_problem(p).axes) {
+    std::size_t longest = 0;
+    for (const auto& copies : axis.copies) longest = std::max(longest, copies.size());
+    most *= static_cast<double>(longest);
+  }
+  return most;
+}
+
 std::vector<ValueId> gradient(const GradientContext& c) {
   const ValueId dy = c.output_gradients[0];
   Attrs attrs = c.attrs();
@@ -209,7 +220,8 @@ std::vector<Operator> pad_operators() {
           {.schema = {.name = "pad_grad", .infer = infer_grad, .cost = cost_grad},
            .kernels = {{.name = "cpu:rows", .prepare = pad_grad_rows}, last},
            .cases = backward,
-           .exact = true}};
+           .exact = true,
+           .sum_length = most_copies}};
 }
 
 }  // namespace headroom
