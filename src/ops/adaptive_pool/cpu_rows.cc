@@ -36,20 +36,23 @@ T maximum(std::int64_t n, const T* x) {
   return best;
 }
 
-// Where `value` stands first, in blocks that are searched only when they hold it. NaN finds NaN.
+// Where `value`, which is there, stands first, in blocks that are searched only when they hold it. NaN finds
+// NaN.
 template <class T>
 std::int64_t find(std::int64_t n, const T* x, T value) {
   constexpr std::int64_t kBlock = 64;
-  const bool nan = value != value;
-  auto is = [=](T v) { return nan ? v != v : v == value; };
   std::int64_t i = 0;
+  if (value != value) {
+    while (x[i] == x[i]) ++i;
+    return i;
+  }
   for (; i + kBlock <= n; i += kBlock) {
     int hits = 0;
 #pragma omp simd reduction(+ : hits)
-    for (std::int64_t k = 0; k < kBlock; ++k) hits += is(x[i + k]) ? 1 : 0;
+    for (std::int64_t k = 0; k < kBlock; ++k) hits += x[i + k] == value ? 1 : 0;
     if (hits > 0) break;
   }
-  while (i < n && !is(x[i])) ++i;
+  while (x[i] != value) ++i;
   return i;
 }
 
@@ -131,9 +134,10 @@ void max_grad_plane(const AdaptiveProblem& p, const T* dy, const T* x, T* dx) {
     for (std::int64_t j = 0; j < p.columns.output; ++j) {
       const std::int64_t begin = p.columns.begin(j), end = p.columns.end(j);
       std::int64_t best = p.rows.begin(i) * p.columns.input + begin;
+      T top = x[best];
       for (std::int64_t h = p.rows.begin(i); h < p.rows.end(i); ++h)
         for (std::int64_t at = h * p.columns.input + begin; at < h * p.columns.input + end; ++at)
-          if (exceeds(x[at], x[best])) best = at;
+          if (exceeds(x[at], top)) top = x[best = at];
       dx[best] += dy[i * p.columns.output + j];
     }
 }

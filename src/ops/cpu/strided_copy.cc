@@ -81,26 +81,27 @@ template <class T>
 void copy_tiles(const StridedCopy& copy, const T* from, T* to) {
   const Axis &rows = copy.axes[static_cast<std::size_t>(copy.rank - 2)],
              &columns = copy.axes[static_cast<std::size_t>(copy.rank - 1)];
-  const std::int64_t down = (rows.extent + kTileRows - 1) / kTileRows,
-                     across = (columns.extent + kTileColumns - 1) / kTileColumns;
+  // Where one side is short the tile grows along the other; whole squares either way.
+  const std::int64_t tall = columns.extent < kTileColumns ? kTile / columns.extent / 4 * 4 : kTileRows,
+                     wide = rows.extent < kTileRows ? kTile / rows.extent / 4 * 4 : kTileColumns;
+  const std::int64_t down = (rows.extent + tall - 1) / tall, across = (columns.extent + wide - 1) / wide;
   const std::int64_t planes = copy.numel() / (rows.extent * columns.extent);
-  const std::int64_t tile = std::min(kTileRows, rows.extent) * std::min(kTileColumns, columns.extent);
-  parallel_for(
-      planes * down * across, kElementwiseGrain / tile + 1, [&](std::int64_t begin, std::int64_t end, int) {
-        std::int64_t plane = begin / (down * across);
-        Walk walk(copy, 2, plane);
-        for (std::int64_t t = begin; t < end; ++t) {
-          if (t / (down * across) != plane) {
-            walk.next();
-            ++plane;
-          }
-          const std::int64_t i = t % (down * across) % down * kTileRows,
-                             j = t % (down * across) / down * kTileColumns;
-          transpose_tile(std::min(kTileRows, rows.extent - i), std::min(kTileColumns, columns.extent - j),
-                         from + walk.from + i + j * columns.from, columns.from,
-                         to + walk.to + i * rows.to + j, rows.to);
-        }
-      });
+  const std::int64_t tile = std::min(tall, rows.extent) * std::min(wide, columns.extent);
+  auto one = [&](const Walk& walk, std::int64_t i, std::int64_t j) {
+    transpose_tile(std::min(tall, rows.extent - i), std::min(wide, columns.extent - j),
+                   from + walk.from + i + j * columns.from, columns.from, to + walk.to + i * rows.to + j,
+                   rows.to);
+  };
+  parallel_for(planes * down * across, kElementwiseGrain / tile + 1,
+               [&](std::int64_t begin, std::int64_t end, int) {
+                 std::int64_t plane = begin / (down * across), t = begin % (down * across);
+                 for (Walk walk(copy, 2, plane); begin < end; ++begin) {
+                   one(walk, t % down * tall, t / down * wide);
+                   if (++t < down * across) continue;
+                   t = 0;
+                   walk.next();
+                 }
+               });
 }
 
 bool joins(const Axis& outer, const Axis& inner) {

@@ -8,7 +8,8 @@
 
 namespace headroom {
 
-inline constexpr std::int64_t kTileRows = 32, kTileColumns = 64;  // 8 KiB of fp32, 16 KiB of fp64
+inline constexpr std::int64_t kTileRows = 32, kTileColumns = 64;
+inline constexpr std::int64_t kTile = kTileRows * kTileColumns;  // 8 KiB of fp32, 16 KiB of fp64
 
 // A square that fits in registers: to[i][j] = from[j][i]. Sides of 1 where there is nothing better.
 template <class T>
@@ -21,9 +22,11 @@ inline void transpose_square(const T* from, std::int64_t from_row, T* to, std::i
   if constexpr (kSquare<T> == 1) {
     *to = *from;
   } else {
+    // Loads by an unaligned type: g++ 12 takes a memcpy through general registers.
     typedef T Vec __attribute__((vector_size(16)));
+    typedef T Unaligned __attribute__((vector_size(16), aligned(1), may_alias));
     Vec row[kSquare<T>], out[kSquare<T>];
-    for (int j = 0; j < kSquare<T>; ++j) std::memcpy(&row[j], from + j * from_row, sizeof(Vec));
+    for (int j = 0; j < kSquare<T>; ++j) row[j] = *reinterpret_cast<const Unaligned*>(from + j * from_row);
     if constexpr (kSquare<T> == 2) {
       out[0] = __builtin_shufflevector(row[0], row[1], 0, 2);
       out[1] = __builtin_shufflevector(row[0], row[1], 1, 3);
@@ -37,33 +40,34 @@ inline void transpose_square(const T* from, std::int64_t from_row, T* to, std::i
       out[2] = __builtin_shufflevector(b, d, 0, 4, 1, 5);
       out[3] = __builtin_shufflevector(b, d, 2, 6, 3, 7);
     }
-    for (int i = 0; i < kSquare<T>; ++i) std::memcpy(to + i * to_row, &out[i], sizeof(Vec));
+    for (int i = 0; i < kSquare<T>; ++i) *reinterpret_cast<Unaligned*>(to + i * to_row) = out[i];
   }
 }
 
-// to[i * to_row + j] = from[j * from_row + i] for i < rows <= kTileRows, j < columns <= kTileColumns.
+// to[i * to_row + j] = from[j * from_row + i] for i < rows, j < columns; rows * columns <= kTile.
 template <class T>
 void transpose_tile(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_row, T* to,
                     std::int64_t to_row) {
   constexpr std::int64_t kSide = kSquare<T>;
-  alignas(64) T buffer[kTileRows * kTileColumns];
-  // Rows that follow each other in `to` leave the buffer in one piece, however short they are.
-  const std::int64_t pitch = to_row == columns ? columns : kTileColumns;
+  alignas(64) T buffer[kTile];
   const std::int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
   for (std::int64_t j = 0; j < whole_columns; j += kSide) {
+    // The next tile goes on in these rows, more of them than a prefetcher follows by itself.
+    for (std::int64_t k = j; k < j + kSide; ++k)
+      for (std::int64_t i = rows; i < 2 * rows; i += 64 / static_cast<std::int64_t>(sizeof(T)))
+        __builtin_prefetch(from + k * from_row + i);
     for (std::int64_t i = 0; i < whole_rows; i += kSide)
-      transpose_square(from + j * from_row + i, from_row, buffer + i * pitch + j, pitch);
+      transpose_square(from + j * from_row + i, from_row, buffer + i * columns + j, columns);
     for (std::int64_t i = whole_rows; i < rows; ++i)
-      for (std::int64_t k = j; k < j + kSide; ++k) buffer[i * pitch + k] = from[k * from_row + i];
+      for (std::int64_t k = j; k < j + kSide; ++k) buffer[i * columns + k] = from[k * from_row + i];
   }
   for (std::int64_t j = whole_columns; j < columns; ++j)
-    for (std::int64_t i = 0; i < rows; ++i) buffer[i * pitch + j] = from[j * from_row + i];
+    for (std::int64_t i = 0; i < rows; ++i) buffer[i * columns + j] = from[j * from_row + i];
   const auto bytes = static_cast<std::size_t>(columns) * sizeof(T);
-  if (to_row == columns) {
+  if (to_row == columns)
     std::memcpy(to, buffer, static_cast<std::size_t>(rows) * bytes);
-    return;
-  }
-  for (std::int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_row, buffer + i * pitch, bytes);
+  else
+    for (std::int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_row, buffer + i * columns, bytes);
 }
 
 }  // namespace headroom

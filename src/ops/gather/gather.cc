@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "ops/axes.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/strided_copy.h"
 #include "ops/expect.h"
 #include "ops/stored.h"
 
@@ -136,11 +137,18 @@ Launcher reference(const Problem& p, const Capabilities&) {
 template <class T, class I>
 void copy_slices(const Gather& g, const T* data, const I* indices, T* out) {
   constexpr std::int64_t kWorthACall = 16;
+  constexpr std::int64_t kAhead = 4;  // rows of a table lie anywhere: their beginnings are asked for early
   parallel_for(g.outer * g.count, kElementwiseGrain / g.inner + 1,
                [&](std::int64_t begin, std::int64_t end, int) {
                  std::int64_t o = begin / g.count, i = begin % g.count;
                  const auto bytes = static_cast<std::size_t>(g.inner) * sizeof(T);
                  for (std::int64_t s = begin; s < end; ++s) {
+                   if (i + kAhead < g.count) {
+                     const auto* soon = reinterpret_cast<const char*>(
+                         data + (o * g.extent + row_of(g, indices[i + kAhead])) * g.inner);
+                     for (std::size_t b = 0; b < std::min<std::size_t>(bytes, 256); b += 64)
+                       __builtin_prefetch(soon + b);
+                   }
                    const T* from = data + (o * g.extent + row_of(g, indices[i])) * g.inner;
                    if (g.inner >= kWorthACall)
                      std::memcpy(out + s * g.inner, from, bytes);
@@ -175,7 +183,6 @@ void add_slices(const Gather& g, const Part& part, const T* dy, const I* indices
   const std::int64_t n = part.column_end - part.column;
   for (std::int64_t o = part.outer; o < part.outer_end; ++o) {
     T* to = dx + o * g.extent * g.inner + part.column;
-    for (std::int64_t r = part.row; r < part.row_end; ++r) std::fill_n(to + r * g.inner, n, T{0});
     for (std::int64_t i = 0; i < g.count; ++i) {
       const std::int64_t row = row_of(g, indices[i]);
       if (row < part.row || row >= part.row_end) continue;
@@ -195,7 +202,8 @@ Launcher owners(const Problem& p, const Capabilities&) {
       return [g = gather_of(p)](const LaunchArgs& a) {
         check_indices(g, a.in<I>(1));
         constexpr std::int64_t kColumns = 64;  // at least, for rows to be read in stretches
-        const std::int64_t threads = omp_get_max_threads(), work = (g.extent + g.count) * g.inner;
+        const std::int64_t threads = omp_get_max_threads(), work = g.count * g.inner;
+        fill_parallel(g.outer * g.extent * g.inner, a.out<T>(0), T{0});
         auto add = [&](const Part& part) { add_slices(g, part, a.in<T>(0), a.in<I>(1), a.out<T>(0)); };
         if (g.outer >= threads)
           parallel_for(g.outer, kElementwiseGrain / work + 1, [&](std::int64_t begin, std::int64_t end, int) {
