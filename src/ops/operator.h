@@ -15,9 +15,9 @@ enum class Tier { smoke, ci, perf };
 // How a test fills an input. Small integers make every sum exact, so any order of summation gives the same
 // bits.
 struct Fill {
-  enum class Kind { normal, positive, label, constant };
+  enum class Kind { normal, positive, label, digit, constant };
   Kind kind = Kind::normal;
-  double value = 0;  // label: number of classes; constant: the value
+  double value = 0;  // label, digit: how many there are, from 0; constant: the value
 };
 
 // A problem worth running. Tests, ladders and the tuner share the list.

@@ -6,6 +6,12 @@
 #include <cstring>
 #include <type_traits>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace headroom::simd {
 
 #if defined(__AVX512F__)
@@ -50,6 +56,40 @@ inline Vec<T> max(Vec<T> a, Vec<T> b) {
   return a > b ? a : b;
 }
 
+// The integers that comparisons of Vec<T> yield.
+template <class T>
+using IntVec = Vec<IntOf<T>>;
+
+template <class T>
+inline IntVec<T> bits_of(Vec<T> v) {
+  return reinterpret_cast<IntVec<T>>(v);
+}
+template <class T>
+inline Vec<T> from_bits(IntVec<T> bits) {
+  return reinterpret_cast<Vec<T>>(bits);
+}
+
+template <class T>
+inline Vec<T> abs(Vec<T> x) {
+  constexpr IntOf<T> kAllButTheSign = ~(IntOf<T>{1} << (8 * sizeof(T) - 1));
+  return from_bits<T>(bits_of<T>(x) & kAllButTheSign);
+}
+
+// By intrinsics: std::sqrt may set errno, which keeps compilers from using the vector instruction.
+#if defined(__aarch64__)
+inline Vec<float> sqrt(Vec<float> x) { return vsqrtq_f32(x); }
+inline Vec<double> sqrt(Vec<double> x) { return vsqrtq_f64(x); }
+#elif defined(__AVX512F__)
+inline Vec<float> sqrt(Vec<float> x) { return _mm512_sqrt_ps(x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm512_sqrt_pd(x); }
+#elif defined(__AVX__)
+inline Vec<float> sqrt(Vec<float> x) { return _mm256_sqrt_ps(x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm256_sqrt_pd(x); }
+#else
+inline Vec<float> sqrt(Vec<float> x) { return _mm_sqrt_ps(x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm_sqrt_pd(x); }
+#endif
+
 template <class T>
 inline T sum(Vec<T> v) {
   T total = 0;
@@ -81,6 +121,20 @@ inline void map2(std::int64_t n, const T* a, const T* b, T* out, F&& f) {
   std::memcpy(tail_b, b + i, bytes);
   store(tail_a, f(load(tail_a), load(tail_b)));
   std::memcpy(out + i, tail_a, bytes);
+}
+
+template <class T, class F>
+inline void map3(std::int64_t n, const T* a, const T* b, const T* c, T* out, F&& f) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(a + i), load(b + i), load(c + i)));
+  if (i == n) return;
+  alignas(kVectorBytes) T tail[3][kLanes<T>] = {};
+  const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
+  std::memcpy(tail[0], a + i, bytes);
+  std::memcpy(tail[1], b + i, bytes);
+  std::memcpy(tail[2], c + i, bytes);
+  store(tail[0], f(load(tail[0]), load(tail[1]), load(tail[2])));
+  std::memcpy(out + i, tail[0], bytes);
 }
 
 }  // namespace headroom::simd

@@ -1,10 +1,11 @@
 #pragma once
 
-// exp, tanh and sigmoid on short vectors, within a few units in the last place of the exact result.
-// Method: x = n ln2 + r with |r| <= ln2/2, the series of exp(r)-1 to the last term that matters, scaled by
-// 2^n.
+// exp, log, tanh and sigmoid on short vectors, within a few units in the last place of the exact result.
+// exp: x = n ln2 + r with |r| <= ln2/2, the series of exp(r)-1 to the last term that matters, scaled by 2^n.
+// log: x = 2^n m with m around 1, the series in (m-1)/(m+1).
 
 #include <array>
+#include <limits>
 
 #include "ops/cpu/simd.h"
 
@@ -67,6 +68,69 @@ inline Vec<T> exp(Vec<T> x) {
   exp_parts<T>(clamp<T>(x, ExpConstants<T>::kLowest, ExpConstants<T>::kHighest), scale, p);
   const Vec<T> y = p * scale + scale;
   return x < broadcast(ExpConstants<T>::kLowest) ? broadcast<T>(0) : y;
+}
+
+// exp(x) - 1, exact also where x is small. Below kLowest it is -1, above kHighest it stays finite.
+template <class T>
+inline Vec<T> expm1(Vec<T> x) {
+  Vec<T> scale, p;
+  exp_parts<T>(clamp<T>(x, ExpConstants<T>::kLowest, ExpConstants<T>::kHighest), scale, p);
+  return p * scale + (scale - T{1});
+}
+
+// exp over the whole range of T: infinity where it overflows, denormals before it vanishes. The power of two
+// is applied in two halves, since 2^n itself may be out of range.
+template <class T>
+inline Vec<T> exp_wide(Vec<T> x) {
+  using C = ExpConstants<T>;
+  Vec<T> scale, p;
+  const Vec<T> inside = clamp<T>(x, C::kLowest * T(1.25), C::kHighest * T(1.25));
+  const Vec<T> shifted = inside * static_cast<T>(1.44269504088896340736) + C::kRound;
+  const IntVec<T> n = bits_of<T>(shifted) - bits_of<T>(broadcast<T>(C::kRound));
+  const IntVec<T> half = n >> 1, rest = n - half;
+  exp_parts<T>(inside, scale, p);  // its scale may have wrapped around: not used
+  const Vec<T> first = from_bits<T>((half + static_cast<IntOf<T>>(C::kBias)) << C::kMantissa);
+  const Vec<T> second = from_bits<T>((rest + static_cast<IntOf<T>>(C::kBias)) << C::kMantissa);
+  return (p * first + first) * second;
+}
+
+template <class T>
+struct LogConstants;
+template <>
+struct LogConstants<float> {
+  static constexpr std::int32_t kRootHalf = 0x3F3504F3;  // bits of sqrt(1/2)
+  static constexpr float kSmallest = 1.17549435e-38f, kGrow = 8388608.0f;
+  static constexpr int kTerms = 5, kGrowBits = 23;
+};
+template <>
+struct LogConstants<double> {
+  static constexpr std::int64_t kRootHalf = 0x3FE6A09E667F3BCD;
+  static constexpr double kSmallest = 2.2250738585072014e-308, kGrow = 4503599627370496.0;
+  static constexpr int kTerms = 11, kGrowBits = 52;
+};
+
+// Natural logarithm: -infinity of 0, NaN of negative numbers.
+template <class T>
+inline Vec<T> log(Vec<T> x) {
+  using C = ExpConstants<T>;
+  using L = LogConstants<T>;
+  using I = IntOf<T>;
+  const IntVec<T> denormal = x < broadcast(L::kSmallest);
+  const IntVec<T> bits = bits_of<T>(denormal ? x * L::kGrow : x);
+  const IntVec<T> n = (bits - L::kRootHalf) >> C::kMantissa;
+  const Vec<T> m = from_bits<T>(bits - (n << C::kMantissa));
+  // n as a float, by the bits of kRound + n: no instruction converts 64-bit integers everywhere.
+  const IntVec<T> grown = denormal & static_cast<I>(L::kGrowBits);
+  const Vec<T> e = from_bits<T>(n - grown + bits_of<T>(broadcast<T>(C::kRound))) - C::kRound;
+
+  const Vec<T> s = (m - T{1}) / (m + T{1}), square = s * s;
+  Vec<T> p = broadcast<T>(0);  // 2 s (1 + s^2/3 + s^4/5 + …)
+  for (int k = L::kTerms; k >= 1; --k) p = (p + T{2} / static_cast<T>(2 * k + 1)) * square;
+  const Vec<T> y = e * C::kLn2High + (s * T{2} + (s * p + e * C::kLn2Low));
+
+  const Vec<T> zero = broadcast<T>(0), infinity = broadcast<T>(std::numeric_limits<T>::infinity());
+  const Vec<T> edge = x == zero ? -infinity : x < zero ? zero / zero : x;
+  return (x > zero) & (x < infinity) ? y : edge;
 }
 
 template <class T>

@@ -110,9 +110,10 @@ std::vector<Case> cases() {
   add(Tier::ci, {7}, {7, 3}, plain);
   add(Tier::ci, {4, 7}, {7}, plain);
   add(Tier::ci, {2, 3, 7}, {7}, plain);
-  add(Tier::smoke, {2, 1, 4, 5}, {3, 5, 6}, plain);  // both sides are broadcast
-  add(Tier::smoke, {5, 4}, {2, 3, 5, 6}, ta);
-  add(Tier::smoke, {2, 4, 5}, {4, 6}, ta);
+  add(Tier::ci, {7}, {3, 7, 2}, plain);
+  add(Tier::ci, {2, 1, 4, 5}, {3, 5, 6}, plain);  // both sides are broadcast
+  add(Tier::ci, {5, 4}, {2, 3, 5, 6}, ta);
+  add(Tier::ci, {2, 4, 5}, {4, 6}, ta);
   add(Tier::smoke, {24, 33, 17}, {24, 29, 17}, tb);
   add(Tier::smoke, {3, 130, 140}, {3, 140, 150}, plain);
   add(Tier::smoke, {599, 751}, {751, 433}, plain);

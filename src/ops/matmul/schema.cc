@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "ops/broadcast.h"
 #include "ops/matmul/matmul.h"
 
 namespace headroom {
@@ -18,51 +19,16 @@ Shape batch_of(const Shape& shape) {
   return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2)));
 }
 
-Shape broadcast(const Shape& a, const Shape& b, const std::string& what) {
-  Integers dims;
-  const int rank = std::max(a.rank(), b.rank());
-  for (int i = 0; i < rank; ++i) {
-    const int ia = i - rank + a.rank(), ib = i - rank + b.rank();
-    const std::int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
-    if (da != db && da != 1 && db != 1)
-      reject(Hint{"axes before the last two are equal, or 1"}, "{}: {} matrices meet {}", what, a.str(),
-             b.str());
-    dims.push_back(std::max(da, db));
-  }
-  return Shape(dims);
-}
-
 // Offset of each product's matrix among those of one operand, whose batch axes of 1 are used again and again.
 Integers offsets(const Shape& batch, const Shape& own, std::int64_t matrix) {
-  Integers steps(static_cast<std::size_t>(batch.rank()), 0);
-  std::int64_t step = matrix;
-  for (int i = own.rank(); i-- > 0; step *= own[i])
-    if (own[i] != 1) steps[static_cast<std::size_t>(batch.rank() - own.rank() + i)] = step;
   Integers list;
-  for (std::int64_t product = 0; product < batch.numel(); ++product) {
-    std::int64_t at = 0, rest = product;
-    for (int i = batch.rank(); i-- > 0; rest /= batch[i])
-      at += rest % batch[i] * steps[static_cast<std::size_t>(i)];
-    list.push_back(at);
-  }
+  for (std::int64_t i = 0; i < batch.numel(); ++i) list.push_back(broadcast_index(batch, own, i) * matrix);
   return list;
 }
 
 ValueId reshaped(const GradientContext& c, ValueId value, const Shape& shape) {
   if (c.graph.value(value).type.shape == shape) return value;
   return c.emit("reshape", {value}, {{"shape", shape.vector()}});
-}
-
-// The sum over what broadcasting had repeated.
-ValueId summed_to(const GradientContext& c, ValueId value, const Shape& shape) {
-  const Shape from = c.graph.value(value).type.shape;
-  const int missing = from.rank() - shape.rank();
-  Integers axes;
-  for (int i = 0; i < from.rank(); ++i)
-    if (i < missing || (shape[i - missing] == 1 && from[i] != 1)) axes.push_back(i);
-  if (std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return from[static_cast<int>(a)] != 1; }))
-    value = c.emit("reduce_sum", {value}, {{"axes", axes}, {"keepdims", std::int64_t{1}}});
-  return reshaped(c, value, shape);
 }
 
 // All matrices one below the other.
@@ -98,7 +64,7 @@ MatmulProblem matmul_problem(const std::vector<TensorType>& in, const Attrs& att
                   .k = ta ? a_rows : a_columns,
                   .lda = a_columns,
                   .ldb = b_columns,
-                  .batch = broadcast(batch_of(a), batch_of(b), what),
+                  .batch = broadcast_shape("matmul", batch_of(a), batch_of(b)),
                   .a = {},
                   .b = {}};
   if (p.k != (tb ? b_columns : b_rows))
@@ -125,14 +91,14 @@ std::vector<ValueId> matmul_gradient(const GradientContext& c) {
   ValueId da = kNone, db = kNone;
   if (c.needed[0]) {
     da = ta ? product(b, tb, dc, true) : product(dc, false, b, !tb);
-    da = reshaped(c, summed_to(c, da, full_a), shape_a);
+    da = reshaped(c, sum_to(c, da, full_a), shape_a);
   }
   if (c.needed[1]) {
     // A sum of products over the batch is one product of the matrices one below the other.
     const bool fold = p.folds();
     const ValueId left = fold ? folded(c, a) : a, right = fold ? folded(c, dc) : dc;
     db = tb ? product(right, true, left, ta) : product(left, !ta, right, false);
-    db = reshaped(c, summed_to(c, db, full_b), shape_b);
+    db = reshaped(c, fold ? db : sum_to(c, db, full_b), shape_b);
   }
   return {da, db};
 }

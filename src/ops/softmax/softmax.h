@@ -4,8 +4,26 @@
 
 namespace headroom {
 
-// softmax(x) over the last axis and softmax_grad(dy, y).
+// softmax(x; axis = -1) and log_softmax(x; axis = -1) along one axis; softmax_grad(dy, y) and
+// log_softmax_grad(dy, y) need only the output.
 std::vector<Operator> softmax_operators();
+
+// The tensor as [outer, length, inner]; the sums run along the middle.
+struct SoftmaxProblem {
+  std::int64_t outer = 1, length = 1, inner = 1;
+  bool log = false, backward = false;
+  std::int64_t rows() const { return outer * inner; }
+};
+SoftmaxProblem softmax_problem(const Problem& problem);
+
+OpSchema softmax_schema(const std::string& name);
+
+Launcher softmax_reference(const Problem& problem, const Capabilities&);
+Verdict softmax_along_rows(const Problem& problem, const Capabilities&);  // the last axis: inner == 1
+Launcher softmax_blocks(const Problem& problem, const Capabilities&);
+Launcher softmax_grad_rows(const Problem& problem, const Capabilities&);
+Launcher softmax_columns(const Problem& problem, const Capabilities&);
+Launcher softmax_grad_columns(const Problem& problem, const Capabilities&);
 
 // y = exp(x - max of its row) for `rows` rows of `columns`, and each row's sum. What softmax and
 // cross-entropy share. Rows are taken in blocks so that the exponential runs over one long stretch, however

@@ -26,6 +26,7 @@ void visit(DType dtype, F&& f) {
     case DType::i32:
       return f.template operator()<std::int32_t>();
     case DType::u8:
+    case DType::boolean:
       return f.template operator()<std::uint8_t>();
     default:
       fail("the harness does not fill {}", name_of(dtype));
@@ -76,6 +77,7 @@ std::vector<Values> inputs_of(const Problem& problem, const Case& c, Numbers num
     Values values(static_cast<std::size_t>(problem.inputs[i].shape.numel()));
     for (std::size_t k = 0; k < values.size(); ++k) switch (fill.kind) {
         case Fill::Kind::label:
+        case Fill::Kind::digit:
           values[k] = double(random.below(k, std::uint64_t(fill.value)));
           break;
         case Fill::Kind::constant:

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// add, sub, mul, div and pow of (a, b), each stretched to the other's shape as in NumPy and ONNX. Equal
+// shapes are a residual connection, or the sum of the gradients of a value used twice.
+//   div by 0 and pow of a negative number to a broken exponent follow IEEE; pow(x, 0) = pow(1, y) = 1.
+// pow_grad_base(dy, x, e) = dy e x^(e-1), and 0 where e is 0.
+// pow_grad_exponent(dy, x, y) = dy y log x, and 0 where x is 0 and y = x^e finite.
+// Both are of the shape of dy; the gradient sums them over what was repeated.
+std::vector<Operator> binary_operators();
+
+OpSchema binary_schema(const std::string& name);
+OpSchema pow_grad_schema(const std::string& name);
+
+// The kernel of each operator by its name in the problem.
+Launcher binary_reference(const Problem& problem, const Capabilities&);
+Launcher pow_grad_reference(const Problem& problem, const Capabilities&);
+Launcher binary_rows(const Problem& problem, const Capabilities&);
+Launcher pow_rows(const Problem& problem, const Capabilities&);
+Launcher pow_grad_rows(const Problem& problem, const Capabilities&);
+
+}  // namespace headroom

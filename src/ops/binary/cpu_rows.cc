@@ -1,0 +1,25 @@
+#include "ops/binary/binary.h"
+#include "ops/cpu/broadcast_map.h"
+
+namespace headroom {
+namespace {
+
+template <class T, class F>
+Launcher over_rows(const Problem& p, F f) {
+  return [loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape}),
+          f](const LaunchArgs& a) { broadcast_map2(loop, a.in<T>(0), a.in<T>(1), a.out<T>(0), f); };
+}
+
+}  // namespace
+
+Launcher binary_rows(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    using V = simd::Vec<T>;
+    if (p.op == "add") return over_rows<T>(p, [](V a, V b) { return a + b; });
+    if (p.op == "sub") return over_rows<T>(p, [](V a, V b) { return a - b; });
+    if (p.op == "mul") return over_rows<T>(p, [](V a, V b) { return a * b; });
+    return over_rows<T>(p, [](V a, V b) { return a / b; });
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,115 @@
+#include "graph/graph.h"
+#include "ops/binary/binary.h"
+#include "ops/broadcast.h"
+#include "ops/expect.h"
+
+namespace headroom {
+namespace {
+
+void expect_one_dtype(std::string_view op, const std::vector<TensorType>& in) {
+  for (const TensorType& type : in) {
+    expect_float(op, type);
+    if (type.dtype != in[0].dtype)
+      reject(Hint{"cast one of them"}, "{}: {} and {} do not mix", op, name_of(in[0].dtype),
+             name_of(type.dtype));
+  }
+}
+
+std::vector<TensorType> infer_named(std::string_view op, const std::vector<TensorType>& in) {
+  expect_inputs(op, in, 2);
+  expect_one_dtype(op, in);
+  return {{broadcast_shape(op, in[0].shape, in[1].shape), in[0].dtype}};
+}
+
+// A schema is a table of plain functions, so each operator needs an `infer` that knows its name.
+std::vector<TensorType> infer_add(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("add", in);
+}
+std::vector<TensorType> infer_sub(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("sub", in);
+}
+std::vector<TensorType> infer_mul(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("mul", in);
+}
+std::vector<TensorType> infer_div(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("div", in);
+}
+std::vector<TensorType> infer_pow(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("pow", in);
+}
+
+std::vector<TensorType> infer_pow_grad(const std::vector<TensorType>& in, const Attrs&) {
+  expect_inputs("pow_grad", in, 3);
+  expect_one_dtype("pow_grad", in);
+  for (const TensorType& type : in)
+    if (broadcast_shape("pow_grad", in[0].shape, type.shape) != in[0].shape)
+      reject("pow_grad: {} does not stretch to the gradient's {}", type.shape.str(), in[0].shape.str());
+  return {in[0]};
+}
+
+Cost cost(const Problem& p) {
+  Cost c = traffic(p);
+  const auto n = static_cast<double>(p.outputs[0].shape.numel());
+  (p.op == "pow" ? c.special : c.other) = n;
+  return c;
+}
+
+Cost cost_pow_grad(const Problem& p) {
+  Cost c = traffic(p);
+  const auto n = static_cast<double>(p.outputs[0].shape.numel());
+  c.other = 2 * n;
+  c.special = n;
+  return c;
+}
+
+// What of dy reaches input i, or kNone where nobody asks.
+ValueId back_to(const GradientContext& c, std::size_t i, ValueId gradient) {
+  return sum_to(c, gradient, c.graph.value(c.input(i)).type.shape);
+}
+
+std::vector<ValueId> gradient_add(const GradientContext& c) {
+  const ValueId dy = c.output_gradients[0];
+  return {c.needed[0] ? back_to(c, 0, dy) : kNone, c.needed[1] ? back_to(c, 1, dy) : kNone};
+}
+
+std::vector<ValueId> gradient_sub(const GradientContext& c) {
+  const ValueId dy = c.output_gradients[0];
+  return {c.needed[0] ? back_to(c, 0, dy) : kNone, c.needed[1]
+                                                       ? c.emit("neg", {back_to(c, 1, dy)})
+                                                       : kNone};  // the sum first: it is the smaller tensor
+}
+
+std::vector<ValueId> gradient_mul(const GradientContext& c) {
+  const ValueId dy = c.output_gradients[0];
+  return {c.needed[0] ? back_to(c, 0, c.emit("mul", {dy, c.input(1)})) : kNone,
+          c.needed[1] ? back_to(c, 1, c.emit("mul", {dy, c.input(0)})) : kNone};
+}
+
+std::vector<ValueId> gradient_div(const GradientContext& c) {
+  const ValueId share = c.emit("div", {c.output_gradients[0], c.input(1)});
+  return {c.needed[0] ? back_to(c, 0, share) : kNone,
+          c.needed[1] ? c.emit("neg", {back_to(c, 1, c.emit("mul", {share, c.output(0)}))}) : kNone};
+}
+
+std::vector<ValueId> gradient_pow(const GradientContext& c) {
+  const ValueId dy = c.output_gradients[0], x = c.input(0);
+  return {c.needed[0] ? back_to(c, 0, c.emit("pow_grad_base", {dy, x, c.input(1)})) : kNone,
+          c.needed[1] ? back_to(c, 1, c.emit("pow_grad_exponent", {dy, x, c.output(0)})) : kNone};
+}
+
+}  // namespace
+
+OpSchema binary_schema(const std::string& name) {
+  OpSchema schema{.name = name, .infer = infer_add, .cost = cost, .gradient = gradient_add};
+  if (name == "sub") schema.infer = infer_sub, schema.gradient = gradient_sub;
+  if (name == "mul") schema.infer = infer_mul, schema.gradient = gradient_mul;
+  if (name == "div") schema.infer = infer_div, schema.gradient = gradient_div;
+  if (name == "pow") schema.infer = infer_pow, schema.gradient = gradient_pow;
+  return schema;
+}
+
+OpSchema pow_grad_schema(const std::string& name) {
+  return {.name = name, .infer = infer_pow_grad, .cost = cost_pow_grad};
+}
+
+}  // namespace headroom

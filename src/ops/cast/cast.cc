@@ -1,0 +1,126 @@
+#include "ops/cast/cast.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+
+#include "graph/graph.h"
+#include "ops/cpu/parallel.h"
+#include "ops/expect.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::array kTypes = {DType::f64, DType::f32, DType::i64, DType::i32, DType::u8, DType::boolean};
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  expect_inputs("cast", in, 1);
+  const std::string name = attrs.text("to");
+  const std::optional<DType> to = parse_dtype(name);
+  if (!to)
+    reject(Hint{"fp64, fp32, int64, int32, uint8 or bool"}, "cast to '{}', which is no element type", name);
+  return {{in[0].shape, *to}};
+}
+
+std::vector<ValueId> gradient(const GradientContext& c) {
+  const DType from = c.graph.value(c.input(0)).type.dtype, to = c.graph.value(c.output(0)).type.dtype;
+  if (!is_float(from) || !is_float(to)) return {kNone};
+  return {c.emit("cast", {c.output_gradients[0]}, {{"to", std::string(name_of(from))}})};
+}
+
+Verdict accepts(const Problem& p, const Capabilities&) {
+  for (const TensorType& type : {p.inputs[0], p.outputs[0]})
+    if (std::find(kTypes.begin(), kTypes.end(), type.dtype) == kTypes.end())
+      return refuse(fmt::format("no {} arithmetic on the CPU", name_of(type.dtype)));
+  return accept();
+}
+
+// One C++ type for each element type: bool differs from uint8 in what is stored, not in how it is read.
+template <class F>
+Launcher dispatch(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return f.template operator()<double>();
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::i64:
+      return f.template operator()<std::int64_t>();
+    case DType::i32:
+      return f.template operator()<std::int32_t>();
+    case DType::u8:
+      return f.template operator()<std::uint8_t>();
+    case DType::boolean:
+      return f.template operator()<bool>();
+    default:
+      fail("cast does not take {}", name_of(dtype));
+  }
+}
+
+template <class From, class To>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From{0};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Its upper limit is one less than a power of two: the float just below that power is the last that fits.
+    constexpr From kEnd = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
+    const bool low = x < kLow, high = x >= kEnd;
+    const To inside = static_cast<To>(low || high || x != x ? From{0} : x);
+    return low ? std::numeric_limits<To>::min() : high ? std::numeric_limits<To>::max() : inside;
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <bool in_parallel>
+Launcher convert_all(const Problem& p, const Capabilities&) {
+  const std::int64_t n = p.inputs[0].shape.numel();
+  return dispatch(p.inputs[0].dtype, [&]<class From>() {
+    return dispatch(p.outputs[0].dtype, [&]<class To>() -> Launcher {
+      return [n](const LaunchArgs& a) {
+        const From* x = a.in<From>(0);
+        To* y = a.out<To>(0);
+        if (!in_parallel)
+          for (std::int64_t i = 0; i < n; ++i) y[i] = convert<From, To>(x[i]);
+        else
+          parallel_for(n, kElementwiseGrain, [=](std::int64_t begin, std::int64_t end, int) {
+#pragma omp simd
+            for (std::int64_t i = begin; i < end; ++i) y[i] = convert<From, To>(x[i]);
+          });
+      };
+    });
+  });
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  // Gradients are checked by differences in fp64, so only that way round is exact enough for them.
+  for (const Shape& shape : std::vector<Shape>{{1}, {7}, {3, 5, 11}})
+    list.push_back({.tier = Tier::ci, .inputs = {shape}, .attrs = {{"to", std::string("fp64")}}});
+  for (DType from : kTypes)
+    for (DType to : kTypes) {
+      const Fill fill =
+          is_float(from) ? Fill{} : Fill{Fill::Kind::label, from == DType::boolean ? 2.0 : 200.0};
+      for (Tier tier : {Tier::smoke, Tier::perf})
+        list.push_back({.tier = tier,
+                        .inputs = {{tier == Tier::smoke ? 133 : 262144}},
+                        .attrs = {{"to", std::string(name_of(to))}},
+                        .fills = {fill},
+                        .dtypes = {from}});
+    }
+  list.push_back({.tier = Tier::perf, .inputs = {{4194304}}, .attrs = {{"to", std::string("fp64")}}});
+  return list;
+}
+
+}  // namespace
+
+std::vector<Operator> cast_operators() {
+  return {{.schema = {.name = "cast", .infer = infer, .cost = traffic, .gradient = gradient},
+           .kernels = {{.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
+                       {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
+           .cases = cases(),
+           .exact = true}};
+}
+
+}  // namespace headroom

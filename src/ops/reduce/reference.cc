@@ -1,0 +1,74 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/broadcast.h"
+#include "ops/reduce/reduce.h"
+
+namespace headroom {
+namespace {
+
+// Calls body(i) for every element of the input that result `result` is made of.
+template <class Body>
+void each_member(const ReduceProblem& r, std::int64_t result, Body&& body) {
+  for (std::int64_t member = 0; member < r.count; ++member) {
+    std::int64_t i = 0, stride = 1, of_result = result, of_member = member;
+    for (int axis = r.input.rank(); axis-- > 0;) {
+      std::int64_t& left = r.kept[axis] == 1 ? of_member : of_result;
+      i += left % r.input[axis] * stride;
+      left /= r.input[axis];
+      stride *= r.input[axis];
+    }
+    body(i);
+  }
+}
+
+template <class T>
+bool exceeds(T x, T most) {
+  return x > most || std::isnan(x);
+}
+
+}  // namespace
+
+Launcher reduce_reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [r = reduce_problem(p), op = p.op](const LaunchArgs& a) {
+      for (std::int64_t k = 0; k < r.kept.numel(); ++k) {
+        long double sum = 0;  // wider than any kernel's: a long sum must not blur the definition
+        T most = -std::numeric_limits<T>::infinity();
+        each_member(r, k, [&](std::int64_t i) {
+          const T x = a.in<T>(0)[i];
+          sum += x;
+          if (!std::isnan(most) && exceeds(x, most)) most = x;
+        });
+        if (op == "reduce_mean") sum /= static_cast<long double>(r.count);
+        a.out<T>(0)[k] = op == "reduce_max" ? most : static_cast<T>(sum);
+      }
+    };
+  });
+}
+
+Launcher reduce_max_grad_reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [r = reduce_problem(p)](const LaunchArgs& a) {
+      const T *dy = a.in<T>(0), *x = a.in<T>(1), *y = a.in<T>(2);
+      for (std::int64_t k = 0; k < r.kept.numel(); ++k) {
+        T ties = 0;
+        each_member(r, k, [&](std::int64_t i) { ties += x[i] == y[k] ? T{1} : T{0}; });
+        each_member(r, k,
+                    [&](std::int64_t i) { a.out<T>(0)[i] = (x[i] == y[k] ? T{1} : T{0}) * (dy[k] / ties); });
+      }
+    };
+  });
+}
+
+Launcher expand_reference(const Problem& p, const Capabilities&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [x = p.inputs[0].shape, y = p.outputs[0].shape,
+            scale = static_cast<T>(p.attrs.real("scale", 1))](const LaunchArgs& a) {
+      for (std::int64_t i = 0; i < y.numel(); ++i)
+        a.out<T>(0)[i] = scale * a.in<T>(0)[broadcast_index(y, x, i)];
+    };
+  });
+}
+
+}  // namespace headroom

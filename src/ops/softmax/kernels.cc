@@ -1,0 +1,66 @@
+#include "ops/softmax/softmax.h"
+
+namespace headroom {
+namespace {
+
+struct Trial {
+  Tier tier;
+  Shape shape;
+  std::int64_t axis = -1;
+};
+
+std::vector<Trial> trials() {
+  return {{Tier::ci, {1}},
+          {Tier::ci, {7}},
+          {Tier::ci, {1, 10}},
+          {Tier::ci, {5, 1}},
+          {Tier::ci, {64, 10}},
+          {Tier::ci, {3, 5, 7}},
+          {Tier::ci, {33, 129}},
+          {Tier::ci, {7, 5}, 0},
+          {Tier::ci, {3, 5, 7}, 1},
+          {Tier::ci, {2, 9, 3, 23}, -3},
+          {Tier::ci, {4, 1, 70}, 1},
+          {Tier::smoke, {2, 5000}},
+          {Tier::smoke, {3000, 10}},
+          {Tier::smoke, {2, 21, 33, 17}, 1},
+          {Tier::perf, {4096, 1024}},
+          {Tier::perf, {256, 1024}},
+          {Tier::perf, {26214, 10}},
+          {Tier::perf, {4, 21, 224, 224}, 1},
+          {Tier::perf, {64, 64, 64}, 1}};
+}
+
+double row_length(const Problem& p) { return static_cast<double>(softmax_problem(p).length); }
+
+}  // namespace
+
+std::vector<Operator> softmax_operators() {
+  std::vector<Operator> list;
+  for (const std::string name : {"softmax", "log_softmax"}) {
+    std::vector<Case> forward, backward;
+    for (const Trial& t : trials()) {
+      Attrs attrs;
+      if (t.axis != -1) attrs.set("axis", t.axis);
+      forward.push_back({.tier = t.tier, .inputs = {t.shape}, .attrs = attrs});
+      backward.push_back({.tier = t.tier, .inputs = {t.shape, t.shape}, .attrs = attrs});
+    }
+    list.push_back(
+        {.schema = softmax_schema(name),
+         .kernels = {{.name = "cpu:blocks", .accepts = softmax_along_rows, .prepare = softmax_blocks},
+                     {.name = "cpu:columns", .prepare = softmax_columns},
+                     {.name = "reference", .prepare = softmax_reference}},
+         .cases = forward,
+         .sum_length = row_length});
+    list.push_back(
+        {.schema = softmax_schema(name + "_grad"),
+         .kernels = {{.name = "cpu:rows", .accepts = softmax_along_rows, .prepare = softmax_grad_rows},
+                     {.name = "cpu:columns", .prepare = softmax_grad_columns},
+                     {.name = "reference", .prepare = softmax_reference}},
+         .cases = backward,
+         .sum_length = row_length});
+  }
+  return list;
+}
+
+}  // namespace headroom

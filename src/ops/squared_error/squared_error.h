@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// squared_error(prediction, target) -> loss[1]: the mean of (prediction - target)^2 over all elements, both
+// of shape [N, …]. global_batch g > 0: divided by g rows instead of the N here. squared_error_grad(dloss[1],
+// a, b) = dloss * 2 (a - b) / count: towards the prediction, and with a and b exchanged towards the target.
+// one_hot(labels[N]; classes, dtype = "fp32") -> [N, classes]: 1 in the label's column, else 0. A label
+// outside [0, classes) makes its row NaN.
+std::vector<Operator> squared_error_operators();
+
+OpSchema one_hot_schema();
+Launcher one_hot_reference(const Problem& problem, const Capabilities&);
+Launcher one_hot_rows(const Problem& problem, const Capabilities&);
+
+}  // namespace headroom

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "ops/unary/function.h"
+
+namespace headroom::unary {
+
+struct Exp {
+  static constexpr double kSpecial = 1, kOther = 0;
+  template <class T>
+  static T at(T x, const Knobs<T>&) {
+    return std::exp(x);
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>&) {
+    return simd::exp_wide<T>(x);
+  }
+};
+
+struct Log {
+  static constexpr double kSpecial = 1, kOther = 0;
+  template <class T>
+  static T at(T x, const Knobs<T>&) {
+    return std::log(x);
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>&) {
+    return simd::log<T>(x);
+  }
+};
+
+struct Sqrt {
+  static constexpr double kSpecial = 1, kOther = 0;
+  static constexpr bool kFromOutput = true;
+  template <class T>
+  static T at(T x, const Knobs<T>&) {
+    return std::sqrt(x);
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>&) {
+    return simd::sqrt(x);
+  }
+  template <class T>
+  static T slope(T y, const Knobs<T>&) {
+    return T(0.5) / y;
+  }
+  template <class T>
+  static Vec<T> grad(Vec<T> dy, Vec<T> y, const Knobs<T>&) {
+    return dy * T(0.5) / y;
+  }
+};
+
+struct Erf {
+  static constexpr double kSpecial = 1, kOther = 0;
+  static constexpr bool kFromOutput = false;
+  static constexpr double kScale = 2 * std::numbers::inv_sqrtpi;
+  template <class T>
+  static T at(T x, const Knobs<T>&) {
+    return std::erf(x);
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>&) {
+    return simd::erf<T>(x);
+  }
+  template <class T>
+  static T slope(T x, const Knobs<T>&) {
+    return static_cast<T>(kScale) * std::exp(-x * x);
+  }
+  template <class T>
+  static Vec<T> grad(Vec<T> dy, Vec<T> x, const Knobs<T>&) {
+    return dy * (simd::exp<T>(-x * x) * static_cast<T>(kScale));
+  }
+};
+
+struct Elu {
+  static constexpr double kSpecial = 1, kOther = 2;
+  static constexpr bool kFromOutput = true;
+  template <class T>
+  static T at(T x, const Knobs<T>& k) {
+    return x < 0 ? k.a * std::expm1(x) : x;
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>& k) {
+    return select<T>(x < constant<T>(0), simd::expm1<T>(x) * k.a, x);
+  }
+  template <class T>
+  static T slope(T y, const Knobs<T>& k) {
+    return y > 0 ? T{1} : y + k.a;
+  }
+  template <class T>
+  static Vec<T> grad(Vec<T> dy, Vec<T> y, const Knobs<T>& k) {
+    return select<T>(y > constant<T>(0), dy, dy * (y + k.a));
+  }
+};
+
+// x F(x) with F the distribution of a normal number; the slope is F(x) + x F'(x).
+struct Gelu {
+  static constexpr double kSpecial = 1, kOther = 3;
+  static constexpr bool kFromOutput = false;
+  static constexpr double kDensity = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+  template <class T>
+  static T at(T x, const Knobs<T>&) {
+    return x * std::erfc(x * static_cast<T>(-std::numbers::sqrt2 / 2)) / 2;
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>&) {
+    // The distribution vanishes before its product with minus infinity does.
+    const Vec<T> y = x * simd::normal_cdf<T>(x);
+    return select<T>(x < constant<T>(-1e30), constant<T>(0), y);
+  }
+  template <class T>
+  static T slope(T x, const Knobs<T>&) {
+    const T below = std::erfc(x * static_cast<T>(-std::numbers::sqrt2 / 2)) / 2;
+    return below + x * static_cast<T>(kDensity) * std::exp(-x * x / 2);
+  }
+  template <class T>
+  static Vec<T> grad(Vec<T> dy, Vec<T> x, const Knobs<T>&) {
+    const Vec<T> density = simd::exp<T>(x * x * T(-0.5)) * static_cast<T>(kDensity);
+    return dy * (simd::normal_cdf<T>(x) + x * density);
+  }
+};
+
+// x (1 + tanh u) / 2 with u = sqrt(2/pi) (x + 0.044715 x^3), written as x sigmoid(2 u).
+struct GeluTanh {
+  static constexpr double kSpecial = 1, kOther = 7;
+  static constexpr bool kFromOutput = false;
+  static constexpr double kLine = 1.5957691216057307117;  // 2 sqrt(2/pi)
+  static constexpr double kCube = kLine * 0.044715;
+  template <class T>
+  static T sigmoid_at(T x) {
+    return T{1} / (T{1} + std::exp(-x * static_cast<T>(kLine) - x * x * x * static_cast<T>(kCube)));
+  }
+  template <class T>
+  static Vec<T> sigmoid(Vec<T> x) {
+    return simd::sigmoid<T>(x * (x * x * static_cast<T>(kCube) + static_cast<T>(kLine)));
+  }
+  template <class T>
+  static T at(T x, const Knobs<T>&) {
+    return x * sigmoid_at(x);
+  }
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>&) {
+    // Below -13 the true value is less than any float; sigmoid itself ends at exp(-kHighest).
+    return select<T>(x < constant<T>(-20), constant<T>(0), x * sigmoid<T>(x));
+  }
+  template <class T>
+  static T slope(T x, const Knobs<T>&) {
+    const T s = sigmoid_at(x);
+    return s + x * s * (1 - s) * static_cast<T>(kLine + 3 * kCube * double{x} * double{x});
+  }
+  template <class T>
+  static Vec<T> grad(Vec<T> dy, Vec<T> x, const Knobs<T>&) {
+    const Vec<T> s = sigmoid<T>(x), inner = x * x * static_cast<T>(3 * kCube) + static_cast<T>(kLine);
+    return dy * (s + x * s * (T{1} - s) * inner);
+  }
+};
+
+}  // namespace headroom::unary
