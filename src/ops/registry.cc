@@ -4,14 +4,17 @@
 
 #include "base/text.h"
 #include "ops/activation/activation.h"
+#include "ops/adaptive_pool/adaptive_pool.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/bias_grad/bias_grad.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
+#include "ops/concat/concat.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/dropout/dropout.h"
+#include "ops/gather/gather.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
@@ -19,12 +22,16 @@
 #include "ops/lrn/lrn.h"
 #include "ops/matmul/matmul.h"
 #include "ops/operator.h"
+#include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
 #include "ops/recurrent/recurrent.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
+#include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/squared_error/squared_error.h"
+#include "ops/transpose/transpose.h"
 #include "ops/unary/unary.h"
 #include "ops/updates/updates.h"
 #include "ops/where/where.h"
@@ -36,26 +43,33 @@ using Folder = std::vector<Operator> (*)();
 // clang-format off
 constexpr Folder kFolders[] = {
     activation_operators,
+    adaptive_pool_operators,
     batch_norm_operators,
     bias_grad_operators,
     binary_operators,
     cast_operators,
+    concat_operators,
     conv2d_operators,
     count_correct_operators,
     cross_entropy_operators,
     dropout_operators,
+    gather_operators,
     l2_penalty_operators,
     layer_norm_operators,
     linear_operators,
     local_contrast_norm_operators,
     lrn_operators,
     matmul_operators,
+    pad_operators,
     pool_operators,
     recurrent_operators,
     reduce_operators,
     reshape_operators,
+    resize_operators,
+    slice_operators,
     softmax_operators,
     squared_error_operators,
+    transpose_operators,
     unary_operators,
     update_operators,
     where_operators,

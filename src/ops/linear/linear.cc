@@ -1,5 +1,6 @@
 #include "ops/linear/linear.h"
 
+#include "graph/graph.h"
 #include "ops/activation/activation.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
@@ -15,18 +16,22 @@ struct Linear {
 
 Linear parse(const std::vector<TensorType>& in, const Attrs& attrs) {
   const Shape &x = in.at(0).shape, &w = in.at(1).shape;
-  if (x.rank() != 2 || w.rank() != 2) reject("linear takes matrices, not {} and {}", x.str(), w.str());
-  if (x[1] != w[1]) reject("linear of {} inputs with weights for {}", x[1], w[1]);
+  if (x.rank() < 2 || w.rank() != 2)
+    reject("linear takes rows and a matrix of weights, not {} and {}", x.str(), w.str());
+  const std::int64_t inputs = x[x.rank() - 1];
+  if (inputs != w[1]) reject("linear of {} inputs with weights for {}", inputs, w[1]);
   if (in.size() > 2 && in[2].shape != Shape{w[0]})
     reject("linear with {} outputs and bias {}", w[0], in[2].shape.str());
   const auto activation = parse_activation(attrs.text("activation"));
   if (!activation) reject("linear cannot fuse activation '{}'", attrs.text("activation"));
-  return {x[0], x[1], w[0], in.size() > 2, *activation};
+  return {x.numel() / inputs, inputs, w[0], in.size() > 2, *activation};
 }
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
   const Linear l = parse(in, attrs);
-  return {{{l.rows, l.out}, in[0].dtype}};
+  TensorType y = in[0];
+  y.shape[y.shape.rank() - 1] = l.out;
+  return {y};
 }
 
 Cost cost(const Problem& p) {
@@ -39,12 +44,24 @@ Cost cost(const Problem& p) {
   return c;
 }
 
+// All axes but the last as one: a view.
+ValueId as_rows(const GradientContext& c, ValueId value) {
+  const Shape shape = c.graph.value(value).type.shape;
+  if (shape.rank() == 2) return value;
+  return c.emit("reshape", {value}, {{"shape", std::vector<std::int64_t>{-1, shape[shape.rank() - 1]}}});
+}
+
 std::vector<ValueId> gradient(const GradientContext& c) {
   if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
-  const ValueId dy = c.output_gradients[0];
+  const Shape shape = c.graph.value(c.input(0)).type.shape;
+  const ValueId dy = as_rows(c, c.output_gradients[0]);
   std::vector<ValueId> gradients = {kNone, kNone};
-  if (c.needed[0]) gradients[0] = c.emit("matmul", {dy, c.input(1)});
-  if (c.needed[1]) gradients[1] = c.emit("matmul", {dy, c.input(0)}, {{"trans_a", std::int64_t{1}}});
+  if (c.needed[0]) {
+    gradients[0] = c.emit("matmul", {dy, c.input(1)});
+    if (shape.rank() > 2) gradients[0] = c.emit("reshape", {gradients[0]}, {{"shape", shape.vector()}});
+  }
+  if (c.needed[1])
+    gradients[1] = c.emit("matmul", {dy, as_rows(c, c.input(0))}, {{"trans_a", std::int64_t{1}}});
   if (c.needed.size() > 2) gradients.push_back(c.needed[2] ? c.emit("bias_grad", {dy}) : kNone);
   return gradients;
 }
@@ -103,6 +120,8 @@ std::vector<Case> cases() {
     list.push_back({.tier = Tier::ci, .inputs = {{n, k}, {m, k}}});
     list.push_back({.tier = Tier::ci, .inputs = {{n, k}, {m, k}, {m}}});
   }
+  list.push_back({.tier = Tier::ci, .inputs = {{2, 3, 7}, {5, 7}, {5}}});
+  list.push_back({.tier = Tier::ci, .inputs = {{2, 1, 4, 3}, {2, 3}}});
   // Fused forms are made after differentiation, so they belong to the kernel tests alone.
   for (const char* f : {"relu", "sigmoid", "tanh"})
     list.push_back({.tier = Tier::smoke,

@@ -1,81 +1,88 @@
 #include "ops/matmul/matmul.h"
 
+#include <array>
+
 #include "ops/cpu/gemm.h"
+#include "ops/cpu/parallel.h"
+#include "ops/expect.h"
 
 namespace headroom {
 namespace {
 
-struct Sizes {
-  bool trans_a, trans_b;
-  std::int64_t m, n, k, lda, ldb;
-};
-
-Sizes sizes_of(const std::vector<TensorType>& in, const Attrs& attrs) {
-  const Shape &a = in.at(0).shape, &b = in.at(1).shape;
-  const bool ta = attrs.integer("trans_a") != 0, tb = attrs.integer("trans_b") != 0;
-  if (a.rank() != 2 || b.rank() != 2) reject("matmul takes two matrices, not {} and {}", a.str(), b.str());
-  const Sizes s{ta, tb, a[ta ? 1 : 0], b[tb ? 0 : 1], a[ta ? 0 : 1], a[1], b[1]};
-  if (s.k != b[tb ? 1 : 0])
-    reject("matmul of {}{} and {}{}: {} columns meet {} rows", a.str(), ta ? " transposed" : "", b.str(),
-           tb ? " transposed" : "", s.k, b[tb ? 1 : 0]);
-  return s;
-}
-
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
-  const Sizes s = sizes_of(in, attrs);
-  return {{{s.m, s.n}, in[0].dtype}};
+  expect_inputs("matmul", in, 2);
+  expect_float("matmul", in[0]);
+  if (in[0].dtype != in[1].dtype) reject("matmul of {} and {}", name_of(in[0].dtype), name_of(in[1].dtype));
+  const MatmulProblem p = matmul_problem(in, attrs);
+  std::vector<std::int64_t> dims = p.batch.vector();
+  if (in[0].shape.rank() > 1) dims.push_back(p.m);
+  if (in[1].shape.rank() > 1) dims.push_back(p.n);
+  return {{Shape(dims), in[0].dtype}};
 }
 
-Cost cost(const Problem& p) {
-  const Sizes s = sizes_of(p.inputs, p.attrs);
-  Cost c = traffic(p);
-  c.multiply_add = 2.0 * double(s.m) * double(s.n) * double(s.k);
+Cost cost(const Problem& problem) {
+  const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  Cost c = traffic(problem);
+  c.multiply_add = 2.0 * double(p.count()) * double(p.m) * double(p.n) * double(p.k);
   return c;
 }
 
-// C = op(A) op(B); each gradient is again one product, read with the transpositions that undo op.
-std::vector<ValueId> gradient(const GradientContext& c) {
-  const bool ta = c.attrs().integer("trans_a") != 0, tb = c.attrs().integer("trans_b") != 0;
-  const ValueId a = c.input(0), b = c.input(1), dc = c.output_gradients[0];
-  auto product = [&](ValueId x, bool tx, ValueId y, bool ty) {
-    return c.emit("matmul", {x, y}, {{"trans_a", std::int64_t{tx}}, {"trans_b", std::int64_t{ty}}});
-  };
-  ValueId da = kNone, db = kNone;
-  if (c.needed[0]) da = ta ? product(b, tb, dc, true) : product(dc, false, b, !tb);
-  if (c.needed[1]) db = tb ? product(dc, true, a, ta) : product(a, !ta, dc, false);
-  return {da, db};
+template <class T>
+void product_by_hand(const MatmulProblem& p, const T* a, const T* b, T* c) {
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      T sum = 0;
+      for (std::int64_t k = 0; k < p.k; ++k)
+        sum += a[p.trans_a ? k * p.lda + i : i * p.lda + k] * b[p.trans_b ? j * p.ldb + k : k * p.ldb + j];
+      c[i * p.n + j] = sum;
+    }
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
-  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [s = sizes_of(p.inputs, p.attrs)](const LaunchArgs& args) {
-      const T *a = args.in<T>(0), *b = args.in<T>(1);
-      T* c = args.out<T>(0);
-      for (std::int64_t i = 0; i < s.m; ++i)
-        for (std::int64_t j = 0; j < s.n; ++j) {
-          T sum = 0;
-          for (std::int64_t k = 0; k < s.k; ++k)
-            sum +=
-                a[s.trans_a ? k * s.lda + i : i * s.lda + k] * b[s.trans_b ? j * s.ldb + k : k * s.ldb + j];
-          c[i * s.n + j] = sum;
-        }
+Launcher reference(const Problem& problem, const Capabilities&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = matmul_problem(problem.inputs, problem.attrs)](const LaunchArgs& args) {
+      for (std::size_t i = 0; i < p.a.size(); ++i)
+        product_by_hand(p, args.in<T>(0) + p.a[i], args.in<T>(1) + p.b[i],
+                        args.out<T>(0) + static_cast<std::int64_t>(i) * p.m * p.n);
     };
   });
 }
 
-Launcher blas(const Problem& p, const Capabilities&) {
-  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [s = sizes_of(p.inputs, p.attrs)](const LaunchArgs& args) {
-      gemm(s.trans_a, s.trans_b, s.m, s.n, s.k, T{1}, args.in<T>(0), s.lda, args.in<T>(1), s.ldb, T{0},
-           args.out<T>(0), s.n);
+// Products that a team shares among its members, each on one thread, rather than one after the other with the
+// team inside: many of them, or ones too small for a team.
+bool shares_batch(const MatmulProblem& p, std::int64_t threads) {
+  constexpr double kTeamsWork =
+      2e6;  // FLOPs; a team takes some 10 us to wake up, in which one thread does 1e5
+  const double flops = 2.0 * double(p.m) * double(p.n) * double(p.k);
+  return p.count() >= 4 * threads || (p.count() > 1 && flops < kTeamsWork);
+}
+
+Launcher blas(const Problem& problem, const Capabilities&) {
+  MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  if (p.folds()) {
+    p.m *= p.count();
+    p.batch = Shape{};
+  }
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p](const LaunchArgs& args) {
+      auto products = [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t i = begin; i < end; ++i)
+          gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, T{1}, args.in<T>(0) + p.a[static_cast<std::size_t>(i)],
+               p.lda, args.in<T>(1) + p.b[static_cast<std::size_t>(i)], p.ldb, T{0},
+               args.out<T>(0) + i * p.m * p.n, p.n);
+      };
+      if (shares_batch(p, omp_get_max_threads()))
+        parallel_for(p.count(), kElementwiseGrain / (p.m * p.n * p.k) + 1, products);
+      else
+        products(0, p.count(), 0);
     };
   });
 }
 
-Work blas_work(const Problem& p, const Capabilities& capabilities) {
-  const Sizes s = sizes_of(p.inputs, p.attrs);
-  Work work = least_work(p, capabilities);
-  work.efficiency = gemm_efficiency(s.m, s.n, s.k);
+Work blas_work(const Problem& problem, const Capabilities& capabilities) {
+  const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  Work work = least_work(problem, capabilities);
+  work.efficiency = gemm_efficiency(p.folds() ? p.m * p.count() : p.m, p.n, p.k);
   return work;
 }
 
@@ -89,15 +96,37 @@ std::vector<Case> cases() {
     list.push_back({.tier = Tier::ci, .inputs = {{m, k}, {n, k}}, .attrs = tb});
     list.push_back({.tier = Tier::ci, .inputs = {{k, m}, {n, k}}, .attrs = both});
   }
-  list.push_back({.tier = Tier::smoke, .inputs = {{599, 751}, {751, 433}}});
-  list.push_back({.tier = Tier::perf, .inputs = {{2048, 2048}, {2048, 2048}}});
+  auto add = [&](Tier tier, Shape a, Shape b, const Attrs& attrs) {
+    list.push_back({.tier = tier, .inputs = {a, b}, .attrs = attrs});
+  };
+  add(Tier::ci, {4, 3, 5}, {4, 5, 2}, plain);
+  add(Tier::ci, {2, 3, 5, 4}, {2, 3, 5, 6}, ta);
+  add(Tier::ci, {2, 3, 4, 5}, {2, 3, 6, 5}, tb);
+  add(Tier::ci, {3, 5, 4}, {3, 6, 5}, both);
+  add(Tier::ci, {2, 3, 4, 5}, {5, 6}, plain);  // the batch folds into rows
+  add(Tier::ci, {2, 3, 4, 5}, {6, 5}, tb);
+  add(Tier::ci, {3, 4, 5}, {1, 5, 2}, plain);
+  add(Tier::ci, {7}, {7}, plain);
+  add(Tier::ci, {7}, {7, 3}, plain);
+  add(Tier::ci, {4, 7}, {7}, plain);
+  add(Tier::ci, {2, 3, 7}, {7}, plain);
+  add(Tier::ci, {7}, {3, 7, 2}, plain);
+  add(Tier::ci, {2, 1, 4, 5}, {3, 5, 6}, plain);  // both sides are broadcast
+  add(Tier::ci, {5, 4}, {2, 3, 5, 6}, ta);
+  add(Tier::ci, {2, 4, 5}, {4, 6}, ta);
+  add(Tier::smoke, {24, 33, 17}, {24, 29, 17}, tb);
+  add(Tier::smoke, {3, 130, 140}, {3, 140, 150}, plain);
+  add(Tier::smoke, {599, 751}, {751, 433}, plain);
+  add(Tier::perf, {2048, 2048}, {2048, 2048}, plain);
+  add(Tier::perf, {96, 128, 64}, {96, 128, 64}, tb);  // scores of eight sequences, twelve heads each
+  add(Tier::perf, {96, 128, 128}, {96, 128, 64}, plain);
   return list;
 }
 
 }  // namespace
 
 std::vector<Operator> matmul_operators() {
-  return {{.schema = {.name = "matmul", .infer = infer, .cost = cost, .gradient = gradient},
+  return {{.schema = {.name = "matmul", .infer = infer, .cost = cost, .gradient = matmul_gradient},
            .kernels = {{.name = "cpu:blas", .work = blas_work, .prepare = blas},
                        {.name = "reference", .prepare = reference}},
            .cases = cases(),

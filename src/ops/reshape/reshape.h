@@ -4,8 +4,12 @@
 
 namespace headroom {
 
-// reshape(x; shape): the same elements in the same order under other extents, one of which may be -1. A view:
-// plans give it no step; its kernel, a copy, is for whoever runs nodes one by one.
+// The same elements in the same order under other extents. Views: plans give them no step; their kernel, a
+// copy, is for whoever runs nodes one by one.
+// reshape(x; shape): 0 keeps that axis of the input, and one extent may be -1.
+// flatten(x; axis = 1): a matrix, the axes before `axis` by the others.
+// squeeze(x; axes): without the named axes, which must be 1; without axes, all that are 1.
+// unsqueeze(x; axes): with axes of 1 in these places of the output.
 std::vector<Operator> reshape_operators();
 
 }  // namespace headroom

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// concat(x...; axis): the inputs one after the other along an axis.
+// split(x; axis, sizes | parts): the reverse, into pieces of given sizes or into `parts` of equal size (the
+// last one smaller where they do not divide the extent).
+// split_grad(dy...; axis, sizes, present): concat with zeros in place of the pieces that present marks with
+// 0, which have no input: outputs of a split that nothing used. All of them take every element type.
+std::vector<Operator> concat_operators();
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "ops/operator.h"
+
+namespace headroom {
+
+// gather(data, indices; axis): the slices of data along an axis that the indices name, in their order; the
+// axis is replaced by the shape of the indices. On axis 0 of a matrix this is an embedding. Indices are int32
+// or int64, and negative ones count from the end; one that lies outside stops the run with its place. Takes
+// every type of data.
+// gather_grad(dy, indices; axis, input_shape): each slice of dy added to the one it was taken from, in the
+// order of the indices: the same bits for any number of threads.
+std::vector<Operator> gather_operators();
+
+}  // namespace headroom
