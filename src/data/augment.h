@@ -8,7 +8,7 @@ namespace headroom {
 // Changes of the training images, drawn anew every epoch.
 struct Augment {
   std::int64_t crop = 0;  // > 0: pad by so many pixels 0 on each side and cut the old size out anywhere
-  bool flip = false;      // left to right, every other image
+  bool flip = false;      // left to right, half the time
   bool any() const { return crop > 0 || flip; }
   bool operator==(const Augment&) const = default;
 };

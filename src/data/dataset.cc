@@ -132,7 +132,6 @@ Dataset read(const DatasetInfo& info, const std::string& settings, const DataOpt
   reject("{} takes no settings, so not '{}'", info.name, settings);
 }
 
-// `glyphs:size=20` says the size in its own way.
 PlaneSize wanted_size(const Dataset& set, const DataOptions& options) {
   if (options.image_size == 0) return {set.train.image[1], set.train.image[2]};
   return {options.image_size, options.image_width == 0 ? options.image_size : options.image_width};
@@ -152,7 +151,6 @@ Dataset load_dataset(std::string_view spec, const DataOptions& options) {
   move_tail_to_test(set, options.validation_tail);
   keep_first(set.train, options.train_size, "training");
   keep_first(set.test, options.test_size, "test");
-  if (name == "glyphs" && !settings.empty()) return set;
   const PlaneSize size = wanted_size(set, options);
   resize_images(set.train, size, options.resize);
   resize_images(set.test, size, options.resize);

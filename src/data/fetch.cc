@@ -91,7 +91,9 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
         fmt::format("{} has the checksum {}, not the published {}; it was removed", url, sum, file.md5),
         Hint{"try again; should it stay wrong, that source is damaged: name another with --mirror"});
   }
-  fs::rename(part, target);
+  std::error_code failed;
+  fs::rename(part, target, failed);
+  if (failed) fail("cannot rename {} to {}: {}", part.string(), target.string(), failed.message());
   observer.on_done(target.string());
 }
 
@@ -107,7 +109,8 @@ void unpack(const FetchPlan& plan, FetchObserver& observer) {
     write_file(plan.folder / member, found->bytes);
     observer.on_done((plan.folder / member).string());
   }
-  fs::remove(archive);
+  std::error_code ignored;  // all that is wanted is here, whether or not it goes
+  fs::remove(archive, ignored);
 }
 
 }  // namespace

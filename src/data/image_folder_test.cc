@@ -96,6 +96,11 @@ TEST_F(ImageFolder, DamageInTheMiddleIsNamed) {
   expect_refused({at("b/007.png").string(), "cannot read"});
 }
 
+TEST_F(ImageFolder, OfMoreClassesThanALabelHoldsAreRefused) {
+  for (int i = 0; i < 257; ++i) put_class(fmt::format("class{}", i), 1, 0);
+  expect_refused({"257 classes", "256"});
+}
+
 TEST_F(ImageFolder, OfAnotherLayoutAreRefused) {
   expect_refused({"no folder"});
   fs::create_directories(at(""));

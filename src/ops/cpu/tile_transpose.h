@@ -1,15 +1,14 @@
 #pragma once
 
-// One tile of a transposition, through a buffer in the first-level cache: a line of either side is touched
-// once and whole, so that rows a power of two apart do not throw each other out of the cache.
+// One tile of a transposition. Squares of registers are turned; a line of the result is written whole.
 
 #include <cstdint>
 #include <cstring>
 
 namespace headroom {
 
-inline constexpr std::int64_t kTileRows = 32, kTileColumns = 64;
-inline constexpr std::int64_t kTile = kTileRows * kTileColumns;  // 8 KiB of fp32, 16 KiB of fp64
+inline constexpr std::int64_t kTileRows = 64, kTileColumns = 64;
+inline constexpr std::int64_t kTile = kTileRows * kTileColumns;  // 16 KiB of fp32
 
 // A square that fits in registers: to[i][j] = from[j][i]. Sides of 1 where there is nothing better.
 template <class T>
@@ -46,16 +45,32 @@ inline void transpose_square(const T* from, std::int64_t from_row, T* to, std::i
 
 // to[i * to_row + j] = from[j * from_row + i] for i < rows, j < columns; rows * columns <= kTile.
 template <class T>
-void transpose_tile(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_row, T* to,
-                    std::int64_t to_row) {
-  constexpr std::int64_t kSide = kSquare<T>;
+void transpose_direct(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_row, T* to,
+                      std::int64_t to_row) {
+  constexpr std::int64_t kSide = kSquare<T>, kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kLine * kLine;
+  for (std::int64_t j = 0; j < whole_columns; j += kLine) {
+    for (std::int64_t i = 0; i < whole_rows; i += kSide)
+      for (std::int64_t k = j; k < j + kLine; k += kSide)
+        transpose_square(from + k * from_row + i, from_row, to + i * to_row + k, to_row);
+    for (std::int64_t i = whole_rows; i < rows; ++i)
+      for (std::int64_t k = j; k < j + kLine; ++k) to[i * to_row + k] = from[k * from_row + i];
+  }
+  for (std::int64_t i = 0; i < rows && whole_columns < columns; ++i)
+    for (std::int64_t k = whole_columns; k < columns; ++k) to[i * to_row + k] = from[k * from_row + i];
+}
+
+// The same where rows of the result follow each other: they leave a buffer in one piece, however short they
+// are. The next tile reads on in the same rows, more of them than a prefetcher follows by itself.
+template <class T>
+void transpose_buffered(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_row,
+                        T* to) {
+  constexpr std::int64_t kSide = kSquare<T>, kLine = 64 / static_cast<std::int64_t>(sizeof(T));
   alignas(64) T buffer[kTile];
   const std::int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
   for (std::int64_t j = 0; j < whole_columns; j += kSide) {
-    // The next tile goes on in these rows, more of them than a prefetcher follows by itself.
     for (std::int64_t k = j; k < j + kSide; ++k)
-      for (std::int64_t i = rows; i < 2 * rows; i += 64 / static_cast<std::int64_t>(sizeof(T)))
-        __builtin_prefetch(from + k * from_row + i);
+      for (std::int64_t i = rows; i < 2 * rows; i += kLine) __builtin_prefetch(from + k * from_row + i);
     for (std::int64_t i = 0; i < whole_rows; i += kSide)
       transpose_square(from + j * from_row + i, from_row, buffer + i * columns + j, columns);
     for (std::int64_t i = whole_rows; i < rows; ++i)
@@ -63,11 +78,16 @@ void transpose_tile(std::int64_t rows, std::int64_t columns, const T* from, std:
   }
   for (std::int64_t j = whole_columns; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i) buffer[i * columns + j] = from[j * from_row + i];
-  const auto bytes = static_cast<std::size_t>(columns) * sizeof(T);
+  std::memcpy(to, buffer, static_cast<std::size_t>(rows * columns) * sizeof(T));
+}
+
+template <class T>
+void transpose_tile(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_row, T* to,
+                    std::int64_t to_row) {
   if (to_row == columns)
-    std::memcpy(to, buffer, static_cast<std::size_t>(rows) * bytes);
+    transpose_buffered(rows, columns, from, from_row, to);
   else
-    for (std::int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_row, buffer + i * columns, bytes);
+    transpose_direct(rows, columns, from, from_row, to, to_row);
 }
 
 }  // namespace headroom
