@@ -94,7 +94,7 @@ Moments moments(std::int64_t n, const T* x) {
 }
 
 // Columns of `rows` rows, `stride` apart, of at most kMomentsColumns columns; out[c] for each column.
-inline constexpr std::int64_t kMomentsColumns = 256;
+inline constexpr std::int64_t kMomentsColumns = 1024;
 
 template <class T>
 void column_moments(std::int64_t rows, std::int64_t columns, std::int64_t stride, const T* x, Moments* out) {

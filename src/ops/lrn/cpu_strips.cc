@@ -2,8 +2,8 @@
 // are still in the first cache when they are summed. They are summed anew for each channel: a sum that slides
 // by adding one square and subtracting another would carry the rounding of a large value, or a NaN, on to
 // channels that never saw it, and would save only a few of the operations.
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "ops/cpu/parallel.h"
@@ -24,11 +24,11 @@ V inverse_fourth_root(V x) {
   // The exponent of one, less what a straight line misses of the logarithm on average.
   constexpr double kOne = (kSingle ? 127 : 1023) - 0.045;
   constexpr auto kGuess = static_cast<I>(1.25 * kOne * static_cast<double>(I{1} << (kSingle ? 23 : 52)));
-  std::conditional_t<std::is_arithmetic_v<V>, I, simd::Vec<I>> bits;
   V y;
-  std::memcpy(&bits, &x, sizeof bits);
-  bits = kGuess - (bits >> 2);
-  std::memcpy(&y, &bits, sizeof bits);
+  if constexpr (std::is_arithmetic_v<V>)
+    y = std::bit_cast<T>(kGuess - (std::bit_cast<I>(x) >> 2));
+  else
+    y = reinterpret_cast<V>(kGuess - (reinterpret_cast<simd::Vec<I>>(x) >> 2));
   const V quarter = x * T{0.25};
   for (int round = 0; round < (kSingle ? 3 : 5); ++round) {
     const V square = y * y;
