@@ -54,6 +54,7 @@ Launcher batch_norm_inference_reference(const Problem& problem, const Capabiliti
 Launcher batch_norm_channels(const Problem& problem, const Capabilities&);
 Launcher batch_norm_grad_channels(const Problem& problem, const Capabilities&);
 Launcher batch_norm_inference_channels(const Problem& problem, const Capabilities&);
+Work batch_norm_work(const Problem& problem, const Capabilities&);  // of those that gather statistics
 std::size_t batch_norm_workspace(const Problem& problem, const Capabilities&);
 
 }  // namespace headroom

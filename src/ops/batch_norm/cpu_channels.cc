@@ -49,13 +49,19 @@ void each_run(const Channels& s, std::int64_t channel, Body&& body) {
     for (std::int64_t k = 0; k < s.inner(); ++k) body(run_of(s, r, channel, k));
 }
 
-// A job has start(channel), gather(piece), finish(channel), apply(piece) and kArrays, the tensors it walks.
+// Do the tensors' parts of a channel stay in the cache from the first walk to the last, with enough channels
+// to go round?
+bool by_channel(const Channels& s, int tensors, std::size_t element, int threads) {
+  const std::int64_t bytes = s.per_channel() * tensors * static_cast<std::int64_t>(element);
+  return !s.as_matrix() && bytes <= kCacheBytes && s.channels >= 2 * threads;
+}
+
+// A job has start(channel), gather(piece), finish(channel), apply(piece) and kTensors, the number it walks.
 template <class T, class Job>
 void sweep(const Channels& s, const Job& job) {
   auto gather = [&](const Piece& piece) { job.gather(piece); };
   auto apply = [&](const Piece& piece) { job.apply(piece); };
-  const bool fits = s.per_channel() * Job::kArrays * std::int64_t{sizeof(T)} <= kCacheBytes;
-  if (!s.as_matrix() && fits && s.channels >= 2 * omp_get_max_threads())
+  if (by_channel(s, Job::kTensors, sizeof(T), omp_get_max_threads()))
     return parallel_for(s.channels, kElementwiseGrain / s.per_channel() + 1,
                         [&](std::int64_t begin, std::int64_t end, int) {
                           for (std::int64_t c = begin; c < end; ++c) {
@@ -129,21 +135,33 @@ GradientSums sum_run(std::int64_t n, const T* dy, const T* x, double mean) {
 template <class T>
 void sum_tile(const Piece& p, std::int64_t stride, const T* dy, const T* x, const T* high, const T* low,
               GradientSums* out) {
+  using Wide = simd::Vec<double>;
+  constexpr int kWide = simd::kLanes<double>;
   double sums[kMomentsColumns] = {}, products[kMomentsColumns] = {};
-  auto product = [&](std::int64_t i, std::int64_t c) {
-    return double{dy[i]} * double{(x[i] - high[c]) - low[c]};
+  // Adds `rows` rows from element `at` on, for one visit to the sums.
+  auto add = [&](std::int64_t at, auto rows) {
+    std::int64_t c = 0;
+    for (; c + kWide <= p.columns; c += kWide) {
+      const Wide mean = simd::load_wide(high + c) + simd::load_wide(low + c);
+      Wide sum = simd::load(sums + c), product = simd::load(products + c);
+      for (int r = 0; r < rows(); ++r) {
+        const Wide g = simd::load_wide(dy + at + r * stride + c);
+        sum += g;
+        product += g * (simd::load_wide(x + at + r * stride + c) - mean);
+      }
+      simd::store(sums + c, sum);
+      simd::store(products + c, product);
+    }
+    for (; c < p.columns; ++c)
+      for (int r = 0; r < rows(); ++r) {
+        const std::int64_t i = at + r * stride + c;
+        sums[c] += dy[i];
+        products[c] += double{dy[i]} * (double{x[i]} - (double{high[c]} + double{low[c]}));
+      }
   };
   std::int64_t r = 0;
-  for (; r + 2 <= p.rows; r += 2)
-#pragma omp simd
-    for (std::int64_t c = 0; c < p.columns; ++c) {
-      const std::int64_t i = r * stride + c;
-      sums[c] += double{dy[i]} + double{dy[i + stride]};
-      products[c] += product(i, c) + product(i + stride, c);
-    }
-  if (r < p.rows)
-    for (std::int64_t c = 0; c < p.columns; ++c)
-      sums[c] += dy[r * stride + c], products[c] += product(r * stride + c, c);
+  for (; r + 4 <= p.rows; r += 4) add(r * stride, std::integral_constant<int, 4>{});
+  for (; r < p.rows; ++r) add(r * stride, std::integral_constant<int, 1>{});
   for (std::int64_t c = 0; c < p.columns; ++c) out[c] = {sums[c], products[c]};
 }
 
@@ -174,7 +192,7 @@ void each_row(const Channels& s, const Piece& p, Body&& body) {
 
 template <class T, bool kTraining>
 struct Forward {
-  static constexpr int kArrays = 2;
+  static constexpr int kTensors = 2;
   static constexpr bool kGathers = kTraining;
   const Channels& s;
   const LaunchArgs& a;
@@ -220,7 +238,7 @@ struct Forward {
 
 template <class T, bool kTraining>
 struct Backward {
-  static constexpr int kArrays = 3;
+  static constexpr int kTensors = 3;
   static constexpr bool kGathers = true;
   const Channels& s;
   const LaunchArgs& a;
@@ -280,6 +298,15 @@ std::size_t batch_norm_workspace(const Problem& p, const Capabilities&) {
   const Channels s = channels_of(p);
   return static_cast<std::size_t>(s.partials()) * sizeof(Moments) +
          static_cast<std::size_t>(5 * s.channels * s.copies()) * size_of(p.outputs[0].dtype);
+}
+
+Work batch_norm_work(const Problem& p, const Capabilities& capabilities) {
+  Work work = least_work(p, capabilities);
+  const bool backward = p.op.ends_with("_grad");
+  const int read = backward ? 2 : 1;
+  if (!by_channel(channels_of(p), read + 1, size_of(p.outputs[0].dtype), capabilities.threads))
+    work.bytes += static_cast<double>(read * p.inputs[0].bytes()), work.launches = 3;
+  return work;
 }
 
 Launcher batch_norm_channels(const Problem& p, const Capabilities&) {

@@ -40,6 +40,7 @@ std::vector<Case> cases(bool gradient, bool training) {
 std::vector<Operator> batch_norm_operators() {
   return {{.schema = batch_norm_schema(),
            .kernels = {{.name = "cpu:channels",
+                        .work = batch_norm_work,
                         .prepare = batch_norm_channels,
                         .workspace = batch_norm_workspace},
                        {.name = "reference", .prepare = batch_norm_reference}},
@@ -47,6 +48,7 @@ std::vector<Operator> batch_norm_operators() {
            .no_gradient = {3, 4}},
           {.schema = batch_norm_grad_schema(),
            .kernels = {{.name = "cpu:channels",
+                        .work = batch_norm_work,
                         .prepare = batch_norm_grad_channels,
                         .workspace = batch_norm_workspace},
                        {.name = "reference", .prepare = batch_norm_grad_reference}},
@@ -60,6 +62,7 @@ std::vector<Operator> batch_norm_operators() {
            .no_gradient = {3, 4}},
           {.schema = batch_norm_inference_grad_schema(),
            .kernels = {{.name = "cpu:channels",
+                        .work = batch_norm_work,
                         .prepare = batch_norm_grad_channels,
                         .workspace = batch_norm_workspace},
                        {.name = "reference", .prepare = batch_norm_grad_reference}},

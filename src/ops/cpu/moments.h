@@ -94,40 +94,46 @@ Moments moments(std::int64_t n, const T* x) {
 }
 
 // Columns of `rows` rows, `stride` apart, of at most kMomentsColumns columns; out[c] for each column.
-inline constexpr std::int64_t kMomentsColumns = 256;
+inline constexpr std::int64_t kMomentsColumns = 1024;
 
 template <class T>
 void column_moments(std::int64_t rows, std::int64_t columns, std::int64_t stride, const T* x, Moments* out) {
+  using moments_detail::kWide, moments_detail::Wide;
+  constexpr bool kOneWalk = std::is_same_v<T, float>;
   double sums[kMomentsColumns] = {}, squares[kMomentsColumns] = {};
   const double count = static_cast<double>(rows);
+  // Adds `high` rows from `a` to the sums, for one visit to them.
+  auto add = [&](const T* a, auto high) {
+    std::int64_t c = 0;
+    for (; c + kWide <= columns; c += kWide) {
+      Wide sum = simd::load(sums + c), square = simd::load(squares + c);
+      for (int r = 0; r < high(); ++r) {
+        const Wide v = simd::load_wide(a + r * stride + c);
+        sum += v;
+        if constexpr (kOneWalk) square += v * v;
+      }
+      simd::store(sums + c, sum);
+      if constexpr (kOneWalk) simd::store(squares + c, square);
+    }
+    for (; c < columns; ++c)
+      for (int r = 0; r < high(); ++r) {
+        const double v = a[r * stride + c];
+        sums[c] += v;
+        if constexpr (kOneWalk) squares[c] += v * v;
+      }
+  };
   std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {  // four rows for each visit to the sums
-    const T* a = x + r * stride;
-#pragma omp simd
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const double v0 = a[c], v1 = a[c + stride], v2 = a[c + 2 * stride], v3 = a[c + 3 * stride];
-      sums[c] += (v0 + v1) + (v2 + v3);
-      if constexpr (std::is_same_v<T, float>) squares[c] += (v0 * v0 + v1 * v1) + (v2 * v2 + v3 * v3);
-    }
-  }
-  for (; r < rows; ++r)
-#pragma omp simd
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const double v = x[r * stride + c];
-      sums[c] += v;
-      if constexpr (std::is_same_v<T, float>) squares[c] += v * v;
-    }
-  if constexpr (std::is_same_v<T, double>)
+  for (; r + 4 <= rows; r += 4) add(x + r * stride, std::integral_constant<int, 4>{});
+  for (; r < rows; ++r) add(x + r * stride, std::integral_constant<int, 1>{});
+  for (std::int64_t c = 0; c < columns; ++c) sums[c] /= count;
+  if constexpr (!kOneWalk)
     for (r = 0; r < rows; ++r)
 #pragma omp simd
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const double away = x[r * stride + c] - sums[c] / count;
-        squares[c] += away * away;
-      }
+      for (std::int64_t c = 0; c < columns; ++c)
+        squares[c] += (x[r * stride + c] - sums[c]) * (x[r * stride + c] - sums[c]);
   for (std::int64_t c = 0; c < columns; ++c) {
-    const double mean = sums[c] / count;
-    const double m2 = std::is_same_v<T, float> ? squares[c] - sums[c] * mean : squares[c];
-    out[c] = {count, mean, m2 < 0 ? 0 : m2};
+    const double m2 = kOneWalk ? squares[c] - count * sums[c] * sums[c] : squares[c];
+    out[c] = {count, sums[c], m2 < 0 ? 0 : m2};
   }
 }
 

@@ -45,11 +45,16 @@ inline Vec<double> load(const double* from) { return *reinterpret_cast<const Una
 inline void store(float* to, Vec<float> v) { *reinterpret_cast<UnalignedFloats*>(to) = v; }
 inline void store(double* to, Vec<double> v) { *reinterpret_cast<UnalignedDoubles*>(to) = v; }
 
-// As many numbers as a register of fp64 holds, widened.
+// As many numbers as a register of fp64 holds, widened. By intrinsic on Arm, where g++ 12 would convert one
+// number after the other.
 inline Vec<double> load_wide(const double* from) { return load(from); }
 inline Vec<double> load_wide(const float* from) {
+#if defined(__aarch64__)
+  return vcvt_f64_f32(vld1_f32(from));
+#else
   typedef float Half __attribute__((vector_size(kVectorBytes / 2), aligned(alignof(float)), may_alias));
   return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Vec<double>);
+#endif
 }
 
 // x - 0 is x for every x, so this costs no arithmetic; x + 0 would (it turns -0 into 0).

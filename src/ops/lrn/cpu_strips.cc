@@ -2,8 +2,8 @@
 // are still in the first cache when they are summed. They are summed anew for each channel: a sum that slides
 // by adding one square and subtracting another would carry the rounding of a large value, or a NaN, on to
 // channels that never saw it, and would save only a few of the operations.
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "ops/cpu/parallel.h"
@@ -24,11 +24,11 @@ V inverse_fourth_root(V x) {
   // The exponent of one, less what a straight line misses of the logarithm on average.
   constexpr double kOne = (kSingle ? 127 : 1023) - 0.045;
   constexpr auto kGuess = static_cast<I>(1.25 * kOne * static_cast<double>(I{1} << (kSingle ? 23 : 52)));
-  std::conditional_t<std::is_arithmetic_v<V>, I, simd::Vec<I>> bits;
   V y;
-  std::memcpy(&bits, &x, sizeof bits);
-  bits = kGuess - (bits >> 2);
-  std::memcpy(&y, &bits, sizeof bits);
+  if constexpr (std::is_arithmetic_v<V>)
+    y = std::bit_cast<T>(kGuess - (std::bit_cast<I>(x) >> 2));
+  else
+    y = reinterpret_cast<V>(kGuess - (reinterpret_cast<simd::Vec<I>>(x) >> 2));
   const V quarter = x * T{0.25};
   for (int round = 0; round < (kSingle ? 3 : 5); ++round) {
     const V square = y * y;
@@ -98,27 +98,46 @@ void each_strip(const LrnProblem& p, Body&& body) {
                });
 }
 
-template <class V, class T>
-V window_scale(const LrnProblem& p, const T* x, std::int64_t c, std::int64_t i) {
-  V sum{};
-  for (std::int64_t k = p.first(c); k <= p.last(c); ++k) {
-    const V v = load<V>(x + k * p.plane + i);
-    sum += v * v;
+// The channels one sum runs over, with what every pixel of a strip needs in registers.
+template <class T>
+struct Window {
+  const T* from;
+  std::int64_t count, step;
+
+  template <class V>
+  V squares(std::int64_t i) const {
+    V sum{};
+    const T* at = from + i;
+    for (std::int64_t k = 0; k < count; ++k, at += step) sum += load<V>(at) * load<V>(at);
+    return sum;
   }
-  return sum * static_cast<T>(p.factor) + static_cast<T>(p.bias);
+  template <class V>
+  V values(std::int64_t i) const {
+    V sum{};
+    const T* at = from + i;
+    for (std::int64_t k = 0; k < count; ++k, at += step) sum += load<V>(at);
+    return sum;
+  }
+};
+
+template <class T>
+Window<T> window_of(const LrnProblem& p, const T* x, std::int64_t c) {
+  return {x + p.first(c) * p.plane, p.last(c) - p.first(c) + 1, p.plane};
 }
 
 template <class T, int kQuarters>
 void forward(const LrnProblem& p, const T* all, T* out) {
-  const T beta = static_cast<T>(p.beta);
+  const T beta = static_cast<T>(p.beta), factor = static_cast<T>(p.factor), bias = static_cast<T>(p.bias);
   each_strip(p, [&](std::int64_t row, std::int64_t begin, std::int64_t end, int) {
-    const T* x = all + row * p.channels * p.plane;
-    T* y = out + row * p.channels * p.plane;
-    for (std::int64_t c = 0; c < p.channels; ++c)
-      each_vector<T>(begin, end, [&]<class V>(std::int64_t i) {
-        const V s = window_scale<V>(p, x, c, i);
-        store(y + c * p.plane + i, load<V>(x + c * p.plane + i) * inverse_powers<kQuarters>(s, beta).beta);
+    for (std::int64_t c = 0; c < p.channels; ++c) {
+      const Window<T> window = window_of(p, all + row * p.channels * p.plane, c);
+      const T* x = all + (row * p.channels + c) * p.plane;
+      T* y = out + (row * p.channels + c) * p.plane;
+      each_vector<T>(begin, end, [=]<class V>(std::int64_t i) {
+        const V s = window.template squares<V>(i) * factor + bias;
+        store(y + i, load<V>(x + i) * inverse_powers<kQuarters>(s, beta).beta);
       });
+    }
   });
 }
 
@@ -126,29 +145,34 @@ void forward(const LrnProblem& p, const T* all, T* out) {
 // outputs whose windows hold the channel.
 template <class T, int kQuarters>
 void backward(const LrnProblem& p, const T* all_dy, const T* all_x, T* out, T* scratch) {
-  const T beta = static_cast<T>(p.beta), factor = static_cast<T>(-2 * p.factor * p.beta);
+  const T beta = static_cast<T>(p.beta), factor = static_cast<T>(p.factor), bias = static_cast<T>(p.bias);
+  const T slope = static_cast<T>(-2 * p.factor * p.beta);
   each_strip(p, [&](std::int64_t row, std::int64_t begin, std::int64_t end, int thread) {
-    const std::int64_t at = row * p.channels * p.plane;
-    const T* dy = all_dy + at;
-    const T* x = all_x + at;
-    T* dx = out + at;
-    T* part = scratch + thread * p.channels * kStrip;
-    for (std::int64_t c = 0; c < p.channels; ++c)
-      each_vector<T>(begin, end, [&]<class V>(std::int64_t i) {
-        const V s = window_scale<V>(p, x, c, i);
+    T* parts = scratch + thread * p.channels * kStrip;
+    for (std::int64_t c = 0; c < p.channels; ++c) {
+      const std::int64_t at = (row * p.channels + c) * p.plane;
+      const Window<T> window = window_of(p, all_x + row * p.channels * p.plane, c);
+      const T* dy = all_dy + at;
+      const T* x = all_x + at;
+      T* dx = out + at;
+      T* part = parts + c * kStrip;
+      each_vector<T>(begin, end, [=]<class V>(std::int64_t i) {
+        const V s = window.template squares<V>(i) * factor + bias;
         const Powers<V> power = inverse_powers<kQuarters>(s, beta);
-        const V d = load<V>(dy + c * p.plane + i) * power.beta;
-        store(dx + c * p.plane + i, d);
-        store(part + c * kStrip + (i - begin), load<V>(x + c * p.plane + i) * d * power.one);
+        const V d = load<V>(dy + i) * power.beta;
+        store(dx + i, d);
+        store(part + (i - begin), load<V>(x + i) * d * power.one);
       });
+    }
     for (std::int64_t c = 0; c < p.channels; ++c) {
       const std::int64_t first = std::max<std::int64_t>(c - p.after, 0);
       const std::int64_t last = std::min(c + p.before, p.channels - 1);
-      each_vector<T>(begin, end, [&]<class V>(std::int64_t i) {
-        V sum{};
-        for (std::int64_t k = first; k <= last; ++k) sum += load<V>(part + k * kStrip + (i - begin));
-        T* to = dx + c * p.plane + i;
-        store(to, load<V>(to) + load<V>(x + c * p.plane + i) * sum * factor);
+      const Window<T> window{parts + first * kStrip, last - first + 1, kStrip};
+      const T* x = all_x + (row * p.channels + c) * p.plane;
+      T* dx = out + (row * p.channels + c) * p.plane;
+      each_vector<T>(begin, end, [=]<class V>(std::int64_t i) {
+        const V sum = window.template values<V>(i - begin);
+        store(dx + i, load<V>(dx + i) + load<V>(x + i) * sum * slope);
       });
     }
   });
