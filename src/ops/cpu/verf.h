@@ -14,23 +14,24 @@ struct ErfConstants;
 template <>
 struct ErfConstants<float> {
   // erf(x) / x in powers of x^2 on [0, 1], within 1.3e-9.
-  static constexpr float kNear[] = {1.12837917f,    -0.376126269f,    0.112835975f,  -0.0268543288f,
-                                    0.00518931194f, -0.000801885499f, 7.88249711e-5f};
+  static constexpr std::array<float, 7> kNear = {1.12837917f,    -0.376126269f,  0.112835975f,
+                                                 -0.0268543288f, 0.00518931194f, -0.000801885499f,
+                                                 7.88249711e-5f};
   // log erfc(t) in powers of t - kCentre on [kFrom, kTo]; erfc is then right within 2.3e-9.
-  static constexpr float kFar[] = {1.97657987e-9f,   -1.1283794f,    -0.63661549f,   -0.10280172f,
-                                   0.0192224801f,    5.23455694e-5f, -0.0015722413f, 0.000586139896f,
-                                   -0.000105647347f, 8.01208464e-6f};
+  static constexpr std::array<float, 10> kFar = {
+      1.97657987e-9f, -1.1283794f,    -0.63661549f,    -0.10280172f,     0.0192224801f,
+      5.23455694e-5f, -0.0015722413f, 0.000586139896f, -0.000105647347f, 8.01208464e-6f};
   static constexpr float kCentre = 0, kFrom = 0, kTo = 4.2f;
 };
 
 template <>
 struct ErfConstants<double> {
-  static constexpr double kNear[] = {
+  static constexpr std::array<double, 12> kNear = {
       // within 8e-18
       1.12837916709551257,    -0.376126389031835435,    0.112837916709451297,    -0.0268661706432569943,
       0.00522397760726994529, -0.000854832598254322506, 0.000120552951126670011, -0.000014924740785377575,
       1.64474711905946181e-6, -1.62088298568102008e-7,  1.37215204063510944e-8,  -7.7985438505499469e-10};
-  static constexpr double kFar[] = {
+  static constexpr std::array<double, 19> kFar = {
       // within 1.3e-18
       -10.7203630419811268,     -6.30375368900389988,     -0.957394218804124597,    -0.00741189178943658548,
       0.00135331049218266809,   -0.000245692054942769912, 0.0000430816917988025941, -7.11585620000596183e-6,
@@ -40,25 +41,22 @@ struct ErfConstants<double> {
   static constexpr double kCentre = 3, kFrom = 1, kTo = 6;
 };
 
-template <class T, std::size_t N>
-inline Vec<T> polynomial(const T (&coefficients)[N], Vec<T> x) {
-  Vec<T> p = broadcast<T>(coefficients[N - 1]);
-  for (std::size_t k = N - 1; k-- > 0;) p = p * x + coefficients[k];
-  return p;
-}
-
 // erf(x) for |x| <= 1.
 template <class T>
 inline Vec<T> erf_near(Vec<T> x) {
   return x * polynomial<T>(ErfConstants<T>::kNear, x * x);
 }
 
-// erfc(t) for t >= kFrom; past kTo, where it is less than a rounding of 1, it is 0.
+// erfc(t) for t >= kFrom, below that something finite or not; past kTo, where it is less than a rounding of
+// 1, it is 0.
 template <class T>
 inline Vec<T> erfc_far(Vec<T> t) {
   using E = ErfConstants<T>;
-  const Vec<T> y = exp<T>(polynomial<T>(E::kFar, clamp<T>(t, E::kFrom, E::kTo) - E::kCentre));
-  return t > broadcast(E::kTo) ? broadcast<T>(0) : y;
+  const Vec<T> end = broadcast(E::kTo);
+  Vec<T> scale, p;  // the logarithm lies between -40 and 0: no need of exp's care for its ends
+  exp_parts<T>(polynomial<T>(E::kFar, (t > end ? end : t) - E::kCentre), scale, p);
+  const Vec<T> y = p * scale + scale;
+  return t > end ? broadcast<T>(0) : y;
 }
 
 template <class T>

@@ -92,7 +92,7 @@ TYPED_TEST(VectorMath, ErfAndItsDistributionAreRightToTwoUnitsOfOne) {
   const auto cdf = [](Vec<T> x) { return normal_cdf<T>(x); };
   EXPECT_LE(worst<T>(
                 f, [](long double x) { return std::erf(x); }, -1, 1),
-            3)
+            4)
       << "relative near 0";
   EXPECT_LE(worst<T>(
                 f, [](long double x) { return std::erf(x); }, -8, 8, true),
