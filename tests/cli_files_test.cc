@@ -108,7 +108,7 @@ TEST_F(CliData, ImagesThatDoNotFitTheModelAreRefused) {
   files_ = idx_files(make_glyphs({.train = 64, .test = 32, .size = 64}));
   put_with("", "");
   expect_refused(train("lenet5"), {"1x64x64", "1x32x32", "larger"});
-  expect_refused(train(), {"4096 values", "takes 784"});
+  expect_refused(train("mlp:hidden=8,input=784"), {"4096 values", "takes 784"});
   files_["t10k-images-idx3-ubyte"] = idx_images(make_glyphs({.train = 1, .test = 32}).test);
   put_with("", "");
   expect_refused(train(), {"training images are 1x64x64", "test images are 1x28x28"});

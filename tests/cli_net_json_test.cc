@@ -151,7 +151,7 @@ TEST_F(CliNetJson, HasLayersThatDoNotFit) {
                       {"layer 'p'"});
   expect_broken_layer(R"({"type": "conv2d", "name": "c", "maps": 4, "kernel": 3},
                          {"type": "add", "name": "s", "from": ["input", "c"]})",
-                      {"layer 's' adds 'input' of 1x8x8 and 'c' of 4x6x6"});
+                      {"layer 's': add takes layers of equal shapes, not 'input' of 1x8x8 and 'c' of 4x6x6"});
   expect_broken(R"({"input": [1, 8, 8], "layers": [{"type": "conv2d", "maps": 10, "kernel": 3}]})",
                 {"ends in 10x6x6 per image", "linear layer"});
 }

@@ -107,7 +107,7 @@ Shape output_of(const Net& net) {
   std::vector<std::int64_t> dims = {2};
   dims.insert(dims.end(), net.input.begin(), net.input.end());
   const ValueId x = graph.add_value({.name = "x", .type = {Shape(dims), DType::f32}, .role = Role::input});
-  return graph.value(lower(net, graph, x, DType::f32)).type.shape;
+  return graph.value(lower(net, graph, x, {})).type.shape;
 }
 
 TEST(Lower, GivesTheShapesOfTheLayers) {
@@ -127,7 +127,7 @@ TEST(Lower, ErrorsNameTheLayer) {
                   {"'c'", "groups"});
   expect_rejected([&] { output_of(net().flatten("f").conv2d("c", {.maps = 2})); }, {"'c'", "images"});
   expect_rejected([&] { output_of(net().add("s", "input", "nowhere")); }, {"nowhere"});
-  expect_rejected([&] { output_of(net().linear("l", {.units = 3, .activation = "gelu"})); }, {"'l'", "gelu"});
+  expect_rejected([&] { output_of(net().linear("l", {.units = 3, .activation = "gulu"})); }, {"'l'", "gulu"});
   Net odd = net().linear("l", {.units = 3});
   odd.layers[0].options.set("init", std::string("hee"));
   expect_rejected([&] { output_of(odd); }, {"'l'", "hee"});

@@ -71,7 +71,7 @@ TEST(Record, HasItsKeysInOrder) {
               {"device", "threads", "step_ms", "images_per_s", "train_s", "eval_s", "wall_s", "user_s",
                "system_s", "peak_rss_bytes", "steps", "layers"},
               "measurement");
-  expect_keys(r["curve"][0], {"epoch", "loss", "accuracy", "seconds"}, "curve");
+  expect_keys(r["curve"][0], {"epoch", "loss", "test_loss", "seconds", "accuracy"}, "curve");
 }
 
 TEST(Record, SaysWhichVersionItIsOf) {

@@ -9,7 +9,7 @@ ValueId lower_same(const LayerContext& c) { return c.emit(c.layer.type, c.inputs
 ValueId lower_pair(const LayerContext& c) {
   const Shape a = c.graph.value(c.inputs[0]).type.shape, b = c.graph.value(c.inputs[1]).type.shape;
   if (a != b)
-    reject("layer '{}': {} of '{}' with {} and '{}' with {}; they need equal shapes", c.layer.name,
+    reject("layer '{}': {} takes layers of equal shapes, not '{}' of {} and '{}' of {}", c.layer.name,
            c.layer.type, c.layer.from[0], a.without_first().str(), c.layer.from[1], b.without_first().str());
   return lower_same(c);
 }
