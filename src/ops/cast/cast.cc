@@ -61,6 +61,9 @@ template <class From, class To>
 To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From{0};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, std::uint8_t>) {
+    const From cut = x > 0 ? x < 255 ? x : From{255} : From{0};  // NaN is not more than 0
+    return static_cast<To>(static_cast<std::int32_t>(cut));      // by int32, which vectors convert to
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Its upper limit is one less than a power of two: the float just below that power is the last that fits.
     constexpr From kEnd = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;

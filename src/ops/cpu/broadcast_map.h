@@ -37,6 +37,37 @@ void gather(const BroadcastLoop& loop, std::size_t i, const T* from, std::int64_
   });
 }
 
+// An operand as a sequence of blocks of short rows: as it lies where it has the output's shape; gathered once
+// where it is the same in all rows; else gathered for each block.
+template <class T>
+class GatheredOperand {
+ public:
+  GatheredOperand(const BroadcastLoop& loop, std::size_t i, const T* from) : loop_(loop), i_(i), from_(from) {
+    std::int64_t whole = 1;
+    for (int axis = loop.rank; axis-- > 0;) {
+      const auto k = static_cast<std::size_t>(axis);
+      whole_ &= loop.step[k][i] == whole;
+      repeats_ &= axis == loop.rank - 1 || loop.step[k][i] == 0;
+      whole *= loop.extent[k];
+    }
+  }
+  // Blocks must follow one another, and be of `kGatherBlock` elements cut down to whole rows, but for the
+  // last.
+  const T* block(std::int64_t begin, std::int64_t end) {
+    if (whole_) return from_ + begin;
+    if (!repeats_ || !filled_) gather(loop_, i_, from_, begin, end, values_);
+    filled_ = true;
+    return values_;
+  }
+
+ private:
+  const BroadcastLoop& loop_;
+  std::size_t i_;
+  const T* from_;
+  bool whole_ = true, repeats_ = true, filled_ = false;
+  T values_[kGatherBlock];
+};
+
 template <class T, class F>
 void broadcast_map2(const BroadcastLoop& loop, const T* a, const T* b, T* y, const F& f) {
   const bool a_moves = loop.inner_step()[0] != 0, b_moves = loop.inner_step()[1] != 0;
@@ -47,12 +78,11 @@ void broadcast_map2(const BroadcastLoop& loop, const T* a, const T* b, T* y, con
                            [&](std::int64_t at, std::int64_t n, const BroadcastLoop::Offsets& offset) {
                              map_row(n, a + offset[0], a_moves, b + offset[1], b_moves, y + at, f);
                            });
-    T left[kGatherBlock], right[kGatherBlock];
-    for (; begin < end; begin += kGatherBlock) {
-      const std::int64_t stop = std::min(end, begin + kGatherBlock);
-      gather(loop, 0, a, begin, stop, left);
-      gather(loop, 1, b, begin, stop, right);
-      simd::map2(stop - begin, left, right, y + begin, f);
+    GatheredOperand<T> left(loop, 0, a), right(loop, 1, b);
+    const std::int64_t step = kGatherBlock - kGatherBlock % loop.inner();
+    for (; begin < end; begin += step) {
+      const std::int64_t stop = std::min(end, begin + step);
+      simd::map2(stop - begin, left.block(begin, stop), right.block(begin, stop), y + begin, f);
     }
   });
 }

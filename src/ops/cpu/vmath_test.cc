@@ -5,11 +5,9 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "base/random.h"
 #include "ops/cpu/verf.h"
-#include "ops/cpu/vpow.h"
 
 namespace headroom::simd {
 namespace {
@@ -104,29 +102,6 @@ TYPED_TEST(VectorMath, ErfAndItsDistributionAreRightToTwoUnitsOfOne) {
   EXPECT_EQ(one(f, T{0}), T{0});
   EXPECT_TRUE(std::isnan(one(f, static_cast<T>(NAN))));
   EXPECT_EQ(one(cdf, T{-100}), T{0});
-}
-
-TEST(VectorPow, FollowsTheLibrary) {
-  const float infinity = std::numeric_limits<float>::infinity(), nan = NAN;
-  const std::vector<float> bases = {0.f, -0.f, 0.3f,  -0.3f,    1.f,       -1.f,
-                                    2.f, -2.f, 1e30f, infinity, -infinity, nan};
-  const std::vector<float> powers = {0.f,        0.5f,       -0.5f,    1.f,       -1.f,  2.f,  3.f,
-                                     -3.f,       2.5f,       1e5f,     40.f,      -41.f, 1e9f, 8388609.f,
-                                     -8388609.f, 16777216.f, infinity, -infinity, nan};
-  for (float x : bases)
-    for (float y : powers) {
-      const float got = pow(broadcast(x), broadcast(y))[0], want = std::pow(x, y);
-      if (std::isnan(want))
-        EXPECT_TRUE(std::isnan(got)) << x << " to the " << y;
-      else
-        EXPECT_LE(got == want ? 0 : ulps(got, want), 1) << x << " to the " << y << " gives " << got;
-    }
-  for (std::uint64_t i = 0; i < 20000; ++i) {
-    const auto x = static_cast<float>(100 * Philox(1).uniform(i)),
-               y = static_cast<float>(8 * Philox(2).normal(i));
-    const long double want = std::pow(static_cast<long double>(x), static_cast<long double>(y));
-    ASSERT_LE(ulps(float{pow(broadcast(x), broadcast(y))[0]}, want), 0.6) << x << " to the " << y;
-  }
 }
 
 }  // namespace

@@ -29,21 +29,34 @@ T reduce_row(std::int64_t n, const T* x) {
   return total;
 }
 
-// out[0, width) = `rows` rows of that width, `stride` apart, joined; four at a time to spare the
+// load(0) to load(count - 1) joined in pairs; count is a power of two.
+template <class F, int count, class Load>
+auto join_rows(Load&& load) {
+  if constexpr (count == 1) {
+    return load(0);
+  } else {
+    const auto low = join_rows<F, count / 2>(load);
+    const auto high = join_rows<F, count / 2>([&](int r) { return load(r + count / 2); });
+    return F::join(low, high);
+  }
+}
+
+// out[0, width) = `rows` rows of that width, `stride` apart, joined; eight at a time to spare the
 // accumulators.
 template <class F, class T>
 void reduce_columns(std::int64_t rows, std::int64_t width, std::int64_t stride, const T* x, T* out) {
+  constexpr int kRows = 8;
   std::memcpy(out, x, static_cast<std::size_t>(width) * sizeof(T));
   std::int64_t r = 1;
-  for (; r + 4 <= rows; r += 4) {
-    const T *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+  for (; r + kRows <= rows; r += kRows) {
+    const T* from = x + r * stride;
     std::int64_t i = 0;
     for (; i + kLanes<T> <= width; i += kLanes<T>) {
-      const Vec<T> low = F::join(simd::load(x0 + i), simd::load(x1 + i));
-      const Vec<T> high = F::join(simd::load(x2 + i), simd::load(x3 + i));
-      simd::store(out + i, F::join(simd::load(out + i), F::join(low, high)));
+      const Vec<T> all = join_rows<F, kRows>([&](int k) { return simd::load(from + k * stride + i); });
+      simd::store(out + i, F::join(simd::load(out + i), all));
     }
-    for (; i < width; ++i) out[i] = F::join(out[i], F::join(F::join(x0[i], x1[i]), F::join(x2[i], x3[i])));
+    for (; i < width; ++i)
+      out[i] = F::join(out[i], join_rows<F, kRows>([&](int k) { return from[k * stride + i]; }));
   }
   for (; r < rows; ++r)
     simd::map2(width, out, x + r * stride, out, [](Vec<T> a, Vec<T> b) { return F::join(a, b); });
@@ -126,7 +139,7 @@ std::int64_t partials_of(const Pass& pass) { return pass.chunks() == 1 ? 0 : pas
 }  // namespace
 
 // Large enough that the partial results are few, small enough that there is work for many threads.
-std::int64_t Pass::chunk() const { return std::max<std::int64_t>(inner == 1 ? 1024 : 32, 16384 / inner); }
+std::int64_t Pass::chunk() const { return std::max<std::int64_t>(inner == 1 ? 1024 : 65, 16384 / inner); }
 
 std::vector<Pass> passes_of(const ReduceProblem& r) {
   // Extents of 1 do not count, and neighbours that fare alike are one.
