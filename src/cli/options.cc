@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <algorithm>
+
 #include <cstdio>
 
 #include "base/text.h"
@@ -16,16 +18,19 @@ DType Common::dtype() const {
   return *parsed;
 }
 
-Chooser Common::chooser() const {
-  if (kernels.empty()) return first_that_accepts;
+Chooser Common::chooser(const std::vector<std::string>& usual) const {
   std::vector<std::pair<std::string, std::string>> choices;
-  for (const std::string& text : kernels) {
+  auto add = [&](const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos)
       reject(Hint{"write --kernel conv2d=cpu:im2col_gemm"}, "--kernel '{}' names no kernel", text);
-    choices.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return forced(choices);
+    const std::string op = text.substr(0, equals);
+    if (std::ranges::find(choices, op, &std::pair<std::string, std::string>::first) == choices.end())
+      choices.emplace_back(op, text.substr(equals + 1));
+  };
+  for (const std::string& text : kernels) add(text);
+  for (const std::string& text : usual) add(text);
+  return choices.empty() ? first_that_accepts : forced(choices);
 }
 
 void Common::require_threads() const {

@@ -23,7 +23,8 @@ struct Common {
   std::vector<std::string> kernels;  // op=name
 
   DType dtype() const;
-  Chooser chooser() const;
+  // Kernels of the user's choice; `usual` are forced where the user said nothing of the operator.
+  Chooser chooser(const std::vector<std::string>& usual = {}) const;
   void require_threads() const;
   std::unique_ptr<Device> open() const;
 };

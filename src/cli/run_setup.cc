@@ -186,6 +186,7 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   RunSetup setup{
       .model = model, .loss = request.loss, .init = request.init, .net = Net("", {}), .recipe = recipe};
   setup.net = build_net(setup);
+  if (recipe && common.dtype() == DType::f32) setup.kernels = recipe->kernels_fp32;
 
   setup.data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";
   setup.data_options.dir = request.data_dir;

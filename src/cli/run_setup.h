@@ -37,6 +37,7 @@ struct RunSetup {
   TrainOptions train;
   Update update;
   std::optional<Recipe> recipe;
+  std::vector<std::string> kernels;  // the recipe's, as "op=name"
 };
 
 void add_data_options(Command verb, RunRequest& request);

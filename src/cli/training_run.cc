@@ -185,9 +185,11 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
   RunSetup setup = resolve(request, common);
   const auto device = common.open();
   const Dataset data = load_data(setup, false);
-  Engine engine(
-      setup.net, *device,
-      {.precision = common.dtype(), .seed = common.seed, .update = setup.update, .choose = common.chooser()});
+  Engine engine(setup.net, *device,
+                {.precision = common.dtype(),
+                 .seed = common.seed,
+                 .update = setup.update,
+                 .choose = common.chooser(setup.kernels)});
   const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
   if (!request.weights.empty()) load_weights(engine, request.weights);
   require_trainable(engine, data, setup.train.batch);

@@ -17,4 +17,10 @@ Verdict accepts_cpu_floats(const Problem& problem, const Capabilities&) {
   return accept();
 }
 
+Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities&) {
+  if (const DType dtype = problem.outputs[0].dtype; dtype != DType::f32)
+    return refuse(fmt::format("widens fp32, not {}", name_of(dtype)));
+  return accept();
+}
+
 }  // namespace headroom

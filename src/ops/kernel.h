@@ -48,6 +48,7 @@ using Launcher = std::function<void(const LaunchArgs&)>;
 
 // The usual answers: fp32 and fp64 on the CPU; no more work than the schema asks.
 Verdict accepts_cpu_floats(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities& capabilities);  // and nothing else
 Work least_work(const Problem& problem, const Capabilities& capabilities);
 
 // One idea for one operator on one kind of device. All but `prepare` is a description built everywhere; where

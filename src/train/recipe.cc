@@ -26,6 +26,7 @@ Recipe parse_recipe(std::string_view name, std::string_view text) {
   r.optimizer = json.value("optimizer", r.optimizer);
   r.schedule = json.value("schedule", r.schedule);
   r.shuffle = json.value("shuffle", true);
+  r.kernels_fp32 = json.value("kernels_fp32", r.kernels_fp32);
   r.initial = json.value("initial", "");
   if (json.value("pixels", "scaled") == "raw") r.preprocess = Preprocess::raw();
   if (json.contains("published"))

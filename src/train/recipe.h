@@ -21,6 +21,8 @@ struct Recipe {
   std::string optimizer, schedule = "constant";
   bool shuffle = true;
   Preprocess preprocess;
+  // Kernels to take in fp32, as "op=name": the figures were made in fp64, and these stay closest to it.
+  std::vector<std::string> kernels_fp32;
   std::string initial;  // "course": the perceptron course's weights; empty: the model's own
   std::map<std::string, double> published;  // figures to hold the result against
 };

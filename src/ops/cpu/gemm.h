@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace headroom {
@@ -12,6 +13,12 @@ void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64
 void gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
           const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
           std::int64_t ldc);
+
+// C[m,n] = op(A) op(B) of fp32 with products and sums in fp64, rounded once: about half as fast. `scratch`
+// holds wide_scratch_bytes.
+void gemm_wide(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+               std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc, void* scratch);
+std::size_t wide_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
 
 // Share of the FMA peak to expect from it: thin products spend their time packing rather than multiplying.
 double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k);

@@ -106,11 +106,33 @@ Launcher blas(const Problem& p, const Capabilities&) {
   });
 }
 
+// Where a run must follow one in fp64 as closely as fp32 can: sums in fp64, rounded once.
+Launcher wide(const Problem& p, const Capabilities&) {
+  return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
+    float* y = a.out<float>(0);
+    gemm_wide(false, true, l.rows, l.out, l.in, a.in<float>(0), l.in, a.in<float>(1), l.in, y, l.out,
+              a.workspace);
+    finish_rows(l, l.bias ? a.in<float>(2) : nullptr, y);
+  };
+}
+
+std::size_t wide_workspace(const Problem& p, const Capabilities&) {
+  const Linear l = parse(p.inputs, p.attrs);
+  return wide_scratch_bytes(l.rows, l.out, l.in);
+}
+
 Work blas_work(const Problem& p, const Capabilities& capabilities) {
   const Linear l = parse(p.inputs, p.attrs);
   Work work = least_work(p, capabilities);
   work.efficiency = gemm_efficiency(l.rows, l.out, l.in);
   if (l.bias || l.activation != Activation::none) work.bytes += 2 * double(p.outputs[0].bytes());
+  return work;
+}
+
+Work wide_work(const Problem& p, const Capabilities& capabilities) {
+  Work work = blas_work(p, capabilities);
+  work.efficiency /= 2;  // fp64 lanes are half as many
+  work.bytes += 2 * double(wide_workspace(p, capabilities));
   return work;
 }
 
@@ -137,6 +159,11 @@ std::vector<Case> cases() {
 std::vector<Operator> linear_operators() {
   return {{.schema = {.name = "linear", .infer = infer, .cost = cost, .gradient = gradient},
            .kernels = {{.name = "cpu:blas", .work = blas_work, .prepare = blas},
+                       {.name = "cpu:wide",
+                        .accepts = accepts_cpu_fp32,
+                        .work = wide_work,
+                        .prepare = wide,
+                        .workspace = wide_workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = cases(),
            .exact = true}};

@@ -86,6 +86,33 @@ Work blas_work(const Problem& problem, const Capabilities& capabilities) {
   return work;
 }
 
+// Sums in fp64, rounded once; one product.
+Verdict wide_accepts(const Problem& problem, const Capabilities& capabilities) {
+  const Verdict verdict = accepts_cpu_fp32(problem, capabilities);
+  if (!verdict.ok) return verdict;
+  const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  return p.count() == 1 ? accept() : refuse("takes one product, not a batch of them");
+}
+
+std::size_t wide_workspace(const Problem& problem, const Capabilities&) {
+  const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  return wide_scratch_bytes(p.m, p.n, p.k);
+}
+
+Launcher wide(const Problem& problem, const Capabilities&) {
+  return [p = matmul_problem(problem.inputs, problem.attrs)](const LaunchArgs& a) {
+    gemm_wide(p.trans_a, p.trans_b, p.m, p.n, p.k, a.in<float>(0), p.lda, a.in<float>(1), p.ldb,
+              a.out<float>(0), p.n, a.workspace);
+  };
+}
+
+Work wide_work(const Problem& problem, const Capabilities& capabilities) {
+  Work work = blas_work(problem, capabilities);
+  work.efficiency /= 2;  // fp64 lanes are half as many
+  work.bytes += 2 * double(wide_workspace(problem, capabilities));
+  return work;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> list;
   const Attrs plain{}, ta{{"trans_a", std::int64_t{1}}}, tb{{"trans_b", std::int64_t{1}}},
@@ -128,6 +155,11 @@ std::vector<Case> cases() {
 std::vector<Operator> matmul_operators() {
   return {{.schema = {.name = "matmul", .infer = infer, .cost = cost, .gradient = matmul_gradient},
            .kernels = {{.name = "cpu:blas", .work = blas_work, .prepare = blas},
+                       {.name = "cpu:wide",
+                        .accepts = wide_accepts,
+                        .work = wide_work,
+                        .prepare = wide,
+                        .workspace = wide_workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = cases(),
            .exact = true}};

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <type_traits>
 
 #include "ops/cpu/parallel.h"
 #include "ops/updates/rules.h"
@@ -41,6 +42,19 @@ void one_by_one(const Rule& rule, T l2, T keep, std::int64_t n, const Pointers<T
   }
 }
 
+// As the first, in fp64: each result is rounded once.
+template <bool kDecoupled, class Rule>
+void widened(const Rule& rule, double l2, double keep, std::int64_t n,
+             const Pointers<float, Rule::kStates>& at) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    double states[Rule::kStates + 1];
+    for (int k = 0; k < Rule::kStates; ++k) states[k] = at.s[k][i];
+    at.p_out[i] = static_cast<float>(
+        next<double>(rule, kDecoupled, l2, keep, double{at.p[i]}, double{at.g[i]}, states));
+    for (int k = 0; k < Rule::kStates; ++k) at.s_out[k][i] = static_cast<float>(states[k]);
+  }
+}
+
 // The tail goes through padded registers: the same arithmetic, so that where a piece ends changes no bit.
 template <bool kDecoupled, class Rule, class T>
 void in_vectors(const Rule& rule, T l2, T keep, std::int64_t n, const Pointers<T, Rule::kStates>& at) {
@@ -66,52 +80,59 @@ void in_vectors(const Rule& rule, T l2, T keep, std::int64_t n, const Pointers<T
   for (int k = 0; k < kN; ++k) std::memcpy(at.s_out[k] + i, &states[k], bytes);
 }
 
+enum class Sweep { reference, vectors, wide };
+
+// T is what rules compute in; tensors are of the same type, or of fp32 where they are widened.
 template <const UpdateRule& kRule, class T, class Rule>
-Launcher launcher(const Problem& problem, bool vectors) {
-  return
-      [update = update_problem(kRule, problem), bound = Rule(problem.attrs), vectors](const LaunchArgs& a) {
-        const double rate = *a.in<double>(0);
-        Rule rule = bound;
-        rule.begin(rate, kRule.counts_steps ? *a.in<double>(1) : 0);
-        auto piece = [&](std::size_t i, std::int64_t from, std::int64_t to) {
-          const Pointers<T, Rule::kStates> at(a, update.layout, i, from);
-          const T l2 = static_cast<T>(update.l2[i]), keep = static_cast<T>(1 - rate * update.l2[i]);
-          const auto sweep =
-              vectors ? in_vectors<kRule.decoupled, Rule, T> : one_by_one<kRule.decoupled, Rule, T>;
-          sweep(rule, l2, keep, to - from, at);
-        };
-        const std::int64_t n = update.tensors.numel();
-        if (!vectors) return update.tensors.each_piece(0, n, piece);
-        parallel_for(n, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
-          update.tensors.each_piece(begin, end, piece);
-        });
-      };
+Launcher launcher(const Problem& problem, Sweep how) {
+  return [update = update_problem(kRule, problem), bound = Rule(problem.attrs), how](const LaunchArgs& a) {
+    const double rate = *a.in<double>(0);
+    Rule rule = bound;
+    rule.begin(rate, kRule.counts_steps ? *a.in<double>(1) : 0);
+    auto piece = [&](std::size_t i, std::int64_t from, std::int64_t to) {
+      const T l2 = static_cast<T>(update.l2[i]), keep = static_cast<T>(1 - rate * update.l2[i]);
+      if constexpr (std::is_same_v<T, double>)
+        if (how == Sweep::wide)
+          return widened<kRule.decoupled, Rule>(rule, l2, keep, to - from,
+                                                Pointers<float, Rule::kStates>(a, update.layout, i, from));
+      const Pointers<T, Rule::kStates> at(a, update.layout, i, from);
+      const auto sweep =
+          how == Sweep::vectors ? in_vectors<kRule.decoupled, Rule, T> : one_by_one<kRule.decoupled, Rule, T>;
+      sweep(rule, l2, keep, to - from, at);
+    };
+    const std::int64_t n = update.tensors.numel();
+    if (how == Sweep::reference) return update.tensors.each_piece(0, n, piece);
+    parallel_for(n, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+      update.tensors.each_piece(begin, end, piece);
+    });
+  };
 }
 
 // The class for a rule; those with an optional momentum are two.
 template <const UpdateRule& kRule, class T>
-Launcher prepare(const Problem& p, bool vectors) {
+Launcher prepare(const Problem& p, Sweep how) {
   const bool momentum = p.attrs.real("momentum") > 0;
   if constexpr (&kRule == &kSgd) {
-    if (!momentum) return launcher<kRule, T, PlainSgd<T>>(p, vectors);
-    if (p.attrs.integer("nesterov") == 0) return launcher<kRule, T, MomentumSgd<T, false>>(p, vectors);
-    return launcher<kRule, T, MomentumSgd<T, true>>(p, vectors);
+    if (!momentum) return launcher<kRule, T, PlainSgd<T>>(p, how);
+    if (p.attrs.integer("nesterov") == 0) return launcher<kRule, T, MomentumSgd<T, false>>(p, how);
+    return launcher<kRule, T, MomentumSgd<T, true>>(p, how);
   } else if constexpr (&kRule == &kRmsprop) {
-    if (momentum) return launcher<kRule, T, Rmsprop<T, true>>(p, vectors);
-    return launcher<kRule, T, Rmsprop<T, false>>(p, vectors);
+    if (momentum) return launcher<kRule, T, Rmsprop<T, true>>(p, how);
+    return launcher<kRule, T, Rmsprop<T, false>>(p, how);
   } else if constexpr (&kRule == &kAdagrad) {
-    return launcher<kRule, T, Adagrad<T>>(p, vectors);
+    return launcher<kRule, T, Adagrad<T>>(p, how);
   } else if constexpr (&kRule == &kAdadelta) {
-    return launcher<kRule, T, Adadelta<T>>(p, vectors);
+    return launcher<kRule, T, Adadelta<T>>(p, how);
   } else {
-    return launcher<kRule, T, Adam<T>>(p, vectors);
+    return launcher<kRule, T, Adam<T>>(p, how);
   }
 }
 
-template <const UpdateRule& kRule, bool kVectors>
+template <const UpdateRule& kRule, Sweep kHow>
 Launcher prepare_float(const Problem& p, const Capabilities&) {
+  if constexpr (kHow == Sweep::wide) return prepare<kRule, double>(p, kHow);
   return dispatch_float(p.outputs[0].dtype,
-                        [&]<class T>() -> Launcher { return prepare<kRule, T>(p, kVectors); });
+                        [&]<class T>() -> Launcher { return prepare<kRule, T>(p, kHow); });
 }
 
 std::vector<Case> cases(const UpdateRule& rule, const std::vector<Attrs>& settings) {
@@ -145,8 +166,11 @@ Operator make(std::vector<Attrs> settings) {
                                  const Attrs& attrs) { return infer_update(kRule, in, attrs); },
                      .cost = [](const Problem& p) { return update_cost(kRule, p); },
                      .aliases = [](const Problem& p) { return update_aliases(kRule, p); }},
-          .kernels = {{.name = "cpu:one_pass", .prepare = prepare_float<kRule, true>},
-                      {.name = "reference", .prepare = prepare_float<kRule, false>}},
+          .kernels = {{.name = "cpu:one_pass", .prepare = prepare_float<kRule, Sweep::vectors>},
+                      {.name = "cpu:wide",
+                       .accepts = accepts_cpu_fp32,
+                       .prepare = prepare_float<kRule, Sweep::wide>},
+                      {.name = "reference", .prepare = prepare_float<kRule, Sweep::reference>}},
           .cases = cases(kRule, settings)};
 }
 
