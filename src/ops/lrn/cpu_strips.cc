@@ -104,10 +104,16 @@ struct Window {
   const T* from;
   std::int64_t count, step;
 
+  // Five channels, which networks use, without a loop: half the instructions, and a shorter chain of sums.
   template <class V>
   V squares(std::int64_t i) const {
     V sum{};
     const T* at = from + i;
+    if (count == 5) {
+      const V a = load<V>(at), b = load<V>(at + step), c = load<V>(at + 2 * step);
+      const V d = load<V>(at + 3 * step), e = load<V>(at + 4 * step);
+      return (a * a + b * b) + (c * c + d * d) + e * e;
+    }
     for (std::int64_t k = 0; k < count; ++k, at += step) sum += load<V>(at) * load<V>(at);
     return sum;
   }
@@ -115,6 +121,9 @@ struct Window {
   V values(std::int64_t i) const {
     V sum{};
     const T* at = from + i;
+    if (count == 5)
+      return (load<V>(at) + load<V>(at + step)) + (load<V>(at + 2 * step) + load<V>(at + 3 * step)) +
+             load<V>(at + 4 * step);
     for (std::int64_t k = 0; k < count; ++k, at += step) sum += load<V>(at);
     return sum;
   }
