@@ -3,6 +3,7 @@
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "machine/roofline.h"
+#include "profile/bench_operators.h"
 #include "report/record.h"
 #include "train/bench_nets.h"
 
@@ -12,7 +13,12 @@ namespace {
 struct Request {
   Common common;
   int rounds = 9;
+  std::vector<std::string> operators;
 };
+
+void require_rounds(int rounds) {
+  if (rounds < 1 || rounds > 1000) reject("--rounds is {}; it must lie between 1 and 1000", rounds);
+}
 
 Json to_json(const NetBench& bench, const Machine& machine, const Common& common) {
   Json workloads = Json::array();
@@ -24,6 +30,7 @@ Json to_json(const NetBench& bench, const Machine& machine, const Common& common
                          {"gflop", t.step_flop / 1e9},
                          {"gflops_per_s", t.flop_per_s() / 1e9},
                          {"fraction_of_sgemm", t.flop_per_s() / bench.sgemm.flop_per_s()},
+                         {"forward_fraction_of_sgemm", t.forward_flop_per_s() / bench.sgemm.flop_per_s()},
                          {"forward", spread_json(t.forward_s)},
                          {"step", spread_json(t.step_s)}});
   const double peak = machine.peak_flops.at("fp32");
@@ -39,14 +46,16 @@ Json to_json(const NetBench& bench, const Machine& machine, const Common& common
 }
 
 void print_bench(const NetBench& bench, const Machine& machine) {
-  Table table({"workload", "batch", "forward ms", "step ms", "10 to 90 %", "GFLOP", "GFLOP/s", "of sgemm"});
+  Table table({"workload", "batch", "forward ms", "step ms", "10 to 90 %", "GFLOP", "GFLOP/s", "of sgemm",
+               "forward of sgemm"});
   for (const NetTiming& t : bench.nets)
     table.row(
         {t.workload.model, std::to_string(t.workload.batch), fixed_or_small(t.forward_s.median * 1e3),
          fixed_or_small(t.step_s.median * 1e3),
          fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
          fixed_or_small(t.step_flop / 1e9), fmt::format("{:.1f}", t.flop_per_s() / 1e9),
-         fmt::format("{:.3f}", t.flop_per_s() / bench.sgemm.flop_per_s())});
+         fmt::format("{:.3f}", t.flop_per_s() / bench.sgemm.flop_per_s()),
+         fmt::format("{:.3f}", t.forward_flop_per_s() / bench.sgemm.flop_per_s())});
   print(table.str());
   print(
       fmt::format("\nsgemm 2048x2048x2048: {} on {} threads, {:.1f} % of the measured FMA peak ({}). Medians "
@@ -57,18 +66,70 @@ void print_bench(const NetBench& bench, const Machine& machine) {
                   si(machine.peak_flops.at("fp32"), "FLOP/s"), bench.sgemm.seconds.samples));
 }
 
+Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine) {
+  Json list = Json::array();
+  for (const OperatorTiming& t : timings)
+    list.push_back({{"operator", t.problem.op},
+                    {"problem", t.problem.str()},
+                    {"kernel", t.kernel},
+                    {"ms", spread_json(t.seconds)},
+                    {"gb_per_s", t.bytes_per_s() / 1e9},
+                    {"gflops_per_s", t.flops / t.seconds.median / 1e9},
+                    {"level", t.level},
+                    {"fraction_of_bandwidth", t.share_of_bandwidth()},
+                    {"floor_ms", t.floor_s * 1e3},
+                    {"bound", t.bound},
+                    {"percent_of_roofline", 100 * t.floor_s / t.seconds.median}});
+  return {{"device", machine.title}, {"operators", list}};
+}
+
+void print_operators(const std::vector<OperatorTiming>& timings) {
+  Table table({"problem", "kernel", "ms", "GB/s", "GFLOP/s", "in", "of its bandwidth", "% of roofline"});
+  table.left(1);
+  for (const OperatorTiming& t : timings)
+    table.row({t.problem.str(), t.kernel, fixed_or_small(t.seconds.median * 1e3),
+               fmt::format("{:.1f}", t.bytes_per_s() / 1e9),
+               fmt::format("{:.1f}", t.flops / t.seconds.median / 1e9), t.level,
+               fmt::format("{:.2f}", t.share_of_bandwidth()),
+               fmt::format("{:.1f}", 100 * t.floor_s / t.seconds.median)});
+  print(table.str());
+  print("\nGB/s: inputs and outputs once. In: the level of memory that holds them. Medians, warm.\n");
+}
+
+void add_bench_operators(Command verb) {
+  auto r = std::make_shared<Request>();
+  Command ops = verb.verb("ops", "operators alone on large tensors, against bandwidth and roofline");
+  ops.option("operator", r->operators, "names of operators; all of them where none is given");
+  add_run_options(ops, r->common);
+  ops.option("--rounds", r->rounds, "samples of each");
+  ops.example("headroom bench ops add batch_norm softmax");
+  ops.runs([r] {
+    require_rounds(r->rounds);
+    const auto device = r->common.open();
+    const Machine machine = here_or_measure(r->common.threads, 1.5);
+    std::vector<OperatorTiming> timings;
+    {
+      Progress progress("bench");
+      timings = bench_operators(*device, machine, r->common.chooser(), r->operators, r->rounds,
+                                [&](const std::string& name) { progress.update(0, 0, name); });
+    }
+    if (r->common.json) return print_json(to_json(timings, machine));
+    print_operators(timings);
+  });
+}
+
 }  // namespace
 
 void add_bench(Command app) {
   auto r = std::make_shared<Request>();
   Command verb = app.verb("bench", "time workloads against this machine's own best");
+  add_bench_operators(verb);
   Command nets = verb.verb("nets", "training steps of the published networks, as a share of sgemm's rate");
   add_run_options(nets, r->common);
   nets.option("--rounds", r->rounds, "how often everything is timed in turn");
   nets.example("headroom bench nets --device cpu");
   nets.runs([r] {
-    if (r->rounds < 1 || r->rounds > 1000)
-      reject("--rounds is {}; it must lie between 1 and 1000", r->rounds);
+    require_rounds(r->rounds);
     const auto device = r->common.open();
     const Machine machine = here_or_measure(r->common.threads, 1.5);
     NetBench bench;

@@ -114,8 +114,11 @@ struct Product {
 }  // namespace
 
 const std::vector<NetWorkload>& net_workloads() {
-  static const std::vector<NetWorkload> list = {
-      {"mlp:hidden=512", 3000}, {"mlp:hidden=64", 3200}, {"mlp:hidden=100", 800}, {"lenet5", 256}};
+  static const std::vector<NetWorkload> list = {{"mlp:hidden=512", 3000},
+                                                {"mlp:hidden=64", 3200},
+                                                {"mlp:hidden=100", 800},
+                                                {"lenet5", 256},
+                                                {"ece408", 100}};
   return list;
 }
 

@@ -22,6 +22,7 @@ struct NetTiming {
   Spread forward_s, step_s;
   double forward_flop = 0, step_flop = 0;  // products and sums of one batch
   double flop_per_s() const { return step_flop / step_s.median; }
+  double forward_flop_per_s() const { return forward_flop / forward_s.median; }
 };
 
 // The library's own product of 2048 x 2048 matrices: what a rate is held against.

@@ -141,6 +141,13 @@ const Kernel& reference_of(const Operator& op) {
   return op.kernels.back();
 }
 
+std::vector<Kernel> kernels_for(const Problem& problem) {
+  std::vector<Kernel> list;
+  for (const Kernel& kernel : operator_of(problem.op).kernels)
+    if (kernel.accepts(problem, cpu_capabilities()).ok) list.push_back(kernel);
+  return list;
+}
+
 Problem widened(Problem problem) {
   for (auto* list : {&problem.inputs, &problem.outputs})
     for (TensorType& type : *list)

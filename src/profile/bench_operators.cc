@@ -1,0 +1,129 @@
+#include "profile/bench_operators.h"
+
+#include <chrono>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "ops/operator.h"
+#include "plan/executor.h"
+#include "predict/predict.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kSampleSeconds = 0.02;  // short launches are repeated until a sample is this long
+
+DType type_of(const Case& c, std::size_t i) {
+  if (i < c.dtypes.size() && c.dtypes[i]) return *c.dtypes[i];
+  const bool whole = i < c.fills.size() && c.fills[i].kind == Fill::Kind::label;
+  return whole ? DType::i32 : DType::f32;
+}
+
+double element(const Fill& fill, const Philox& random, std::uint64_t i) {
+  switch (fill.kind) {
+    case Fill::Kind::constant:
+      return fill.value;
+    case Fill::Kind::positive:
+      return 0.05 + random.uniform(i);
+    case Fill::Kind::normal:
+      return random.normal(i);
+    default:
+      return double(random.below(i, static_cast<std::uint64_t>(std::max(1.0, fill.value))));
+  }
+}
+
+template <class F>
+void dispatch_any(DType dtype, F&& f) {
+  if (dtype == DType::i64) return f.template operator()<std::int64_t>();
+  if (dtype == DType::i32) return f.template operator()<std::int32_t>();
+  if (dtype == DType::u8 || dtype == DType::boolean) return f.template operator()<std::uint8_t>();
+  dispatch_float(dtype, f);
+}
+
+// A graph of one node over inputs the caller owns.
+class Alone {
+ public:
+  Alone(const Operator& op, const Case& c, Device& device, const Chooser& choose)
+      : storage_(device), arena_(device) {
+    Graph graph;
+    std::vector<ValueId> inputs;
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      inputs.push_back(graph.add_value(
+          {.name = fmt::format("x{}", i), .type = {c.inputs[i], type_of(c, i)}, .role = Role::input}));
+      buffers_.push_back(device.allocate(static_cast<std::size_t>(graph.value(inputs[i]).type.bytes())));
+      fill(c, i, graph.value(inputs[i]).type);
+    }
+    graph.outputs = graph.add_node(op.schema.name, inputs, c.attrs, op.schema.name);
+    executor_ = std::make_unique<Executor>(
+        make_plan(graph, {Mode::eval, 1, DType::f32, device.capabilities()}, choose), storage_, arena_);
+    for (std::size_t i = 0; i < inputs.size(); ++i) executor_->bind(inputs[i], buffers_[i].data());
+  }
+
+  Executor& executor() { return *executor_; }
+
+ private:
+  void fill(const Case& c, std::size_t i, const TensorType& type) {
+    const Fill how = i < c.fills.size() ? c.fills[i] : Fill{};
+    const Philox random(11, i + 1);
+    dispatch_any(type.dtype, [&]<class T>() {
+      auto* values = static_cast<T*>(buffers_[i].data());
+      for (std::int64_t k = 0; k < type.shape.numel(); ++k)
+        values[k] = static_cast<T>(element(how, random, static_cast<std::uint64_t>(k)));
+    });
+  }
+
+  Storage storage_;
+  Arena arena_;
+  std::vector<Buffer> buffers_;
+  std::unique_ptr<Executor> executor_;
+};
+
+double timed(Executor& executor, int repeats) {
+  const auto start = Clock::now();
+  for (int i = 0; i < repeats; ++i) executor.run();
+  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+}
+
+OperatorTiming time_case(Executor& executor, const Machine& machine, int rounds) {
+  const Step& step = executor.plan().steps.at(0);
+  const Prediction prediction = predict(executor.plan(), machine);
+  const Machine::Level& level = machine.level_for(step.cost.bytes());
+  OperatorTiming t{.problem = step.problem,
+                   .kernel = std::string(step.kernel->name),
+                   .seconds = {},
+                   .flops = step.cost.flops(),
+                   .bytes = step.cost.bytes(),
+                   .floor_s = prediction.steps[0].floor_s,
+                   .bound = prediction.steps[0].bound,
+                   .level = level.name,
+                   .level_rate = level.bytes_per_s};
+  const double once = std::min(timed(executor, 1), timed(executor, 1));
+  const int repeats = std::max(1, static_cast<int>(kSampleSeconds / once));
+  std::vector<double> samples;
+  for (int round = 0; round < rounds; ++round) samples.push_back(timed(executor, repeats));
+  t.seconds = spread_of(samples);
+  return t;
+}
+
+}  // namespace
+
+std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,
+                                            const std::vector<std::string>& names, int rounds,
+                                            const std::function<void(const std::string&)>& progress) {
+  for (const std::string& name : names) operator_of(name);  // rejects what is unknown before the work begins
+  std::vector<OperatorTiming> timings;
+  for (const Operator& op : operators()) {
+    if (!names.empty() && std::ranges::find(names, op.schema.name) == names.end()) continue;
+    if (op.kernels.empty() || op.schema.is_view) continue;
+    for (const Case& c : op.cases) {
+      if (c.tier != Tier::perf) continue;
+      progress(op.schema.name);
+      Alone alone(op, c, device, choose);
+      timings.push_back(time_case(alone.executor(), machine, rounds));
+    }
+  }
+  return timings;
+}
+
+}  // namespace headroom

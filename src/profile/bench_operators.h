@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+namespace headroom {
+
+// One operator on one of its large cases, alone.
+struct OperatorTiming {
+  Problem problem;
+  std::string kernel;
+  Spread seconds;
+  double flops = 0, bytes = 0;  // the least, by the schema
+  double floor_s = 0;
+  std::string bound;      // what sets the floor
+  std::string level;      // where inputs and outputs fit
+  double level_rate = 0;  // its bytes per second
+  double bytes_per_s() const { return bytes / seconds.median; }
+  double share_of_bandwidth() const { return level_rate > 0 ? bytes_per_s() / level_rate : 0; }
+};
+
+// Times the perf cases of the operators named (all of them where none is), in fp32 and warm, `rounds` samples
+// each, on random inputs.
+std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,
+                                            const std::vector<std::string>& names, int rounds,
+                                            const std::function<void(const std::string&)>& progress);
+
+}  // namespace headroom
