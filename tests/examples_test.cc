@@ -1,8 +1,6 @@
 // Every example runs: the scripts of examples/, small.
 #include "support/program.h"
 
-#include <fstream>
-
 namespace headroom::testing {
 namespace {
 
@@ -30,7 +28,7 @@ TEST_P(Examples, Runs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& example) { return example.param; });
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
   for (const char* verb :

@@ -20,6 +20,11 @@ headroom::Net make_net() {
   return net;
 }
 
+void tell(const headroom::Epoch& epoch) {
+  std::cout << "epoch " << epoch.number << ": loss " << epoch.loss << ", test accuracy "
+            << epoch.test_accuracy << "\n";
+}
+
 void run(std::int64_t images) {
   headroom::Model model(make_net(), {.precision = "fp32", .seed = 1, .threads = 2});
   headroom::Timer& timer = model.timer();
@@ -28,12 +33,8 @@ void run(std::int64_t images) {
   const headroom::Data digits = headroom::load_data("glyphs", {.train_size = images, .test_size = 200});
   timer.stop("load");
 
-  const headroom::Training training =
-      model.train(digits, {.epochs = 1, .batch = 32, .lr = 0.002, .optimizer = "adam", .schedule = "cosine"},
-                  [](const headroom::Epoch& epoch) {
-                    std::cout << "epoch " << epoch.number << ": loss " << epoch.loss << ", test accuracy "
-                              << epoch.test_accuracy << "\n";
-                  });
+  const headroom::Training training = model.train(
+      digits, {.epochs = 1, .batch = 32, .lr = 0.002, .optimizer = "adam", .schedule = "cosine"}, tell);
   std::cout << training.steps << " steps, " << training.images_per_s << " images/s\n";
 
   {
