@@ -34,7 +34,7 @@ const fs::path kRoot = HEADROOM_SOURCE_DIR;
 std::string document(const std::string& name) { return read_file(kRoot / name); }
 
 std::vector<fs::path> documents() {
-  std::vector<fs::path> list = {kRoot / "README.md"};
+  std::vector<fs::path> list = {kRoot / "README.md", kRoot / "examples/README.md"};
   for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
     if (entry.path().extension() == ".md") list.push_back(entry.path());
   return list;
@@ -211,6 +211,25 @@ TEST(Docs, ExampleNetworksAreWhatTheySay) {
   const Net branch = parse_net(block(text, "json", 1), "doc");
   EXPECT_GT(make_program(branch, Mode::train, 4, {}).graph.nodes().size(), 10u);
   EXPECT_EQ(block(document("README.md"), "json"), document("examples/tiny-net.json"));
+}
+
+// The package test compiles and runs these two.
+TEST(Docs, ExamplesInCppAreTheOnesThatAreCompiled) {
+  EXPECT_EQ(block(document("README.md"), "cpp"), document("examples/api/small.cc"));
+  EXPECT_EQ(block(document("docs/api.md"), "cpp"), document("examples/api/main.cc"));
+}
+
+TEST(Docs, EveryPublicHeaderIsDescribed) {
+  const std::string text = document("docs/api.md"), all = document("include/headroom/headroom.h");
+  for (const auto& entry : fs::directory_iterator(kRoot / "include/headroom")) {
+    const std::string name = "headroom/" + entry.path().filename().string();
+    EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << name;
+    for (const std::string& included : matches(read_file(entry.path()), "#include \"([^\"]+)\""))
+      EXPECT_TRUE(included.starts_with("headroom/")) << name << " includes " << included;
+    if (name != "headroom/headroom.h" && name != "headroom/attrs.h") {  // net.h includes attrs.h
+      EXPECT_NE(all.find("\"" + name + "\""), std::string::npos) << name;
+    }
+  }
 }
 
 TEST_F(DocsRun, TheExampleTrainsAndItsRecordFitsTheSchema) {

@@ -33,7 +33,9 @@ struct Convolution {
   Padding pad;
   std::int64_t groups = 1;
   bool bias = true;
-  std::string activation;  // "", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "gelu", "hard_swish"
+  std::string activation;    // "", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "gelu", "hard_swish"
+  std::string init;          // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
+  double init_scale = 0.01;  // deviation, bound or value of the last three
 };
 
 struct Pool {
@@ -48,13 +50,26 @@ struct Pool {
 struct Linear {
   std::int64_t units = 0;
   bool bias = true;
-  std::string activation;
+  std::string activation, init;  // as for Convolution
+  double init_scale = 0.01;
 };
 
 struct BatchNorm {
   double epsilon = 1e-5;
   double momentum = 0.1;  // share of the newest batch in the running statistics
   std::string activation;
+};
+
+struct LayerNorm {
+  std::int64_t axis = 1;  // over this axis and those behind it; axis 0 is the batch
+  double epsilon = 1e-5;
+  std::string activation;
+};
+
+// Each value over (bias + alpha / size * sum of squares over `size` neighbouring channels) to the beta.
+struct LocalResponseNorm {
+  std::int64_t size = 5;
+  double alpha = 1e-4, beta = 0.75, bias = 1;
 };
 
 // What training makes smaller.
@@ -75,22 +90,59 @@ class Net {
   Net(std::string net_name, std::vector<std::int64_t> item)
       : name(std::move(net_name)), input(std::move(item)) {}
 
+  // A layer reads the one before it; reads() says otherwise. An empty name is made from the type.
+
+  // Windows over images.
   Net& conv2d(const std::string& layer, const Convolution& options);
   Net& max_pool(const std::string& layer, const Pool& options);
   Net& avg_pool(const std::string& layer, const Pool& options);
-  Net& linear(const std::string& layer, const Linear& options);
-  Net& batch_norm(const std::string& layer, const BatchNorm& options = {});
-  Net& dropout(const std::string& layer, double rate);
+  Net& global_max_pool(const std::string& layer = {});
   Net& global_avg_pool(const std::string& layer = {});
-  Net& concat(const std::string& layer, const std::vector<std::string>& parts);  // along the channels
+  Net& adaptive_max_pool(const std::string& layer, Pair output);  // windows as they must be for this output
+  Net& adaptive_avg_pool(const std::string& layer, Pair output);
+
+  // Dense.
+  Net& linear(const std::string& layer, const Linear& options);
+
+  // Normalisation, and what works against overfitting.
+  Net& batch_norm(const std::string& layer, const BatchNorm& options = {});
+  Net& layer_norm(const std::string& layer, const LayerNorm& options = {});
+  Net& lrn(const std::string& layer, const LocalResponseNorm& options = {});
+  Net& dropout(const std::string& layer, double rate);  // in training alone
+
+  // Functions of each element; softmax and log_softmax: of the last axis.
   Net& relu(const std::string& layer = {});
+  Net& leaky_relu(const std::string& layer = {}, double alpha = 0.01);
+  Net& elu(const std::string& layer = {}, double alpha = 1);
+  Net& gelu(const std::string& layer = {}, const std::string& approximate = "none");  // or "tanh"
+  Net& hard_swish(const std::string& layer = {});
   Net& sigmoid(const std::string& layer = {});
   Net& tanh(const std::string& layer = {});
   Net& softmax(const std::string& layer = {});
+  Net& log_softmax(const std::string& layer = {});
+  Net& exp(const std::string& layer = {});
+  Net& sqrt(const std::string& layer = {});
+  Net& clip(const std::string& layer, double min, double max);
+
+  // Two earlier layers of one shape, element by element.
+  Net& add(const std::string& layer, const std::string& a, const std::string& b);
+  Net& sub(const std::string& layer, const std::string& a, const std::string& b);
+  Net& mul(const std::string& layer, const std::string& a, const std::string& b);
+  Net& div(const std::string& layer, const std::string& a, const std::string& b);
+
+  // Shapes, not values. Shapes and axes are those of one item: the batch stands before them.
   Net& flatten(const std::string& layer = {});
-  Net& add(const std::string& layer, const std::string& a,
-           const std::string& b);  // sum of two earlier layers
-  Net& append(Layer layer);        // checks type, options and names; an empty name is made from the type
+  Net& reshape(const std::string& layer, const std::vector<std::int64_t>& shape);
+  Net& transpose(const std::string& layer, const std::vector<std::int64_t>& axes);
+  Net& concat(const std::string& layer, const std::vector<std::string>& parts, std::int64_t axis = 0);
+  Net& pad(const std::string& layer, const Padding& by,
+           const std::string& mode = "constant");                                         // edge, reflect
+  Net& resize(const std::string& layer, Pair size, const std::string& mode = "nearest");  // bilinear
+
+  // The layer just added reads this earlier one, or "input", instead of the layer before it.
+  Net& reads(const std::string& earlier);
+
+  Net& append(Layer layer);  // any type, options by their names in net.json; checks type, options and names
 
   std::string name;
   std::vector<std::int64_t> input;  // one item of a batch: channels, height, width; or one number

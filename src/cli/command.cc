@@ -145,6 +145,23 @@ void Command::example(const std::string& command) {
 
 void Command::runs(std::function<void()> body) { app_->callback(std::move(body)); }
 
+VerbTree Command::tree() const {
+  VerbTree verb{app_->get_name(), app_->get_description(), {}, {}};
+  for (const CLI::Option* option : app_->get_options()) {
+    OptionTree& o = verb.options.emplace_back();
+    if (option->get_positional()) o.names.push_back(option->get_single_name());
+    for (const std::string& name : option->get_lnames()) o.names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) o.names.push_back("-" + name);
+    o.help = option->get_description();
+    o.takes_value = option->get_expected_max() > 0;  // of flags, 0
+    const std::string type = option->get_type_name();
+    o.number = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("FLOAT");
+  }
+  for (CLI::App* below : app_->get_subcommands([](CLI::App*) { return true; }))
+    verb.verbs.push_back(Command(*below).tree());
+  return verb;
+}
+
 void parse(const std::vector<std::string>& words, const std::string& about,
            const std::function<std::string()>& version, const std::vector<void (*)(Command)>& verbs) {
   CLI::App app(about, "headroom");

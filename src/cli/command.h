@@ -13,6 +13,19 @@ class App;
 
 namespace headroom::cli {
 
+// The command line as data: what help shows and completion scripts are made of.
+struct OptionTree {
+  std::vector<std::string> names;  // "--lr", "-h"; of a word in its place, one without dashes: "model"
+  std::string help;
+  bool takes_value = false, number = false;
+  bool positional() const { return !names.empty() && names[0].front() != '-'; }
+};
+struct VerbTree {
+  std::string name, about;
+  std::vector<OptionTree> options;  // in the order they were added
+  std::vector<VerbTree> verbs;
+};
+
 // A verb of the command line. Stands before the parsing library, whose header takes seconds to compile: only
 // command.cc sees it.
 class Command {
@@ -37,6 +50,8 @@ class Command {
 
   void example(const std::string& command);  // under the verb's help
   void runs(std::function<void()> body);
+
+  VerbTree tree() const;  // this verb and all below it
 
  private:
   CLI::App* app_;

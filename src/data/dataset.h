@@ -16,6 +16,7 @@ struct Split {
   Shape image;                       // channels x height x width
   std::vector<std::uint8_t> pixels;  // count x image
   std::vector<std::uint8_t> labels;  // count
+  std::vector<float> values;         // instead of pixels: what the network takes, as it is
   std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
 };
 

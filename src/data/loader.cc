@@ -31,11 +31,20 @@ Buffer allocate(std::int64_t bytes) {
   return Buffer(::operator new(static_cast<std::size_t>(bytes), kAlignment));
 }
 
+// Values go to the network as they are: nothing surrounds them, nothing moves them.
+void require_plain(const Split& split, const LoaderOptions& o) {
+  if (split.image.numel() != o.input.numel())
+    reject("values of {} are fed as they are, and the model takes {}", split.image.str(), o.input.str());
+  if (o.augment.any()) reject(Hint{"give pixels, or leave it out"}, "values cannot be augmented");
+}
+
 const Split& checked(const Split& split, const LoaderOptions& o) {
   require_fit(split.image, o.input);
-  if (split.pixels.size() != split.labels.size() * static_cast<std::size_t>(split.image.numel()))
-    fail("{} labels and {} pixels do not make images of {}", split.labels.size(), split.pixels.size(),
+  const std::size_t elements = split.values.empty() ? split.pixels.size() : split.values.size();
+  if (elements != split.labels.size() * static_cast<std::size_t>(split.image.numel()))
+    fail("{} labels and {} pixels do not make images of {}", split.labels.size(), elements,
          split.image.str());
+  if (!split.values.empty()) require_plain(split, o);
   if (o.dtype != DType::f32 && o.dtype != DType::f64)
     reject(Hint{"take fp32 or fp64"}, "images are loaded as floating point, not as {}", name_of(o.dtype));
   if (o.batch < 1) reject("a batch of {} images is none", o.batch);
@@ -165,6 +174,13 @@ struct Loader::Impl {
     for (std::int64_t i = 0; i < batch.count; ++i) {
       const std::int64_t image = slot.members[static_cast<std::size_t>(i)];
       batch.labels[i] = split.labels[static_cast<std::size_t>(image)];
+      if (!split.values.empty()) {
+        dispatch_float(options.dtype, [&]<class T>() {
+          std::copy_n(split.values.data() + image * split.image.numel(), split.image.numel(),
+                      static_cast<T*>(batch.images) + i * options.input.numel());
+        });
+        continue;
+      }
       const std::uint8_t* pixels = split.pixels.data() + image * split.image.numel();
       const Jitter jitter = draw_jitter(options.augment, options.seed, batch.epoch, image);
       dispatch_float(options.dtype, [&]<class T>() {

@@ -6,7 +6,6 @@
 #include "models/layers/types.h"
 
 namespace headroom {
-namespace {
 
 const std::vector<LayerType>& layer_types() {
   static const std::vector<LayerType> types = [] {
@@ -17,8 +16,6 @@ const std::vector<LayerType>& layer_types() {
   }();
   return types;
 }
-
-}  // namespace
 
 std::string_view stored_name(const OptionSpec& option) {
   if (option.name == "stride") return "strides";

@@ -54,6 +54,7 @@ struct LayerType {
   ValueId (*lower)(const LayerContext& context);
 };
 
+const std::vector<LayerType>& layer_types();
 const LayerType& layer_type(std::string_view name);  // rejects unknown types with the nearest
 
 // Appends a network's forward pass to a graph; returns the last layer's output.

@@ -1,0 +1,51 @@
+#include "api/forward.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace headroom {
+namespace {
+
+constexpr std::int64_t kLargestBatch = 256;
+
+}  // namespace
+
+Forward::Ready& Forward::ready(std::int64_t batch) {
+  if (const auto it = ready_.find(batch); it != ready_.end()) return it->second;
+  const EngineOptions& options = engine_.options();
+  const Program program = make_forward(engine_.net(), batch, options.precision);
+  engine_.storage().prepare(program.graph, options.seed);
+  const Plan plan =
+      make_plan(program.graph, {Mode::eval, batch, options.precision, engine_.device().capabilities()});
+  const std::int64_t columns = program.graph.value(program.logits).type.shape.without_first().numel();
+  return ready_
+      .emplace(batch, Ready{program.images, program.logits, columns,
+                            std::make_unique<Executor>(plan, engine_.storage(), arena_)})
+      .first->second;
+}
+
+// Batches are powers of two, the last one filled up with zeros: no more than nine plans, whatever is asked.
+Scores Forward::run(std::int64_t count, const std::function<void(std::int64_t, void*)>& fill) {
+  const std::size_t item =
+      static_cast<std::size_t>(Shape(engine_.net().input).numel()) * size_of(engine_.options().precision);
+  Scores scores;
+  scores.rows = count;
+  std::vector<std::byte> items;
+  for (std::int64_t first = 0; first < count; first += kLargestBatch) {
+    const std::int64_t here = std::min(kLargestBatch, count - first);
+    const auto batch = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(here)));
+    Ready& r = ready(batch);
+    items.assign(static_cast<std::size_t>(batch) * item, std::byte{0});
+    for (std::int64_t i = 0; i < here; ++i)
+      fill(first + i, items.data() + static_cast<std::size_t>(i) * item);
+    r.executor->bind(r.images, items.data());
+    r.executor->run();
+    const std::vector<double> outputs = r.executor->read(r.outputs);
+    scores.columns = r.columns;
+    for (std::int64_t i = 0; i < here * r.columns; ++i)
+      scores.values.push_back(static_cast<float>(outputs[static_cast<std::size_t>(i)]));
+  }
+  return scores;
+}
+
+}  // namespace headroom

@@ -1,0 +1,46 @@
+#include "headroom/predict.h"
+
+#include "api/layer_times.h"
+#include "api/settings.h"
+#include "base/text.h"
+#include "machine/roofline.h"
+#include "predict/predict.h"
+#include "train/program.h"
+
+namespace headroom {
+namespace {
+
+Mode mode_named(const std::string& name) {
+  if (name == "train") return Mode::train;
+  if (name == "eval") return Mode::eval;
+  reject(nearest(name, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", name);
+}
+
+}  // namespace
+
+CostPrediction predict(const Net& net, const std::string& machine, const PredictSettings& settings) {
+  require_at_least_one(settings.batch, "batch");
+  require_threads(settings.threads);
+  const Mode mode = mode_named(settings.mode);
+  const DType dtype = precision_named(settings.precision);
+  constexpr double kQuickRoofline = 1.5;  // seconds
+  const Machine ceilings =
+      machine == "here" ? here_or_measure(settings.threads, kQuickRoofline) : find_machine(machine);
+  Program program =
+      make_program(net, mode, settings.batch, {.dtype = dtype, .update = parse_update(settings.optimizer)});
+  const Plan plan =
+      make_plan(std::move(program.graph), {mode, settings.batch, dtype, cpu_capabilities(settings.threads)},
+                even_without_kernel(first_that_accepts));
+  const Prediction prediction = predict(plan, ceilings);
+  return {.machine = ceilings.name,
+          .batch = settings.batch,
+          .layers = layer_times(read_layers(plan, prediction)),
+          .floor_s = prediction.floor_s,
+          .predicted_s = prediction.has_times ? prediction.predicted_s : 0};
+}
+
+std::string CostPrediction::text() const { return layer_times_table(layers); }
+
+std::vector<std::string> machines() { return machine_names(); }
+
+}  // namespace headroom

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headroom/timer.h"
+
+namespace headroom {
+
+// Nested rows are indented below what they were nested in.
+std::string timer_table(const std::vector<TimerRow>& rows);
+
+}  // namespace headroom

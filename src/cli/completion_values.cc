@@ -1,0 +1,88 @@
+#include "cli/completion_values.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "data/known_datasets.h"
+#include "machine/machine.h"
+#include "models/zoo.h"
+#include "ops/updates/updates.h"
+#include "train/recipe.h"
+
+namespace headroom::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words model_names() {
+  Words names;
+  for (const ZooEntry& entry : zoo()) names.push_back(entry.name);
+  return names;
+}
+
+Words optimizer_names() {
+  Words names;
+  for (const UpdateRule* rule : update_rules()) names.emplace_back(rule->name);
+  return names;
+}
+
+// Users name machines by their files; what a shell would read otherwise than it stands is left out.
+Words known_machines() {
+  Words names = machine_names();
+  std::erase_if(names, [](const std::string& name) {
+    return !std::all_of(name.begin(), name.end(),
+                        [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
+  });
+  return names;
+}
+
+Words machines_and_here() {
+  Words names = known_machines();
+  if (std::find(names.begin(), names.end(), "here") == names.end()) names.insert(names.begin(), "here");
+  return names;
+}
+
+// Words with a meaning to one option only; none where it takes a text that no list holds and that is no path.
+const std::map<std::string, Words>& fixed_words() {
+  static const std::map<std::string, Words> words = {
+      {"--device", {"cpu"}},
+      {"--precision", {"fp32", "fp64"}},
+      {"--mode", {"train", "eval"}},
+      {"--schedule", {"constant", "step", "cosine", "exponential", "polynomial"}},
+      {"--loss", {"cross_entropy", "squared_error", "reconstruction"}},
+      {"--init", {"fan_in", "he", "xavier", "orthonormal", "normal", "uniform", "constant"}},
+      {"--resize", {"edge", "zero"}},
+      {"--pixels", {"raw", "scaled", "normalized"}},
+      {"--augment", {"crop", "flip"}},
+      {"shell", {"bash", "zsh", "fish"}},
+      {"--batch", {}},
+      {"--image-size", {}},
+      {"--normalize", {}},
+      {"--kernel", {}},
+      {"--mirror", {}},
+  };
+  return words;
+}
+
+}  // namespace
+
+Values values_of(const std::string& verbs, const OptionTree& option) {
+  if (!option.takes_value && !option.positional()) return {};
+  const std::string& name = option.names.front();
+  const auto named = [&](auto... names) { return ((name == names) || ...); };
+  if (verbs == "machine show" && name == "name") return {known_machines(), true};
+  if (verbs == "data fetch" && name == "name") return {{"mnist", "fashion-mnist", "cifar10"}};
+  if (verbs == "data make" && name == "name") return {{"glyphs"}};
+  if (name == "model") return {model_names(), true};
+  if (name == "--machine") return {machines_and_here(), true, true};
+  if (name == "--recipe") return {recipe_names()};
+  if (name == "--data") return {dataset_names()};
+  if (name == "--optimizer") return {optimizer_names()};
+  if (name == "--resume") return {{"auto"}, true};
+  if (const auto it = fixed_words().find(name); it != fixed_words().end())
+    return {it->second, false, named("--augment")};
+  return {{}, !option.number};
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/testing/bad_input.h"
+#include "models/layers.h"
+
+namespace headroom {
+namespace {
+
+using testing::expect_rejected;
+
+// One layer by each function, in an order that fits.
+Net every_layer() {
+  Net net("all", {4, 16, 16});
+  net.conv2d("a", {.maps = 4, .kernel = 3, .pad = 1, .init = "normal", .init_scale = 0.02})
+      .batch_norm("b")
+      .add("sum", "a", "b")
+      .sub("difference", "sum", "a")
+      .mul("product", "sum", "difference")
+      .div("quotient", "product", "sum")
+      .lrn("lrn", {.size = 3})
+      .layer_norm("layer_norm", {.axis = 3})
+      .dropout("dropout", 0.25)
+      .relu()
+      .leaky_relu("leaky", 0.1)
+      .elu()
+      .gelu("gelu", "tanh")
+      .hard_swish()
+      .sigmoid()
+      .tanh()
+      .exp()
+      .sqrt()
+      .clip("clip", 0, 6)
+      .pad("pad", {0, 1, 2, 1}, "edge")
+      .resize("resize", {16, 12}, "bilinear")
+      .max_pool("max", {.kernel = 2})
+      .avg_pool("avg", {.kernel = 2, .count_include_pad = false})
+      .adaptive_avg_pool("adaptive", {3, 2})
+      .adaptive_max_pool("adaptive_max", 2)
+      .transpose("transpose", {1, 2, 0})
+      .reshape("reshape", {4, 4, 1})
+      .global_max_pool("most")
+      .reads("transpose")
+      .global_avg_pool("mean")
+      .reads("reshape")
+      .flatten("flat")
+      .flatten("flat_most")
+      .reads("most")
+      .concat("both", {"flat", "flat_most"})
+      .linear("out", {.units = 3})
+      .softmax()
+      .log_softmax("last");
+  return net;
+}
+
+Shape output_of(const Net& net) {
+  Graph graph;
+  const ValueId images = graph.add_value({.name = "images",
+                                          .type = {{2, 4, 16, 16}, DType::f32},
+                                          .role = Role::input,
+                                          .producer = kNone,
+                                          .init = {},
+                                          .layer = {}});
+  return graph.value(lower(net, graph, images, {.training = true})).type.shape;
+}
+
+TEST(NetBuilder, HasAFunctionForEveryLayerType) {
+  std::set<std::string> built, known;
+  for (const Layer& layer : every_layer().layers) built.insert(layer.type);
+  for (const LayerType& type : layer_types()) known.emplace(type.name);
+  EXPECT_EQ(built, known);
+}
+
+TEST(NetBuilder, LayersBecomeNodesAndJson) {
+  const Net net = every_layer();
+  EXPECT_EQ(output_of(net), (Shape{2, 3}));
+  const std::string text = to_json_text(net);
+  EXPECT_EQ(to_json_text(parse_net(text, "memory")), text);
+}
+
+TEST(NetBuilder, OptionsArriveUnderTheirNames) {
+  const Net net = every_layer();
+  auto options = [&](const std::string& name) {
+    for (const Layer& layer : net.layers)
+      if (layer.name == name) return layer.options.str();
+    return std::string("no such layer");
+  };
+  EXPECT_EQ(options("a"), "init=normal init_scale=0.02 kernel=[3,3] maps=4 pads=[1,1,1,1]");
+  EXPECT_EQ(options("pad"), "mode=edge pads=[0,1,2,1]");
+  EXPECT_EQ(options("resize"), "mode=bilinear size=[16,12]");
+  EXPECT_EQ(options("clip"), "max=6 min=0");
+  EXPECT_EQ(options("adaptive_max"), "output=[2,2]");
+  EXPECT_EQ(options("transpose"), "axes=[1,2,0]");
+}
+
+TEST(NetBuilder, ReadsAnEarlierLayer) {
+  Net net("branch", {4, 16, 16});
+  expect_rejected([&] { net.reads("input"); }, {"has no layer yet"});
+  net.relu("a").relu("b").reads("input");
+  EXPECT_EQ(net.layers.back().from, std::vector<std::string>{"input"});
+  net.add("c", "a", "b");
+  expect_rejected([&] { net.reads("a"); }, {"'c'", "was told"});
+  net.relu("d").reads("nobody");
+  expect_rejected([&] { output_of(net); }, {"'d' reads 'nobody'"});
+}
+
+}  // namespace
+}  // namespace headroom
