@@ -16,7 +16,7 @@ constexpr Term kTerms[] = {
     {"2019fa", 70, 12, 24, 5, 160, false}, {"2020fa", 86, 4, 16, 7, 32, true},
 };
 
-const Term& term_named(const std::string& name) {
+Term term_named(std::string_view name) {
   for (const Term& term : kTerms)
     if (name == term.name) return term;
   return kTerms[0];
@@ -28,7 +28,7 @@ const Term& term_named(const std::string& name) {
 Net make_ece408(ModelOptions& options) {
   std::vector<std::string> names;
   for (const Term& term : kTerms) names.emplace_back(term.name);
-  const Term& term = term_named(options.choice("term", names));
+  const Term term = term_named(options.choice("term", names));
   const std::string activation = term.relu ? "relu" : "tanh";
   Net net("ece408", {1, term.image, term.image});
   net.conv2d("conv1",
