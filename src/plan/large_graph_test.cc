@@ -53,7 +53,7 @@ Graph ladder(int nodes) {
 
 // With its gradient, for which every activation lives until its turn comes: half of the nodes are backward.
 Graph trained(int nodes) {
-  Graph graph = ladder(nodes / 3);
+  Graph graph = ladder(nodes / 2);
   const ValueId x = 0, y = graph.outputs[0];
   graph.outputs.push_back(differentiate(graph, y, {x}).at(x));
   return graph;
@@ -89,10 +89,9 @@ TEST_P(TimingLargeGraph, IsPlannedInASecondAndInProportion) {
   EXPECT_NEAR(double(once.steps), kNodes, 0.15 * kNodes);
   EXPECT_NEAR(double(twice.steps), 2.0 * double(once.steps), 0.01 * kNodes);
   EXPECT_LT(once.seconds, 1);
-  std::printf("%zu %zu: %g %g s, %g %g MB\n", once.steps, twice.steps, once.seconds, twice.seconds,
-              once.bytes / 1e6, twice.bytes / 1e6);
-  EXPECT_LT(twice.seconds, 3 * once.seconds);
-  EXPECT_LT(twice.bytes, 2.2 * once.bytes);
+  EXPECT_LT(twice.seconds, 3 * once.seconds) << once.seconds;
+  EXPECT_LT(twice.bytes, 2.2 * once.bytes) << once.bytes;
+  EXPECT_LT(once.bytes, 1e4 * double(once.steps)) << "a step and its share of everything else";
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -65,15 +65,18 @@ TensorFile read_whole(const std::filesystem::path& path) {
 }
 
 void require_same_run(const std::filesystem::path& path, const RunIdentity& saved, const RunIdentity& now) {
+  std::string differences;
   for (const auto& [what, value] : now) {
     const auto it = saved.find(what);
     const std::string before = it == saved.end() ? "nothing" : it->second;
     if (before == value) continue;
     const bool short_enough = before.size() + value.size() < 120;
-    reject(Hint{"give the options the run was started with, or another --checkpoint-dir"},
-           "checkpoint {} belongs to another run: its {} {}", path.string(), what,
-           short_enough ? fmt::format("is {}, not {}", before, value) : std::string("differs"));
+    differences += fmt::format("{}its {} {}", differences.empty() ? "" : "; ", what,
+                               short_enough ? fmt::format("is {}, not {}", before, value) : "differs");
   }
+  if (!differences.empty())
+    reject(Hint{"give the options the run was started with, or another --checkpoint-dir"},
+           "checkpoint {} belongs to another run: {}", path.string(), differences);
 }
 
 void require_same_tensors(const std::filesystem::path& path, const TensorFile& file, const Storage& storage) {
