@@ -17,7 +17,7 @@ struct CliCheckpoint : ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // Six epochs of 30 steps. Small ones for what needs no time, larger ones for what shall be interrupted.
+  // 30 steps an epoch. Small networks for what needs no time, larger ones for what shall be interrupted.
   static Words train(const std::string& model, const Words& more = {}) {
     return with({"train", model, "--train-size", "600", "--test-size", "50", "--batch", "20", "--seed", "3"},
                 more);
@@ -92,7 +92,7 @@ struct CliCheckpoint : ProgramTest {
 };
 
 TEST_F(CliCheckpoint, FiveKillsChangeNothing) {
-  expect_the_same_after_kills(train("lenet5", {"--epochs", "6", "--momentum", "0.9"}), 1);
+  expect_the_same_after_kills(train("lenet5", {"--epochs", "5", "--momentum", "0.9"}), 1);
 }
 
 TEST_F(CliCheckpoint, FiveKillsChangeNothingWithStatisticsAndRandomNumbers) {
@@ -105,13 +105,13 @@ TEST_F(CliCheckpoint, FiveKillsChangeNothingWithStatisticsAndRandomNumbers) {
       {"type": "dropout", "name": "d", "rate": 0.3},
       {"type": "linear", "name": "out", "units": 10}]})");
   expect_the_same_after_kills(
-      train("net.json", {"--epochs", "6", "--optimizer", "adam", "--schedule", "cosine:min=0.0001",
+      train("net.json", {"--epochs", "5", "--optimizer", "adam", "--schedule", "cosine:min=0.0001",
                          "--warmup", "1", "--augment", "crop,flip", "--loader-threads", "2"}),
       2);
 }
 
 TEST_F(CliCheckpoint, SignalsLeaveAWholeCheckpoint) {
-  const Words words = train("lenet5", {"--epochs", "4"});
+  const Words words = train("lenet5", {"--epochs", "3"});
   succeed(with(words, checkpoints("a")));
   for (const auto& [signal, name] : {std::pair(SIGTERM, "SIGTERM"), std::pair(SIGINT, "SIGINT")}) {
     std::filesystem::remove_all(file("b"));
