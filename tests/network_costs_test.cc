@@ -91,6 +91,23 @@ TEST(NetworkCosts, Perceptrons) {
     }
 }
 
+// The GPU convolution course's networks and Caffe's LeNet: parameters, forward, backward.
+TEST(NetworkCosts, PublishedConvolutionalNetworks) {
+  const std::map<std::string, Counts> published = {
+      {"ece408:term=2018fa", {2'815'830, 31'299'872, 57'477'088}},
+      {"ece408:term=2019sp", {729'860, 3'590'320, 6'599'840}},
+      {"ece408:term=2019fa", {3'238'710, 21'186'080, 39'758'560}},
+      {"ece408:term=2020fa", {36'482, 9'825'408, 17'142'016}},
+      {"lenet-caffe", {431'080, 4'586'000, 8'596'000}},
+  };
+  for (const auto& [model, want] : published)
+    for (std::int64_t batch : {1, 5}) {
+      SCOPED_TRACE(fmt::format("{} batch {}", model, batch));
+      auto counts = counts_of(model, batch);
+      expect_counts(counts, "total", want);
+    }
+}
+
 TEST(NetworkCosts, TwoHiddenLayers) {
   auto counts = counts_of("mlp:hidden=256x128,input=300,classes=7", 9);
   expect_counts(counts, "hidden1", {300 * 256 + 256, 2.0 * 300 * 256, 2.0 * 300 * 256});

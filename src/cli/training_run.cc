@@ -144,6 +144,9 @@ constexpr const char* kNext =
 std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request, Engine& engine,
                                                       const Dataset& data, TrainOptions& train) {
   const RunIdentity identity = identity_of(engine, data, train);
+  const bool newest = request.resume == "auto";
+  // Before the folder is made: a wrong file leaves nothing behind.
+  if (!newest && !request.resume.empty()) train.start = read_checkpoint(request.resume, engine, identity);
   std::unique_ptr<CheckpointFolder> folder;
   if (!request.checkpoint_dir.empty()) {
     folder = std::make_unique<CheckpointFolder>(request.checkpoint_dir, request.keep.value_or(3));
@@ -152,13 +155,11 @@ std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request,
       to->write(engine, state, identity);
     };
   }
-  if (request.resume == "auto") {
+  if (newest) {
     const auto found = folder->resume(engine, identity, [](const std::string& what) {
       note(fmt::format("headroom: {}; taking the one before it\n", what));
     });
     if (found) train.start = *found;
-  } else if (!request.resume.empty()) {
-    train.start = read_checkpoint(request.resume, engine, identity);
   }
   if (train.start.steps > 0)
     note(fmt::format("resuming after step {}, in epoch {}\n", train.start.steps, train.start.epoch + 1));

@@ -13,8 +13,8 @@ struct Lifetime {
 };
 
 // Gives every piece an offset such that pieces alive at the same time never overlap, largest first, each into
-// the lowest gap that holds it. Returns the bytes needed. Quadratic with a small constant: 20,000 pieces take
-// a quarter to half a second.
+// the lowest gap that holds it. Returns the bytes needed. About in proportion to the pieces: the 20,000 of a
+// chain, or of a network with its gradient, take 10 to 60 ms (see Occupancy).
 std::size_t place(std::vector<Lifetime>& pieces);
 
 }  // namespace headroom

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kFormat = "headroom-checkpoint-1";
 constexpr const char* kChecksum = "checksum";
+constexpr std::string_view kEnding = ".safetensors";
 
 // Over names, types, bytes and all metadata but itself.
 std::string checksum_of(const TensorFile& file) {
@@ -52,25 +53,30 @@ TensorFile read_whole(const std::filesystem::path& path) {
     if (!std::filesystem::exists(path)) throw;
     damaged(path, error.what());
   }
+  // The sum first: a byte of the format's own name may be the one that is wrong.
   const auto sum = file.metadata.find(kChecksum);
   const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() || format->second != kFormat)
-    reject(Hint{"weights alone are given by --weights"}, "{} is no checkpoint of headroom's", path.string());
-  if (sum == file.metadata.end() || sum->second != checksum_of(file))
+  const bool ours = format != file.metadata.end() && format->second == kFormat;
+  if (sum == file.metadata.end() ? ours : sum->second != checksum_of(file))
     damaged(path, "its checksum does not match its contents");
+  if (!ours)
+    reject(Hint{"weights alone are given by --weights"}, "{} is no checkpoint of headroom's", path.string());
   return file;
 }
 
 void require_same_run(const std::filesystem::path& path, const RunIdentity& saved, const RunIdentity& now) {
+  std::string differences;
   for (const auto& [what, value] : now) {
     const auto it = saved.find(what);
     const std::string before = it == saved.end() ? "nothing" : it->second;
     if (before == value) continue;
     const bool short_enough = before.size() + value.size() < 120;
-    reject(Hint{"give the options the run was started with, or another --checkpoint-dir"},
-           "checkpoint {} belongs to another run: its {} {}", path.string(), what,
-           short_enough ? fmt::format("is {}, not {}", before, value) : std::string("differs"));
+    differences += fmt::format("{}its {} {}", differences.empty() ? "" : "; ", what,
+                               short_enough ? fmt::format("is {}, not {}", before, value) : "differs");
   }
+  if (!differences.empty())
+    reject(Hint{"give the options the run was started with, or another --checkpoint-dir"},
+           "checkpoint {} belongs to another run: {}", path.string(), differences);
 }
 
 void require_same_tensors(const std::filesystem::path& path, const TensorFile& file, const Storage& storage) {
@@ -152,11 +158,11 @@ CheckpointFolder::CheckpointFolder(std::filesystem::path folder, std::int64_t ke
            error ? error.message() : "a file of that name is there");
 }
 
-std::vector<std::filesystem::path> CheckpointFolder::files() const {
+std::vector<std::filesystem::path> CheckpointFolder::files(std::string_view ending) const {
   std::vector<std::filesystem::path> list;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && name.ends_with(".safetensors")) list.push_back(entry.path());
+    if (name.starts_with("step-") && name.ends_with(ending)) list.push_back(entry.path());
   }
   std::ranges::sort(list, std::greater<>());
   return list;
@@ -164,9 +170,9 @@ std::vector<std::filesystem::path> CheckpointFolder::files() const {
 
 std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunState& state,
                                               const RunIdentity& identity) {
-  const auto path = folder_ / fmt::format("step-{:012}.safetensors", state.steps);
+  const auto path = folder_ / fmt::format("step-{:012}{}", state.steps, kEnding);
   write_checkpoint(path, engine, state, identity);
-  const auto all = files();
+  const auto all = files(kEnding);
   std::error_code ignored;  // one too many is no reason to stop a run
   for (std::size_t i = static_cast<std::size_t>(keep_); i < all.size(); ++i)
     std::filesystem::remove(all[i], ignored);
@@ -175,7 +181,9 @@ std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunSta
 
 std::optional<RunState> CheckpointFolder::resume(Engine& engine, const RunIdentity& identity,
                                                  const std::function<void(const std::string&)>& warn) {
-  for (const auto& path : files()) try {
+  std::error_code ignored;
+  for (const auto& part : files(".part")) std::filesystem::remove(part, ignored);  // of a run that was killed
+  for (const auto& path : files(kEnding)) try {
       return read_checkpoint(path, engine, identity);
     } catch (const Error& error) {
       if (error.blame() == Blame::request) throw;

@@ -33,12 +33,13 @@ class CheckpointFolder {
   CheckpointFolder(std::filesystem::path folder, std::int64_t keep);
   std::filesystem::path write(const Engine& engine, const RunState& state, const RunIdentity& identity);
 
-  // The newest whole one, or nothing; `warn` hears of each damaged one that is passed over.
+  // The newest whole one, or nothing; `warn` hears of each damaged one that is passed over. What a killed run
+  // left half written is removed.
   std::optional<RunState> resume(Engine& engine, const RunIdentity& identity,
                                  const std::function<void(const std::string&)>& warn);
 
  private:
-  std::vector<std::filesystem::path> files() const;  // newest first
+  std::vector<std::filesystem::path> files(std::string_view ending) const;  // newest first
   std::filesystem::path folder_;
   std::int64_t keep_;
 };

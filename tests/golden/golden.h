@@ -1,6 +1,6 @@
 #pragma once
 
-// The C++ side of tests/golden/make_golden.py: the same inputs, labels and initial parameters by the same
+// The C++ side of tests/golden/formula.py: the same inputs, labels and initial parameters by the same
 // integer arithmetic, the numbers PyTorch found for them, and the comparison of a tensor with its digest.
 
 #include <fmt/format.h>
@@ -50,6 +50,23 @@ inline std::vector<double> golden_fill(std::uint64_t tensor, const Shape& shape)
   const double scale = golden_scale(tensor, shape);
   std::vector<double> values(static_cast<std::size_t>(shape.numel()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = golden_value(tensor, i) * scale;
+  return values;
+}
+
+// The batch of a network's file: values in [-1, 1), or pixels of 0 ... 255.
+inline std::vector<double> golden_batch(const Json& golden) {
+  const Shape shape(golden.at("input").get<std::vector<std::int64_t>>());
+  std::vector<double> values = golden_fill(0, shape);
+  if (golden.contains("pixels"))
+    for (double& v : values) v = std::floor((v + 1) * 128);
+  return values;
+}
+
+// A parameter of a network's file. Pixels would saturate every tanh, so the first weight makes up for them.
+inline std::vector<double> golden_parameter(const Json& golden, std::uint64_t tensor, const Shape& shape) {
+  std::vector<double> values = golden_fill(tensor, shape);
+  if (tensor == 1 && golden.contains("pixels"))
+    for (double& v : values) v /= 128;
   return values;
 }
 

@@ -7,10 +7,13 @@
 namespace {
 
 std::atomic<bool> counting{false};
-std::atomic<long> allocations{0};
+std::atomic<long> allocations{0}, bytes_allocated{0};
 
 [[maybe_unused]] void* counted(std::size_t bytes, std::size_t alignment) {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+  if (counting.load(std::memory_order_relaxed)) {
+    allocations.fetch_add(1, std::memory_order_relaxed);
+    bytes_allocated.fetch_add(static_cast<long>(bytes), std::memory_order_relaxed);
+  }
   bytes = (bytes + alignment) / alignment * alignment;
   if (void* memory = std::aligned_alloc(alignment, bytes)) return memory;
   throw std::bad_alloc();
@@ -47,7 +50,7 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 namespace headroom::testing {
 
 void start_counting_allocations() {
-  allocations = 0;
+  allocations = bytes_allocated = 0;
   counting = true;
 }
 
@@ -55,5 +58,7 @@ long stop_counting_allocations() {
   counting = false;
   return allocations;
 }
+
+long bytes_counted() { return bytes_allocated; }
 
 }  // namespace headroom::testing

@@ -1,0 +1,103 @@
+// Planning of very large graphs: how long it takes and how much memory, and that both grow with the graph and
+// not with its square.
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include "base/testing/allocations.h"
+#include "device/device.h"
+#include "graph/autodiff.h"
+#include "plan/plan.h"
+
+namespace headroom {
+namespace {
+
+constexpr int kNodes = 10'000;
+
+double thread_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+struct Start {
+  Graph graph;
+  ValueId x;
+};
+
+Start start() {
+  Start s;
+  s.x = s.graph.add_value({.name = "x", .type = {{4, 16}, DType::f32}, .role = Role::input});
+  return s;
+}
+
+Graph chain(int nodes) {
+  Start s = start();
+  ValueId v = s.x;
+  for (int i = 0; i < nodes; ++i) v = s.graph.add_node(i % 2 ? "tanh" : "relu", {v}, {}, "layer").at(0);
+  s.graph.outputs = {v};
+  return s.graph;
+}
+
+// Blocks of three nodes; the sum of each reads what the block was given.
+Graph ladder(int nodes) {
+  Start s = start();
+  ValueId v = s.x;
+  for (int i = 0; i + 3 <= nodes; i += 3) {
+    const ValueId a = s.graph.add_node("tanh", {v}, {}, "layer").at(0);
+    const ValueId b = s.graph.add_node("relu", {a}, {}, "layer").at(0);
+    v = s.graph.add_node("add", {v, b}, {}, "layer").at(0);
+  }
+  s.graph.outputs = {v};
+  return s.graph;
+}
+
+// With its gradient, for which every activation lives until its turn comes: half of the nodes are backward.
+Graph trained(int nodes) {
+  Graph graph = ladder(nodes / 2);
+  const ValueId x = 0, y = graph.outputs[0];
+  graph.outputs.push_back(differentiate(graph, y, {x}).at(x));
+  return graph;
+}
+
+struct Spent {
+  double seconds = 0;
+  double bytes = 0;
+  std::size_t steps = 0;
+};
+
+// The best of three: what is measured is the planning, not what else the processor had to do.
+Spent plan(const Graph& graph) {
+  Spent spent{.seconds = 1e9};
+  for (int i = 0; i < 3; ++i) {
+    const Binding binding{Mode::train, 4, DType::f32, cpu_capabilities(1)};
+    Graph copy = graph;
+    testing::start_counting_allocations();
+    const double before = thread_seconds();
+    const Plan p = make_plan(std::move(copy), binding);
+    spent.seconds = std::min(spent.seconds, thread_seconds() - before);
+    testing::stop_counting_allocations();
+    spent.bytes = static_cast<double>(testing::bytes_counted());
+    spent.steps = p.steps.size();
+  }
+  return spent;
+}
+
+class TimingLargeGraph : public ::testing::TestWithParam<Graph (*)(int)> {};
+
+TEST_P(TimingLargeGraph, IsPlannedInASecondAndInProportion) {
+  const Spent once = plan(GetParam()(kNodes)), twice = plan(GetParam()(2 * kNodes));
+  EXPECT_NEAR(double(once.steps), kNodes, 0.15 * kNodes);
+  EXPECT_NEAR(double(twice.steps), 2.0 * double(once.steps), 0.01 * kNodes);
+  EXPECT_LT(once.seconds, 1);
+  EXPECT_LT(twice.seconds, 3 * once.seconds) << once.seconds;
+  EXPECT_LT(twice.bytes, 2.2 * once.bytes) << once.bytes;
+  EXPECT_LT(once.bytes, 1e4 * double(once.steps)) << "a step and its share of everything else";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TimingLargeGraph, ::testing::Values(chain, ladder, trained), [](const auto& test) {
+      return std::string(test.index == 0 ? "chain" : test.index == 1 ? "ladder" : "trained");
+    });
+
+}  // namespace
+}  // namespace headroom
