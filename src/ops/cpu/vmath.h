@@ -30,6 +30,18 @@ struct ExpConstants<double> {
   static constexpr int kTerms = 14, kMantissa = 52, kBias = 1023;
 };
 
+// part[0] + part[1] x + part[2] x^2 + …, neighbours first.
+template <class T, std::size_t Parts>
+inline Vec<T> joined(Vec<T>* part, Vec<T> x) {
+  if constexpr (Parts == 1) {
+    return part[0];
+  } else {
+    for (std::size_t k = 0; k < Parts / 2; ++k) part[k] = part[2 * k + 1] * x + part[2 * k];
+    if constexpr (Parts % 2 == 1) part[Parts / 2] = part[Parts - 1];
+    return joined<T, (Parts + 1) / 2>(part, x * x);
+  }
+}
+
 // c[0] + c[1] x + …, in pairs, then pairs of pairs: these functions are one long chain of dependent
 // operations, and its length matters more than their number. Against Horner's rule on a Neoverse V1, in
 // cache: exp 1.48 instead of 1.66 ns for an fp32 element, gelu 3.9 instead of 5.5.
@@ -38,14 +50,7 @@ inline Vec<T> polynomial(const std::array<T, N>& c, Vec<T> x) {
   Vec<T> part[(N + 1) / 2];
   for (std::size_t k = 0; k < N / 2; ++k) part[k] = x * c[2 * k + 1] + c[2 * k];
   if constexpr (N % 2 == 1) part[N / 2] = broadcast<T>(c[N - 1]);
-#pragma GCC unroll 8
-  for (std::size_t parts = (N + 1) / 2; parts > 1; parts = (parts + 1) / 2) {
-    x = x * x;
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < parts / 2; ++k) part[k] = part[2 * k + 1] * x + part[2 * k];
-    if (parts % 2 == 1) part[parts / 2] = part[parts - 1];
-  }
-  return part[0];
+  return joined<T, (N + 1) / 2>(part, x * x);
 }
 
 // 1/2!, 1/3!, … to 1/kTerms!.
