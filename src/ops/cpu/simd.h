@@ -113,6 +113,13 @@ inline T sum(Vec<T> v) {
 template <class T, class F>
 inline void map(std::int64_t n, const T* in, T* out, F&& f) {
   std::int64_t i = 0;
+  // Four at once: f may be one long chain of operations that wait for each other.
+  for (; i + 4 * kLanes<T> <= n; i += 4 * kLanes<T>) {
+    const Vec<T> a = f(load(in + i)), b = f(load(in + i + kLanes<T>)), c = f(load(in + i + 2 * kLanes<T>)),
+                 d = f(load(in + i + 3 * kLanes<T>));
+    store(out + i, a), store(out + i + kLanes<T>, b);
+    store(out + i + 2 * kLanes<T>, c), store(out + i + 3 * kLanes<T>, d);
+  }
   for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(in + i)));
   if (i == n) return;
   alignas(kVectorBytes) T tail[kLanes<T>] = {};
@@ -125,6 +132,11 @@ inline void map(std::int64_t n, const T* in, T* out, F&& f) {
 template <class T, class F>
 inline void map2(std::int64_t n, const T* a, const T* b, T* out, F&& f) {
   std::int64_t i = 0;
+  for (; i + 2 * kLanes<T> <= n; i += 2 * kLanes<T>) {
+    const Vec<T> first = f(load(a + i), load(b + i)),
+                 second = f(load(a + i + kLanes<T>), load(b + i + kLanes<T>));
+    store(out + i, first), store(out + i + kLanes<T>, second);
+  }
   for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(a + i), load(b + i)));
   if (i == n) return;
   alignas(kVectorBytes) T tail_a[kLanes<T>] = {}, tail_b[kLanes<T>] = {};
