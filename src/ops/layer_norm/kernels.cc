@@ -128,7 +128,8 @@ struct GradientRow {
   }
 };
 
-// Rows together, so that the sums over rows are read and written once for all of them.
+// Rows together, so that the sums over rows are read and written once for all of them. Two: rows of a page,
+// four of each tensor, would push each other out of the first cache.
 template <int kRows, class T>
 void grad_rows(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t first, T* dscale, T* dbias) {
   const auto rows = [&]<std::size_t... k>(std::index_sequence<k...>) {
@@ -189,7 +190,7 @@ Launcher rows_grad(const Problem& problem, const Capabilities&) {
                        std::fill_n(dscale, 2 * n, T{0});
                        std::int64_t r = k * step;
                        const std::int64_t last = std::min(p.rows, r + step);
-                       for (; r + 4 <= last; r += 4) grad_rows<4>(p, a, r, dscale, dscale + n);
+                       for (; r + 2 <= last; r += 2) grad_rows<2>(p, a, r, dscale, dscale + n);
                        for (; r < last; ++r) grad_rows<1>(p, a, r, dscale, dscale + n);
                      }
                    });
