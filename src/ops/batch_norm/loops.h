@@ -2,95 +2,106 @@
 
 // The inner loops of batch normalisation: over a run of one channel, or over columns with a channel each.
 
+#include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "ops/cpu/moments.h"
 
 namespace headroom {
 
-// y = ((x - high) - low) * factor + shift, with one set of coefficients or one for each column.
-template <bool kEach, class T>
-void affine(std::int64_t n, const T* x, T* y, const T* high, const T* low, const T* factor, const T* shift) {
-  const T h = *high, l = *low, f = *factor, b = *shift;
+// The mean comes as `high`; what it leaves of the mean is in `shift` already.
+
+// y = (x - high) * factor + shift
+template <class T>
+void affine(std::int64_t n, const T* x, T* y, T high, T factor, T shift) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < n; ++i)
-    y[i] = ((x[i] - (kEach ? high[i] : h)) - (kEach ? low[i] : l)) * (kEach ? factor[i] : f) +
-           (kEach ? shift[i] : b);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - high) * factor + shift;
 }
 
-// dx = dy * factor + ((x - high) - low) * slope + shift
-template <bool kEach, class T>
-void affine_grad(std::int64_t n, const T* dy, const T* x, T* dx, const T* high, const T* low, const T* factor,
-                 const T* slope, const T* shift) {
-  const T h = *high, l = *low, f = *factor, g = *slope, b = *shift;
+// dx = dy * factor + (x - high) * slope + shift
+template <class T>
+void affine_grad(std::int64_t n, const T* dy, const T* x, T* dx, T high, T factor, T slope, T shift) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < n; ++i)
-    dx[i] = dy[i] * (kEach ? factor[i] : f) + (kEach ? shift[i] : b) +
-            ((x[i] - (kEach ? high[i] : h)) - (kEach ? low[i] : l)) * (kEach ? slope[i] : g);
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * factor + ((x[i] - high) * slope + shift);
 }
 
-template <bool kEach, class T>
-void scaled(std::int64_t n, const T* dy, T* dx, const T* factor) {
-  const T f = *factor;
+template <class T>
+void scaled(std::int64_t n, const T* dy, T* dx, T factor) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * (kEach ? factor[i] : f);
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * factor;
+}
+
+// The same with coefficients for each column.
+template <class T>
+void affine_columns(std::int64_t n, const T* x, T* y, const T* high, const T* factor, const T* shift) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - high[i]) * factor[i] + shift[i];
+}
+
+template <class T>
+void affine_grad_columns(std::int64_t n, const T* dy, const T* x, T* dx, const T* high, const T* factor,
+                         const T* slope, const T* shift) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * factor[i] + ((x[i] - high[i]) * slope[i] + shift[i]);
+}
+
+template <class T>
+void scaled_columns(std::int64_t n, const T* dy, T* dx, const T* factor) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * factor[i];
 }
 
 struct GradientSums {
   double dy = 0, dy_x = 0;  // of dy, and of dy (x - mean)
 };
 
+// Gradients are no better than fp32 where x is, so that short sums may be: each lane adds this many numbers
+// before it is widened.
+inline constexpr int kShortSum = 32;
+
+// The second sum is of dy (x - high).
 template <class T>
-GradientSums sum_run(std::int64_t n, const T* dy, const T* x, double mean) {
-  using Wide = simd::Vec<double>;
-  constexpr int kChains = 4, kWide = simd::kLanes<double>;
-  Wide sums[kChains] = {}, products[kChains] = {};
-  std::int64_t i = 0;
-  for (; i + kChains * kWide <= n; i += kChains * kWide)
-    for (int k = 0; k < kChains; ++k) {
-      const Wide g = simd::load_wide(dy + i + k * kWide);
-      sums[k] += g;
-      products[k] += g * (simd::load_wide(x + i + k * kWide) - mean);
-    }
+GradientSums sum_run(std::int64_t n, const T* dy, const T* x, T high) {
+  using V = simd::Vec<T>;
+  constexpr int kChains = 4, kLanes = simd::kLanes<T>;
   GradientSums all;
-  for (int k = 0; k < kChains; ++k)
-    all.dy += simd::sum<double>(sums[k]), all.dy_x += simd::sum<double>(products[k]);
-  for (; i < n; ++i) all.dy += dy[i], all.dy_x += double{dy[i]} * (double{x[i]} - mean);
+  std::int64_t i = 0;
+  while (i + kChains * kLanes <= n) {
+    const std::int64_t end = std::min(n - kChains * kLanes, i + (kShortSum - 1) * kChains * kLanes);
+    V sums[kChains] = {}, products[kChains] = {};
+    for (; i <= end; i += kChains * kLanes)
+      for (int k = 0; k < kChains; ++k) {
+        const V g = simd::load(dy + i + k * kLanes);
+        sums[k] += g;
+        products[k] += g * (simd::load(x + i + k * kLanes) - high);
+      }
+    all.dy += double{simd::sum<T>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
+    all.dy_x += double{simd::sum<T>((products[0] + products[1]) + (products[2] + products[3]))};
+  }
+  for (; i < n; ++i) all.dy += dy[i], all.dy_x += double{dy[i]} * double{x[i] - high};
   return all;
 }
 
 template <class T>
 void sum_tile(std::int64_t rows, std::int64_t columns, std::int64_t stride, const T* dy, const T* x,
-              const T* high, const T* low, GradientSums* out) {
-  using Wide = simd::Vec<double>;
-  constexpr int kWide = simd::kLanes<double>;
-  double sums[kMomentsColumns] = {}, products[kMomentsColumns] = {};
-  // Adds some rows from element `at` on, for one visit to the sums.
-  auto add = [&](std::int64_t at, auto count) {
-    std::int64_t c = 0;
-    for (; c + kWide <= columns; c += kWide) {
-      const Wide mean = simd::load_wide(high + c) + simd::load_wide(low + c);
-      Wide sum = simd::load(sums + c), product = simd::load(products + c);
-      for (int r = 0; r < count(); ++r) {
-        const Wide g = simd::load_wide(dy + at + r * stride + c);
-        sum += g;
-        product += g * (simd::load_wide(x + at + r * stride + c) - mean);
+              const T* high, GradientSums* out) {
+  for (std::int64_t c = 0; c < columns; ++c) out[c] = {};
+  T sums[kMomentsColumns], products[kMomentsColumns];
+  for (std::int64_t begin = 0; begin < rows; begin += kShortSum) {
+    std::fill_n(sums, columns, T{0}), std::fill_n(products, columns, T{0});
+    for (std::int64_t r = begin; r < std::min(rows, begin + kShortSum); ++r) {
+      const T* g = dy + r * stride;
+      const T* v = x + r * stride;
+      std::int64_t c = 0;
+      for (; c + simd::kLanes<T> <= columns; c += simd::kLanes<T>) {
+        const simd::Vec<T> one = simd::load(g + c), away = simd::load(v + c) - simd::load(high + c);
+        simd::store(sums + c, simd::load(sums + c) + one);
+        simd::store(products + c, simd::load(products + c) + one * away);
       }
-      simd::store(sums + c, sum);
-      simd::store(products + c, product);
+      for (; c < columns; ++c) sums[c] += g[c], products[c] += g[c] * (v[c] - high[c]);
     }
-    for (; c < columns; ++c)
-      for (int r = 0; r < count(); ++r) {
-        const std::int64_t i = at + r * stride + c;
-        sums[c] += dy[i];
-        products[c] += double{dy[i]} * (double{x[i]} - (double{high[c]} + double{low[c]}));
-      }
-  };
-  std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) add(r * stride, std::integral_constant<int, 4>{});
-  for (; r < rows; ++r) add(r * stride, std::integral_constant<int, 1>{});
-  for (std::int64_t c = 0; c < columns; ++c) out[c] = {sums[c], products[c]};
+    for (std::int64_t c = 0; c < columns; ++c) out[c].dy += sums[c], out[c].dy_x += products[c];
+  }
 }
 
 }  // namespace headroom

@@ -16,23 +16,18 @@ struct Moments {
   double m2 = 0;  // sum of squared deviations from the mean
 };
 
-// The moments of the union of parts, each `part(i)` for i in [0, count). Two walks instead of one division a
-// part.
-template <class Part>
-Moments join_moments(std::int64_t count, Part&& part) {
+// The moments of the union of parts: walk(visit) calls visit for each of them. Two walks instead of one
+// division a part.
+template <class Walk>
+Moments join_moments(Walk&& walk) {
   Moments all;
   double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Moments m = part(i);
-    all.n += m.n;
-    sum += m.n * m.mean;
-  }
+  walk([&](const Moments& m) { all.n += m.n, sum += m.n * m.mean; });
   all.mean = sum / all.n;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Moments m = part(i);
+  walk([&](const Moments& m) {
     const double away = m.mean - all.mean;
     all.m2 += m.m2 + m.n * away * away;
-  }
+  });
   return all;
 }
 
@@ -104,16 +99,21 @@ void column_moments(std::int64_t rows, std::int64_t columns, std::int64_t stride
   const double count = static_cast<double>(rows);
   // Adds `high` rows from `a` to the sums, for one visit to them.
   auto add = [&](const T* a, auto high) {
+    constexpr int kPair = 2 * kWide;  // a register of fp32
     std::int64_t c = 0;
-    for (; c + kWide <= columns; c += kWide) {
-      Wide sum = simd::load(sums + c), square = simd::load(squares + c);
+    for (; c + kPair <= columns; c += kPair) {
+      Wide sum[2], square[2];
+      for (int k = 0; k < 2; ++k)
+        sum[k] = simd::load(sums + c + k * kWide), square[k] = simd::load(squares + c + k * kWide);
       for (int r = 0; r < high(); ++r) {
-        const Wide v = simd::load_wide(a + r * stride + c);
-        sum += v;
-        if constexpr (kOneWalk) square += v * v;
+        const simd::WidePair v = simd::load_wide_pair(a + r * stride + c);
+        sum[0] += v.low, sum[1] += v.high;
+        if constexpr (kOneWalk) square[0] += v.low * v.low, square[1] += v.high * v.high;
       }
-      simd::store(sums + c, sum);
-      if constexpr (kOneWalk) simd::store(squares + c, square);
+      for (int k = 0; k < 2; ++k) {
+        simd::store(sums + c + k * kWide, sum[k]);
+        if constexpr (kOneWalk) simd::store(squares + c + k * kWide, square[k]);
+      }
     }
     for (; c < columns; ++c)
       for (int r = 0; r < high(); ++r) {
@@ -123,7 +123,7 @@ void column_moments(std::int64_t rows, std::int64_t columns, std::int64_t stride
       }
   };
   std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) add(x + r * stride, std::integral_constant<int, 4>{});
+  for (; r + 8 <= rows; r += 8) add(x + r * stride, std::integral_constant<int, 8>{});
   for (; r < rows; ++r) add(x + r * stride, std::integral_constant<int, 1>{});
   for (std::int64_t c = 0; c < columns; ++c) sums[c] /= count;
   if constexpr (!kOneWalk)

@@ -45,6 +45,17 @@ inline Vec<double> load(const double* from) { return *reinterpret_cast<const Una
 inline void store(float* to, Vec<float> v) { *reinterpret_cast<UnalignedFloats*>(to) = v; }
 inline void store(double* to, Vec<double> v) { *reinterpret_cast<UnalignedDoubles*>(to) = v; }
 
+// For code that runs on registers and, at the end of a row, on numbers.
+template <class V, class T>
+inline V load_as(const T* from) {
+  if constexpr (std::is_same_v<V, T>)
+    return *from;
+  else
+    return load(from);
+}
+inline void store(float* to, float v) { *to = v; }
+inline void store(double* to, double v) { *to = v; }
+
 // As many numbers as a register of fp64 holds, widened. By intrinsic on Arm, where g++ 12 would convert one
 // number after the other.
 inline Vec<double> load_wide(const double* from) { return load(from); }
@@ -57,6 +68,21 @@ inline Vec<double> load_wide(const float* from) {
 #endif
 }
 
+// Twice as many.
+struct WidePair {
+  Vec<double> low, high;
+};
+template <class T>
+inline WidePair load_wide_pair(const T* from) {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>) {
+    const Vec<float> v = load(from);
+    return {vcvt_f64_f32(vget_low_f32(v)), vcvt_high_f64_f32(v)};
+  }
+#endif
+  return {load_wide(from), load_wide(from + kLanes<double>)};
+}
+
 // x - 0 is x for every x, so this costs no arithmetic; x + 0 would (it turns -0 into 0).
 template <class T>
 inline Vec<T> broadcast(T x) {
@@ -67,6 +93,17 @@ template <class T>
 inline Vec<T> max(Vec<T> a, Vec<T> b) {
   return a > b ? a : b;
 }
+
+// A NaN on either side wins, which is what Arm's instruction does.
+#if defined(__aarch64__)
+inline Vec<float> max_or_nan(Vec<float> a, Vec<float> b) { return vmaxq_f32(a, b); }
+inline Vec<double> max_or_nan(Vec<double> a, Vec<double> b) { return vmaxq_f64(a, b); }
+#else
+template <class V>
+inline V max_or_nan(V a, V b) {
+  return (a > b) | (a != a) ? a : b;
+}
+#endif
 
 // The integers that comparisons of Vec<T> yield.
 template <class T>

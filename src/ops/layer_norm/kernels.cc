@@ -1,4 +1,6 @@
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "ops/cpu/moments.h"
 #include "ops/cpu/parallel.h"
@@ -72,9 +74,11 @@ Launcher rows(const Problem& problem, const Capabilities&) {
           const Moments m = moments(n, x);
           const double inv_std = 1 / std::sqrt(m.m2 / m.n + p.epsilon);
           const Split<T> mean(m.mean);
-          const T high = mean.high, low = mean.low, inv = static_cast<T>(inv_std);
+          const T high = mean.high, inv = static_cast<T>(inv_std),
+                  rest = static_cast<T>(-double{mean.low} * inv_std);
+          // (x - high) inv_std + rest is what x - mean gives: `rest` is what rounding the mean left.
 #pragma omp simd
-          for (std::int64_t c = 0; c < n; ++c) y[c] = ((x[c] - high) - low) * inv * scale[c] + bias[c];
+          for (std::int64_t c = 0; c < n; ++c) y[c] = ((x[c] - high) * inv + rest) * scale[c] + bias[c];
           a.out<double>(1)[r] = m.mean;
           a.out<double>(2)[r] = inv_std;
         }
@@ -83,9 +87,9 @@ Launcher rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-// Sums of dy * scale and of dy * scale * (x - mean) over a row, in four chains.
+// Sums of dy * scale and of dy * scale * (x - high) over a row, in four chains.
 template <class T>
-std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale, T high, T low) {
+std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale, T high) {
   constexpr int kChains = 4, kLanes = simd::kLanes<T>;
   simd::Vec<T> sums[kChains] = {}, products[kChains] = {};
   std::int64_t c = 0;
@@ -94,31 +98,61 @@ std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale
       const std::int64_t at = c + k * kLanes;
       const simd::Vec<T> g = simd::load(dy + at) * simd::load(scale + at);
       sums[k] += g;
-      products[k] += g * ((simd::load(x + at) - high) - low);
+      products[k] += g * (simd::load(x + at) - high);
     }
-  T sum = 0, product = 0;
-  for (int k = 0; k < kChains; ++k) sum += simd::sum<T>(sums[k]), product += simd::sum<T>(products[k]);
+  T sum = simd::sum<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  T product = simd::sum<T>((products[0] + products[1]) + (products[2] + products[3]));
   for (; c < n; ++c) {
     const T g = dy[c] * scale[c];
-    sum += g, product += g * ((x[c] - high) - low);
+    sum += g, product += g * (x[c] - high);
   }
   return {sum, product};
 }
 
+// dx = dy * scale * inv + (x - high) * slope + shift, and dscale's share is dy * inv * ((x - high) - low).
 template <class T>
-void grad_row(std::int64_t n, double mean, double inv_std, const T* dy, const T* x, const T* scale, T* dx,
-              T* dscale, T* dbias) {
-  const Split<T> split(mean);
-  const T high = split.high, low = split.low, inv = static_cast<T>(inv_std);
-  const auto [sum, product] = row_sums(n, dy, x, scale, high, low);
-  const T shift = -inv * sum / static_cast<T>(n), slope = -inv * inv * product / static_cast<T>(n);
-#pragma omp simd
-  for (std::int64_t c = 0; c < n; ++c) {
-    const T normal = ((x[c] - high) - low) * inv;
-    dx[c] = dy[c] * scale[c] * inv + shift + normal * slope;
-    dscale[c] += dy[c] * normal;
-    dbias[c] += dy[c];
+struct GradientRow {
+  const T *dy, *x;
+  T* dx;
+  T high, low, inv, slope, shift;
+
+  GradientRow(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t r)
+      : dy(a.in<T>(0) + r * p.columns), x(a.in<T>(1) + r * p.columns), dx(a.out<T>(0) + r * p.columns) {
+    const double inv_std = a.in<double>(4)[r], n = static_cast<double>(p.columns);
+    const Split<T> mean(a.in<double>(3)[r]);
+    high = mean.high, low = mean.low, inv = static_cast<T>(inv_std);
+    const auto [sum, product] = row_sums(p.columns, dy, x, a.in<T>(2), high);
+    const double steep = -inv_std * inv_std * inv_std * (double{product} - double{low} * double{sum}) / n;
+    slope = static_cast<T>(steep);
+    shift = static_cast<T>(-inv_std * double{sum} / n - steep * double{low});
   }
+};
+
+// Rows together, so that the sums over rows are read and written once for all of them. Two: rows of a page,
+// four of each tensor, would push each other out of the first cache.
+template <int kRows, class T>
+void grad_rows(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t first, T* dscale, T* dbias) {
+  const auto rows = [&]<std::size_t... k>(std::index_sequence<k...>) {
+    return std::array{GradientRow<T>(p, a, first + static_cast<std::int64_t>(k))...};
+  }
+  (std::make_index_sequence<kRows>{});
+  const T* scale = a.in<T>(2);
+  auto step = [&]<class V>(std::int64_t c) {
+    const V s = simd::load_as<V>(scale + c);
+    V scale_sum = simd::load_as<V>(dscale + c), bias_sum = simd::load_as<V>(dbias + c);
+    for (const GradientRow<T>& row : rows) {
+      const V dy = simd::load_as<V>(row.dy + c), scaled = dy * row.inv;
+      const V away = simd::load_as<V>(row.x + c) - row.high;
+      simd::store(row.dx + c, scaled * s + (away * row.slope + row.shift));
+      scale_sum += scaled * (away - row.low);
+      bias_sum += dy;
+    }
+    simd::store(dscale + c, scale_sum);
+    simd::store(dbias + c, bias_sum);
+  };
+  std::int64_t c = 0;
+  for (; c + simd::kLanes<T> <= p.columns; c += simd::kLanes<T>) step.template operator()<simd::Vec<T>>(c);
+  for (; c < p.columns; ++c) step.template operator()<T>(c);
 }
 
 // out[c] = the sum over chunks of partial[chunk][which][c].
@@ -154,9 +188,10 @@ Launcher rows_grad(const Problem& problem, const Capabilities&) {
                      for (std::int64_t k = begin; k < end; ++k) {
                        T* dscale = partial + 2 * k * n;
                        std::fill_n(dscale, 2 * n, T{0});
-                       for (std::int64_t r = k * step; r < std::min(p.rows, (k + 1) * step); ++r)
-                         grad_row(n, a.in<double>(3)[r], a.in<double>(4)[r], a.in<T>(0) + r * n,
-                                  a.in<T>(1) + r * n, a.in<T>(2), a.out<T>(0) + r * n, dscale, dscale + n);
+                       std::int64_t r = k * step;
+                       const std::int64_t last = std::min(p.rows, r + step);
+                       for (; r + 2 <= last; r += 2) grad_rows<2>(p, a, r, dscale, dscale + n);
+                       for (; r < last; ++r) grad_rows<1>(p, a, r, dscale, dscale + n);
                      }
                    });
       sum_chunks(p, 0, partial, a.out<T>(1));

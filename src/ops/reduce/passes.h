@@ -41,7 +41,10 @@ struct Max {
   }
   template <class V>
   static V join(V a, V b) {
-    return (a > b) | (a != a) ? a : b;  // a NaN on either side wins
+    if constexpr (std::is_arithmetic_v<V>)
+      return a > b || a != a ? a : b;  // a NaN on either side wins
+    else
+      return simd::max_or_nan(a, b);
   }
 };
 
