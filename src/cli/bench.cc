@@ -83,11 +83,18 @@ Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine)
   return {{"device", machine.title}, {"operators", list}};
 }
 
+// An update names every tensor it changes; the whole text is in --json.
+std::string shortened(std::string problem) {
+  constexpr std::size_t kWidest = 64;
+  if (problem.size() > kWidest) problem = problem.substr(0, kWidest - 1) + "…";
+  return problem;
+}
+
 void print_operators(const std::vector<OperatorTiming>& timings) {
   Table table({"problem", "kernel", "ms", "GB/s", "GFLOP/s", "in", "of its bandwidth", "% of roofline"});
   table.left(1);
   for (const OperatorTiming& t : timings)
-    table.row({t.problem.str(), t.kernel, fixed_or_small(t.seconds.median * 1e3),
+    table.row({shortened(t.problem.str()), t.kernel, fixed_or_small(t.seconds.median * 1e3),
                fmt::format("{:.1f}", t.bytes_per_s() / 1e9),
                fmt::format("{:.1f}", t.flops / t.seconds.median / 1e9), t.level,
                fmt::format("{:.2f}", t.share_of_bandwidth()),

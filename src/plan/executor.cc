@@ -52,6 +52,7 @@ void Executor::resolve() {
   }
   for (ValueId id : plan_.graph.with_role(Role::input)) require_bound(id);
   resolved_for_ = arena_.data();
+  resolved_ = true;
 }
 
 void Executor::require_bound(ValueId input) const {
@@ -66,11 +67,13 @@ void Executor::bind(ValueId input, const void* data) {
   const void*& place = inputs_.at(static_cast<std::size_t>(input));
   if (place == data) return;
   place = data;
-  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
-    for (std::size_t i = 0; i < bound_[s].inputs.size(); ++i) {
-      const Slot& slot = plan_.steps[s].inputs[i];
-      if (slot.where == Slot::Where::bound && slot.value == input) bound_[s].inputs[i] = data;
-    }
+  auto is_it = [&](const Slot& slot) { return slot.where == Slot::Where::bound && slot.value == input; };
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    for (std::size_t i = 0; i < bound_[s].inputs.size(); ++i)
+      if (is_it(plan_.steps[s].inputs[i])) bound_[s].inputs[i] = data;
+    for (std::size_t i = 0; i < bound_[s].outputs.size(); ++i)  // an update in place of the caller's own data
+      if (is_it(plan_.steps[s].outputs[i])) bound_[s].outputs[i] = const_cast<void*>(data);
+  }
 }
 
 void Executor::launch(std::size_t step) {
@@ -84,7 +87,7 @@ void Executor::run(Recorder* recorder) {
 }
 
 void Executor::run_phase(Phase phase, Recorder* recorder) {
-  if (resolved_for_ != arena_.data()) resolve();
+  if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != phase) continue;
     if (recorder != nullptr) recorder->begin(s);
@@ -113,7 +116,7 @@ bool Executor::finite(const Step& step, const Bound& bound) const {
 // Steps that change stored values in place (running statistics) do so a second time. The batch has already
 // spoilt those, and whoever asks this question is about to stop.
 std::string Executor::first_nonfinite_layer() {
-  if (resolved_for_ != arena_.data()) resolve();
+  if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != Phase::forward) continue;
     launch(s);
@@ -123,7 +126,7 @@ std::string Executor::first_nonfinite_layer() {
 }
 
 const void* Executor::data(ValueId value) const {
-  if (resolved_for_ != arena_.data())
+  if (!resolved())
     fail("value '{}' is read before a run, or after another plan moved the arena",
          plan_.graph.value(value).name);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {

@@ -67,7 +67,9 @@ class Executor {
   Plan plan_;
   Storage& storage_;
   Arena& arena_;
-  const std::byte* resolved_for_ = nullptr;  // arena address the pointers were made for
+  bool resolved() const { return resolved_ && resolved_for_ == arena_.data(); }
+  bool resolved_ = false;
+  const std::byte* resolved_for_ = nullptr;  // arena address the pointers were made for; a plan may need none
   std::vector<Bound> bound_;
   std::vector<const void*> inputs_;  // by value id
 };

@@ -218,5 +218,31 @@ TEST(Executor, RunningStatisticsOutliveAStep) {
   }
 }
 
+// Everything is the caller's: no arena, and outputs that lie where inputs do, also after binding others.
+TEST(Executor, UpdatesBoundInputsInPlace) {
+  const auto device = open_device("cpu", 1);
+  Storage storage(*device);
+  Arena arena(*device);
+  Graph g;
+  auto add = [&](const char* name, DType dtype) {
+    return g.add_value({.name = name, .type = {{2}, dtype}, .role = Role::input});
+  };
+  const ValueId rate = g.add_value({.name = "rate", .type = {{1}, DType::f64}, .role = Role::input});
+  const ValueId p = add("p", DType::f32), gradient = add("g", DType::f32);
+  g.outputs = g.add_node("sgd", {rate, p, gradient}, {}, "update");
+  Executor executor(make_plan(g, cpu_binding(Mode::train, 2)), storage, arena);
+  const double half = 0.5;
+  const float slope[] = {2, 4};
+  float first[] = {1, 1}, second[] = {5, 5};
+  executor.bind(rate, &half);
+  executor.bind(gradient, slope);
+  for (float* weights : {first, second, first}) {
+    executor.bind(p, weights);
+    executor.run();
+  }
+  EXPECT_EQ(std::vector<float>(first, first + 2), (std::vector<float>{-1, -3}));
+  EXPECT_EQ(std::vector<float>(second, second + 2), (std::vector<float>{4, 3}));
+}
+
 }  // namespace
 }  // namespace headroom
