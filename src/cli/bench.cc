@@ -77,6 +77,8 @@ Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine)
                     {"gflops_per_s", t.flops / t.seconds.median / 1e9},
                     {"level", t.level},
                     {"fraction_of_bandwidth", t.share_of_bandwidth()},
+                    {"fraction_of_copy", t.share_of_copy()},
+                    {"copy_ms", spread_json(t.copy_seconds)},
                     {"floor_ms", t.floor_s * 1e3},
                     {"bound", t.bound},
                     {"percent_of_roofline", 100 * t.floor_s / t.seconds.median}});
@@ -91,16 +93,20 @@ std::string shortened(std::string problem) {
 }
 
 void print_operators(const std::vector<OperatorTiming>& timings) {
-  Table table({"problem", "kernel", "ms", "GB/s", "GFLOP/s", "in", "of its bandwidth", "% of roofline"});
+  Table table(
+      {"problem", "kernel", "ms", "GB/s", "GFLOP/s", "in", "of its bandwidth", "of a copy", "% of roofline"});
   table.left(1);
   for (const OperatorTiming& t : timings)
     table.row({shortened(t.problem.str()), t.kernel, fixed_or_small(t.seconds.median * 1e3),
                fmt::format("{:.1f}", t.bytes_per_s() / 1e9),
                fmt::format("{:.1f}", t.flops / t.seconds.median / 1e9), t.level,
-               fmt::format("{:.2f}", t.share_of_bandwidth()),
+               fmt::format("{:.2f}", t.share_of_bandwidth()), fmt::format("{:.2f}", t.share_of_copy()),
                fmt::format("{:.1f}", 100 * t.floor_s / t.seconds.median)});
   print(table.str());
-  print("\nGB/s: inputs and outputs once. In: the level of memory that holds them. Medians, warm.\n");
+  print(
+      "\nGB/s: inputs and outputs once. In: the level of memory that holds them; its bandwidth was measured "
+      "by "
+      "reading.\nOf a copy: against memcpy of as many bytes on as many threads, in turn. Medians, warm.\n");
 }
 
 void add_bench_operators(Command verb) {

@@ -1,9 +1,12 @@
 #include "profile/bench_operators.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "ops/cpu/parallel.h"
 #include "ops/operator.h"
 #include "plan/executor.h"
 #include "predict/predict.h"
@@ -79,10 +82,32 @@ class Alone {
   std::unique_ptr<Executor> executor_;
 };
 
-double timed(Executor& executor, int repeats) {
+// What the same traffic costs when nothing is computed.
+class Copy {
+ public:
+  explicit Copy(double bytes) : from_(static_cast<std::size_t>(bytes / 2) + 1, 1), to_(from_) {}
+  void run() {
+    parallel_for(
+        static_cast<std::int64_t>(from_.size()), 1 << 16, [&](std::int64_t begin, std::int64_t end, int) {
+          std::memcpy(to_.data() + begin, from_.data() + begin, static_cast<std::size_t>(end - begin));
+        });
+  }
+
+ private:
+  std::vector<char> from_, to_;
+};
+
+template <class Body>
+double timed(int repeats, Body&& body) {
   const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) executor.run();
+  for (int i = 0; i < repeats; ++i) body();
   return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+}
+
+template <class Body>
+int repeats_of(Body&& body) {
+  const double once = std::min(timed(1, body), timed(1, body));
+  return std::max(1, static_cast<int>(kSampleSeconds / once));
 }
 
 OperatorTiming time_case(Executor& executor, const Machine& machine, int rounds) {
@@ -98,11 +123,17 @@ OperatorTiming time_case(Executor& executor, const Machine& machine, int rounds)
                    .bound = prediction.steps[0].bound,
                    .level = level.name,
                    .level_rate = level.bytes_per_s};
-  const double once = std::min(timed(executor, 1), timed(executor, 1));
-  const int repeats = std::max(1, static_cast<int>(kSampleSeconds / once));
-  std::vector<double> samples;
-  for (int round = 0; round < rounds; ++round) samples.push_back(timed(executor, repeats));
+  Copy copy(t.bytes);
+  auto launch = [&] { executor.run(); };
+  auto move = [&] { copy.run(); };
+  const int repeats = repeats_of(launch), copies = repeats_of(move);
+  std::vector<double> samples, moves;
+  for (int round = 0; round < rounds; ++round) {
+    samples.push_back(timed(repeats, launch));
+    moves.push_back(timed(copies, move));
+  }
   t.seconds = spread_of(samples);
+  t.copy_seconds = spread_of(moves);
   return t;
 }
 

@@ -20,12 +20,14 @@ struct OperatorTiming {
   std::string bound;      // what sets the floor
   std::string level;      // where inputs and outputs fit
   double level_rate = 0;  // its bytes per second
+  Spread copy_seconds;    // of the C library's copy of as many bytes (half read, half written), in turn
   double bytes_per_s() const { return bytes / seconds.median; }
+  double share_of_copy() const { return copy_seconds.median / seconds.median; }
   double share_of_bandwidth() const { return level_rate > 0 ? bytes_per_s() / level_rate : 0; }
 };
 
 // Times the perf cases of the operators named (all of them where none is), in fp32 and warm, `rounds` samples
-// each, on random inputs.
+// each, on random inputs; in turn with a copy of as many bytes on as many threads.
 std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,
                                             const std::vector<std::string>& names, int rounds,
                                             const std::function<void(const std::string&)>& progress);

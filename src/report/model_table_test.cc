@@ -33,7 +33,7 @@ TEST(ModelTable, CountsByHand) {
     const auto n = static_cast<double>(batch);
     const ModelCost cost = cost_of(small(), batch);
     ASSERT_EQ(cost.layers.size(), 3u);
-    const LayerCost& conv = row(cost, "conv");
+    const LayerCost conv = row(cost, "conv");
     EXPECT_EQ(conv.operators, "conv2d+relu");
     EXPECT_EQ(conv.output, "3x4x4");
     EXPECT_EQ(conv.parameters, 3 * 2 * 9 + 3);
@@ -41,11 +41,11 @@ TEST(ModelTable, CountsByHand) {
     EXPECT_EQ(conv.flops(), 2 * conv.macs);
     EXPECT_EQ(conv.bytes, 4 * (n * 72 + 54 + 3 + n * 48)) << "input, weight, bias, output";
     EXPECT_EQ(conv.activations, 4 * n * 48);
-    const LayerCost& pool = row(cost, "pool");
+    const LayerCost pool = row(cost, "pool");
     EXPECT_EQ(pool.macs, 0);
     EXPECT_EQ(pool.parameters, 0);
     EXPECT_EQ(pool.output, "3x2x2");
-    const LayerCost& out = row(cost, "out");
+    const LayerCost out = row(cost, "out");
     EXPECT_EQ(out.operators, "linear") << "the view on the way in is not what the layer does";
     EXPECT_EQ(out.macs, n * 12 * 5);
     EXPECT_EQ(out.parameters, 12 * 5 + 5);

@@ -112,16 +112,16 @@ Launcher launcher(const Problem& problem, Sweep how) {
 template <const UpdateRule& kRule, class T>
 Launcher prepare(const Problem& p, Sweep how) {
   const bool momentum = p.attrs.real("momentum") > 0;
-  if constexpr (&kRule == &kSgd) {
+  if constexpr (kRule.name == kSgd.name) {
     if (!momentum) return launcher<kRule, T, PlainSgd<T>>(p, how);
     if (p.attrs.integer("nesterov") == 0) return launcher<kRule, T, MomentumSgd<T, false>>(p, how);
     return launcher<kRule, T, MomentumSgd<T, true>>(p, how);
-  } else if constexpr (&kRule == &kRmsprop) {
+  } else if constexpr (kRule.name == kRmsprop.name) {
     if (momentum) return launcher<kRule, T, Rmsprop<T, true>>(p, how);
     return launcher<kRule, T, Rmsprop<T, false>>(p, how);
-  } else if constexpr (&kRule == &kAdagrad) {
+  } else if constexpr (kRule.name == kAdagrad.name) {
     return launcher<kRule, T, Adagrad<T>>(p, how);
-  } else if constexpr (&kRule == &kAdadelta) {
+  } else if constexpr (kRule.name == kAdadelta.name) {
     return launcher<kRule, T, Adadelta<T>>(p, how);
   } else {
     return launcher<kRule, T, Adam<T>>(p, how);
