@@ -53,7 +53,7 @@ struct Tiles {
 };
 
 Tiles tiles_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr double kLeastFlops = 4e6;     // about 50 us of one core: ten times what waking a thread costs
+  constexpr double kLeastFlops = 1e6;     // some 15 us of one core: twenty times what waking a thread costs
   constexpr std::int64_t kMost = 16;      // more tiles pack their operands more often than threads need
   constexpr std::int64_t kMultiple = 48;  // of the widths of the library's inner loops: 4, 6, 8, 12, 16, 24
   const double flops = 2.0 * double(m) * double(n) * double(k);
