@@ -73,7 +73,8 @@ TEST_F(CliOutput, ListsAreComplete) {
   for (const std::string& name : recipe_names()) EXPECT_NE(recipes.find(name), std::string::npos) << name;
   EXPECT_GE(recipe_names().size(), 20u);
   const std::string data = succeed({"data", "list"}).out, machines = succeed({"machine", "list"}).out;
-  for (const char* name : {"mnist", "fashion-mnist", "cifar10", "glyphs", "images", "idx"}) EXPECT_NE(data.find(name), std::string::npos);
+  for (const char* name : {"mnist", "fashion-mnist", "cifar10", "glyphs", "images", "idx"})
+    EXPECT_NE(data.find(name), std::string::npos);
   for (const char* name : {"h200", "k80", "here"}) EXPECT_NE(machines.find(name), std::string::npos);
 }
 

@@ -45,8 +45,8 @@ struct GradientContext {
   ValueId input(std::size_t i) const;
   ValueId output(std::size_t i) const;
   const Attrs& attrs() const;
-  // Emits a node that belongs to the forward node's layer, in the backward phase; returns its first output, or
-  // all of them.
+  // Emits a node that belongs to the forward node's layer, in the backward phase; returns its first output,
+  // or all of them.
   ValueId emit(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) const;
   std::vector<ValueId> emit_all(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) const;
 };

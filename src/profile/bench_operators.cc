@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ops/cpu/parallel.h"
 #include "ops/operator.h"
+#include "ops/stored.h"
 #include "plan/executor.h"
 #include "predict/predict.h"
 
@@ -36,14 +37,6 @@ double element(const Fill& fill, const Philox& random, std::uint64_t i) {
   }
 }
 
-template <class F>
-void dispatch_any(DType dtype, F&& f) {
-  if (dtype == DType::i64) return f.template operator()<std::int64_t>();
-  if (dtype == DType::i32) return f.template operator()<std::int32_t>();
-  if (dtype == DType::u8 || dtype == DType::boolean) return f.template operator()<std::uint8_t>();
-  dispatch_float(dtype, f);
-}
-
 // A graph of one node over inputs the caller owns.
 class Alone {
  public:
@@ -69,7 +62,7 @@ class Alone {
   void fill(const Case& c, std::size_t i, const TensorType& type) {
     const Fill how = i < c.fills.size() ? c.fills[i] : Fill{};
     const Philox random(11, i + 1);
-    dispatch_any(type.dtype, [&]<class T>() {
+    dispatch_stored(type.dtype, [&]<class T>() {
       auto* values = static_cast<T*>(buffers_[i].data());
       for (std::int64_t k = 0; k < type.shape.numel(); ++k)
         values[k] = static_cast<T>(element(how, random, static_cast<std::uint64_t>(k)));

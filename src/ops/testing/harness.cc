@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "base/random.h"
+#include "ops/stored.h"
 
 namespace headroom::testing {
 namespace {
@@ -16,21 +17,8 @@ constexpr unsigned char kPattern = 0xA5;
 
 template <class F>
 void visit(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::f64:
-      return f.template operator()<double>();
-    case DType::f32:
-      return f.template operator()<float>();
-    case DType::i64:
-      return f.template operator()<std::int64_t>();
-    case DType::i32:
-      return f.template operator()<std::int32_t>();
-    case DType::u8:
-    case DType::boolean:
-      return f.template operator()<std::uint8_t>();
-    default:
-      fail("the harness does not fill {}", name_of(dtype));
-  }
+  if (dtype == DType::f16 || dtype == DType::bf16) fail("the harness does not fill {}", name_of(dtype));
+  dispatch_stored(dtype, f);
 }
 
 // A buffer with a guard zone on either side; new memory is NaN so that unwritten outputs show.

@@ -27,7 +27,7 @@ Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<V
 
 const Kernel& reference_of(const Operator& op);
 std::vector<Kernel> kernels_for(const Problem& problem);  // those of its operator that accept it
-Problem widened(Problem problem);  // the same problem with its floats in fp64
+Problem widened(Problem problem);                         // the same problem with its floats in fp64
 
 // Error allowed on an output whose elements are sums of `terms` products: a few roundings of the stored type
 // plus the random walk of the accumulation. A serial sum of n unit terms errs by about 0.4 u sqrt(n) times
