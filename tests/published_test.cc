@@ -42,6 +42,7 @@ class Published : public ProgramTest {
 using PublishedPerceptron = Published;
 using AccuracyPerceptron = Published;
 using AccuracyLenet = Published;
+using AccuracyEce408 = Published;
 
 TEST_F(PublishedPerceptron, TheProfiledRun) {
   expect_perceptron("perceptron-nsys1", {}, "0.7279");
@@ -74,6 +75,16 @@ TEST_F(AccuracyPerceptron, GradingCaseTwo) { expect_perceptron("perceptron-case2
 
 TEST_F(AccuracyLenet, ReadsMnistAfterThreeEpochs) {
   EXPECT_GE(train({"lenet5", "--data", "mnist", "--epochs", "3"})["accuracy"]["test"].get<double>(), 0.985);
+}
+
+TEST_F(AccuracyPerceptron, TenEpochsWithTheZoosOwnSettings) {
+  EXPECT_GE(train({"mlp:hidden=512", "--data", "mnist", "--epochs", "10"})["accuracy"]["test"].get<double>(),
+            0.97);
+}
+
+TEST_F(AccuracyEce408, LearnsClothesInThreeEpochs) {
+  EXPECT_GE(train({"ece408", "--data", "fashion-mnist", "--epochs", "3"})["accuracy"]["test"].get<double>(),
+            0.86);
 }
 
 // Glyphs are no toy: what was learnt from them alone reads real handwriting.
