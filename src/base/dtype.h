@@ -5,12 +5,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/dtype_kind.h"
 #include "base/error.h"
 
 namespace headroom {
-
-// Every element type the program will ever store; kernels say which of them they take.
-enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, u8, boolean };
 
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);  // "fp64", "int32", …

@@ -1,0 +1,19 @@
+#include "device/cuda/library.h"
+
+#include <dlfcn.h>
+
+namespace headroom::cuda {
+
+Library::Library(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    handle_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    if (why_not_.empty()) why_not_ = ::dlerror();
+  }
+}
+
+void* Library::symbol(const char* name) const {
+  return handle_ == nullptr ? nullptr : ::dlsym(handle_, name);
+}
+
+}  // namespace headroom::cuda
