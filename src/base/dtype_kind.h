@@ -1,6 +1,7 @@
 #pragma once
 
-// Apart from dtype.h because device code sees it too, and the device compiler reads no more headers than it must.
+// Apart from dtype.h because device code sees it too, and the device compiler reads no more headers than it
+// must.
 
 #include <cstdint>
 

@@ -33,8 +33,9 @@ GpuSurvey survey_gpus() {
     survey.why_not = "no NVIDIA driver is installed here";
     survey.try_this = "install the driver of your card and check it with nvidia-smi";
   } else if (error == cudaErrorInsufficientDriver) {
-    survey.why_not = fmt::format("the driver is for CUDA {}, too old for this program, which was built with CUDA {}",
-                                 survey.driver, survey.runtime);
+    survey.why_not =
+        fmt::format("the driver is for CUDA {}, too old for this program, which was built with CUDA {}",
+                    survey.driver, survey.runtime);
     survey.try_this = "install a newer driver, or build with the older toolkit";
   } else if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
     survey.why_not = "the driver sees no GPU";
