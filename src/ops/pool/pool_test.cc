@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/pool/pool.h"
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
