@@ -19,8 +19,7 @@ void eval(const RunRequest& request, const Common& common) {
   const auto device = common.open();
   const Dataset data = load_data(setup, true);
   setup.train.batch = std::min(setup.train.batch, std::max<std::int64_t>(1, data.test.count()));
-  Engine engine(setup.net, *device,
-                {.precision = common.dtype(), .seed = common.seed, .choose = common.chooser(setup.kernels)});
+  Engine engine(setup.net, *device, common.engine_options(setup.kernels));
   const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
   load_weights(engine, request.weights);
   if (common.explain) note(plan.explain());

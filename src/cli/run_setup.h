@@ -22,6 +22,7 @@ struct RunRequest {
   std::optional<std::int64_t> checkpoint_every, keep;
   std::optional<double> lr, l2, momentum, warmup;
   std::optional<bool> shuffle;
+  FeedOptions feed;
   bool nesterov = false;
   double target = 0;
   std::int64_t log_every = 0;

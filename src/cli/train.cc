@@ -33,6 +33,11 @@ void add_train(Command app) {
               "first weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
   verb.option("--hidden", r.hidden, "hidden units of mlp");
   verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
+  verb.flag("--resident,!--no-resident", r.feed.resident,
+            "on GPUs: keep the training images in its memory where they fit, or stream them");
+  verb.flag("--pinned,!--no-pinned", r.feed.pinned, "stream from pinned host memory, or from pageable");
+  verb.flag("--overlap,!--no-overlap", r.feed.overlap,
+            "copy the next batch while this one is computed, or one after the other");
   verb.option("--save", r.save, "write the weights to this safetensors file");
   verb.option("--record", r.record, "write the run record (JSON) to this file");
   verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints, from which a run can go on");
