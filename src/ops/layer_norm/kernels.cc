@@ -4,6 +4,7 @@
 
 #include "ops/cpu/moments.h"
 #include "ops/cpu/parallel.h"
+#include "ops/layer_norm/cuda_shape.h"
 #include "ops/layer_norm/layer_norm.h"
 
 namespace headroom {
@@ -200,6 +201,19 @@ Launcher rows_grad(const Problem& problem, const Capabilities&) {
   });
 }
 
+std::size_t workspace_grad_cuda(const Problem& problem, const Capabilities&) {
+  const LayerNormProblem p = layer_norm_problem(problem);
+  const std::size_t bytes = problem.outputs[0].dtype == DType::f64 ? 8 : 4;
+  return static_cast<std::size_t>(2 * cuda::layer_norm_parts(p.rows, p.columns) * p.columns) * bytes;
+}
+
+// The sums over rows read dy and x again.
+Work work_grad_cuda(const Problem& problem, const Capabilities& capabilities) {
+  Work work = least_work(problem, capabilities);
+  work.bytes += static_cast<double>(2 * problem.inputs[0].bytes()), work.launches = 3;
+  return work;
+}
+
 double row_length(const Problem& p) { return static_cast<double>(layer_norm_problem(p).columns); }
 
 std::vector<Case> cases(bool gradient) {
@@ -224,6 +238,8 @@ std::vector<Case> cases(bool gradient) {
   add(Tier::ci, {3, 4, 6}, -2);
   add(Tier::ci, {6, 7}, 0);
   add(Tier::smoke, {2, 9000}, -1);
+  add(Tier::smoke, {3, 4501}, -1);
+  add(Tier::smoke, {300, 64}, -1);
   add(Tier::smoke, {1200, 67}, -1);
   add(Tier::perf, {4096, 1024}, -1);
   add(Tier::perf, {512, 512}, -1);
@@ -234,11 +250,22 @@ std::vector<Case> cases(bool gradient) {
 
 std::vector<Operator> layer_norm_operators() {
   return {{.schema = layer_norm_schema(),
-           .kernels = {{.name = "cpu:rows", .prepare = rows}, {.name = "reference", .prepare = reference}},
+           .kernels = {{.name = "cuda:rows",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_layer_norm_cuda)},
+                       {.name = "cpu:rows", .prepare = rows},
+                       {.name = "reference", .prepare = reference}},
            .cases = cases(false),
            .sum_length = row_length},
           {.schema = layer_norm_grad_schema(),
-           .kernels = {{.name = "cpu:rows", .prepare = rows_grad, .workspace = workspace_grad},
+           .kernels = {{.name = "cuda:rows",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .work = work_grad_cuda,
+                        .prepare = HEADROOM_CUDA(prepare_layer_norm_grad_cuda),
+                        .workspace = workspace_grad_cuda},
+                       {.name = "cpu:rows", .prepare = rows_grad, .workspace = workspace_grad},
                        {.name = "reference", .prepare = reference_grad}},
            .cases = cases(true),
            .sum_length = row_length}};
