@@ -3,7 +3,6 @@
 #include "base/units.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
-#include "machine/roofline.h"
 #include "predict/predict.h"
 #include "report/layers.h"
 #include "report/metrics.h"
@@ -24,8 +23,7 @@ void eval(const RunRequest& request, const Common& common) {
   load_weights(engine, request.weights);
   if (common.explain) note(plan.explain());
   const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
-  constexpr double kQuickRoofline = 1.5;
-  const Prediction prediction = predict(plan, here_or_measure(common.threads, kQuickRoofline));
+  const Prediction prediction = predict(plan, common.machine(*device));
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.plan_steps);
   const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "machine/roofline.h"
 
 namespace headroom::cli {
 
@@ -56,6 +57,12 @@ void Common::require_threads() const {
 std::unique_ptr<Device> Common::open() const {
   require_threads();
   return open_device(device, threads);
+}
+
+Machine Common::machine(Device& opened) const {
+  constexpr double kQuick = 1.5;  // seconds: enough for a ceiling, once per machine
+  if (opened.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuick);
+  return here_gpu_or_measure(opened);
 }
 
 void add_json(Command verb, Common& common) {

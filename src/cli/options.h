@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "device/device.h"
+#include "machine/machine.h"
 #include "plan/plan.h"
 #include "train/engine.h"
 
@@ -33,6 +34,8 @@ struct Common {
   Chooser chooser(const std::vector<std::string>& usual = {}) const;
   void require_threads() const;
   std::unique_ptr<Device> open() const;
+  // The measured ceilings of the device that runs: saved ones, or measured now, which takes seconds.
+  Machine machine(Device& opened) const;
 };
 
 void add_json(Command verb, Common& common);

@@ -7,7 +7,6 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
-#include "machine/roofline.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
 #include "report/layers.h"
@@ -20,7 +19,6 @@ namespace headroom::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kQuickRoofline = 1.5;  // seconds: enough for a ceiling, once per machine
 
 class Watcher final : public TrainObserver {
  public:
@@ -196,7 +194,7 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
   require_trainable(engine, data, setup.train.batch);
   if (common.explain) note(plan.explain());
   const auto checkpoints = prepare_checkpoints(request, engine, data, setup.train);
-  const Machine machine = here_or_measure(common.threads, kQuickRoofline);
+  const Machine machine = common.machine(*device);
   const Prediction prediction = predict(plan, machine);
 
   TrainResult result;
