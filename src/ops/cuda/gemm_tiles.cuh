@@ -400,7 +400,7 @@ __global__ void __launch_bounds__(kTile / (32 * kA) * (kTile / (32 * kB)) * 32) 
     __syncthreads();  // this step has come for everyone, and everyone is done with the one fetch overwrites
     fetch(step + kStages - 1);
     const T* const stage = stages + step % kStages * kStage;
-#pragma unroll
+#pragma unroll(kA == 1 ? Math::kSteps : 1)  // with two slabs of A there are no registers to spare
     for (int inner = 0; inner < Math::kSteps; ++inner)
       Math::template multiply<kA, kB, kTile, kTile, kAlongA, kAlongB>(sum, stage, slab_a,
                                                                       stage + Left::kElements, slab_b, inner);
