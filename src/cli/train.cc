@@ -1,3 +1,4 @@
+#include "cli/comparing_run.h"
 #include "cli/training_run.h"
 #include "cli/verbs.h"
 
@@ -46,13 +47,19 @@ void add_train(Command app) {
   verb.option("--resume", r.resume,
               "go on from this checkpoint, or auto: the newest whole one in the folder");
   verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
+  verb.option("--check-against", r.check_against,
+              "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
   verb.option("--log-every", r.log_every, "print the loss every so many steps");
   add_run_options(verb, state->common);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
-  verb.runs([state] { training_run(state->request, state->common, false); });
+  verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
+  verb.runs([state] {
+    if (state->request.check_against.empty()) return training_run(state->request, state->common, false);
+    comparing_run(state->request, state->common);
+  });
 }
 
 void add_demo(Command app) {
