@@ -40,7 +40,7 @@ std::vector<ProductRun> runs_of(const std::vector<std::int64_t>& a, const std::v
         {.a = a[i], .b = b[i], .c = static_cast<std::int64_t>(i) * c_elements, .stride_c = c_elements});
   }
   for (ProductRun& run : runs)
-    if (run.count == 1) run.stride_a = run.stride_b = 0;
+    if (run.count == 1) run.stride_a = run.stride_b = run.stride_c = 0;
   return runs;
 }
 
@@ -81,9 +81,9 @@ SkinnyPlan plan_skinny(const Product& p, int multiprocessors) {
   plan.columns = plan.wide_output ? p.m : p.n;
   plan.along = plan.wide_output ? p.trans_b : !p.trans_a;
   const std::int64_t units = std::max(1, multiprocessors);
-  // Along: a warp takes 4 rows, and a block's 8 warps 32; across: a block takes 128 columns of the operand,
-  // and its 8 warps a share of k each.
-  std::int64_t blocks = ceil_div(plan.rows, plan.along ? 32 : 128);
+  // Along: a warp takes 4 rows, and a block's 8 warps 32; across: a block takes 128 columns of the operand
+  // (64 in fp64), and its 8 warps a share of k each.
+  std::int64_t blocks = ceil_div(plan.rows, plan.along ? 32 : p.dtype == DType::f64 ? 64 : 128);
   if (plan.along && blocks < 2 * units && p.k >= 1024) {
     plan.warps_along_k = 8;
     blocks = ceil_div(plan.rows, 4);
@@ -118,6 +118,8 @@ Verdict accepts_skinny(const Product& p, const Capabilities&) {
   const std::int64_t few = std::min(p.m, p.n), many = std::max(p.m, p.n);
   if (few > kMostSkinny)
     return refuse(fmt::format("for outputs of at most {} rows or columns, not {}", kMostSkinny, few));
+  if (plan_skinny(p, 1).along && !(p.m < p.n ? !p.trans_a : p.trans_b))
+    return refuse("one operand lies along k and the other across it");
   // Multiply-adds on ordinary cores: from here on the tensor cores' rate is worth more than one light launch.
   const bool narrow = p.dtype == DType::f16 || p.dtype == DType::bf16 || p.tf32;
   if (narrow && few > 4 && double(many) * double(p.k) > double(1 << 23))

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "device/cuda/check.h"
+#include "device/cuda/library.h"
 
 namespace headroom {
 namespace {
@@ -148,7 +149,9 @@ std::unique_ptr<Device> open_cuda_device(std::string_view name) {
   if (index < 0 || index >= static_cast<int>(survey.gpus.size()))
     reject(Hint{fmt::format("they are numbered from 0: cuda:0 is {}", survey.gpus[0].name)},
            "there is no GPU {}: this machine has {}", index, survey.gpus.size());
-  return std::make_unique<CudaDevice>(index, survey.gpus[static_cast<std::size_t>(index)]);
+  Capabilities capabilities = survey.gpus[static_cast<std::size_t>(index)];
+  capabilities.cublaslt = cuda::Library(cuda::cublaslt_names()).loaded();
+  return std::make_unique<CudaDevice>(index, std::move(capabilities));
 }
 
 }  // namespace headroom

@@ -16,4 +16,9 @@ void* Library::symbol(const char* name) const {
   return handle_ == nullptr ? nullptr : ::dlsym(handle_, name);
 }
 
+const std::vector<std::string>& cublaslt_names() {
+  static const std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  return names;
+}
+
 }  // namespace headroom::cuda

@@ -27,4 +27,8 @@ class Library {
   std::string why_not_;
 };
 
+// The names under which NVIDIA's matrix products are looked for; in one place, because opening a device and
+// using the library must agree.
+const std::vector<std::string>& cublaslt_names();
+
 }  // namespace headroom::cuda

@@ -99,14 +99,14 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps) skinny_along(SkinnyArgs arg
     for (int r = 0; r < kSkinnyRows; ++r) load_lane(x[r], row[r], k, k1, args.whole);
 #pragma unroll
     for (int s = 0; s < kS; ++s) {
-      if (s < args.columns) {
-        T y[kV];
-        load_lane(y, small + s * args.small_row, k, k1, args.whole);
+      // Columns past the end repeat the last one, too: a branch here would keep the loads from being issued
+      // together.
+      T y[kV];
+      load_lane(y, small + min(std::int64_t{s}, args.columns - 1) * args.small_row, k, k1, args.whole);
 #pragma unroll
-        for (int r = 0; r < kSkinnyRows; ++r)
+      for (int r = 0; r < kSkinnyRows; ++r)
 #pragma unroll
-          for (int e = 0; e < kV; ++e) sum[r * kS + s] += widen(x[r][e]) * widen(y[e]);
-      }
+        for (int e = 0; e < kV; ++e) sum[r * kS + s] += widen(x[r][e]) * widen(y[e]);
     }
   }
   const int first = sum_over_lanes(sum);
