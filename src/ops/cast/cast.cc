@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <type_traits>
 
 #include "graph/graph.h"
+#include "ops/cast/convert.h"
 #include "ops/cpu/parallel.h"
 #include "ops/expect.h"
 
 namespace headroom {
 namespace {
 
+// What the CPU converts; a GPU has 16-bit floats as well.
 constexpr std::array kTypes = {DType::f64, DType::f32, DType::i64, DType::i32, DType::u8, DType::boolean};
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -19,7 +19,8 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   const std::string name = attrs.text("to");
   const std::optional<DType> to = parse_dtype(name);
   if (!to)
-    reject(Hint{"fp64, fp32, int64, int32, uint8 or bool"}, "cast to '{}', which is no element type", name);
+    reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8 or bool"},
+           "cast to '{}', which is no element type", name);
   return {{in[0].shape, *to}};
 }
 
@@ -57,25 +58,6 @@ Launcher dispatch(DType dtype, F&& f) {
   }
 }
 
-template <class From, class To>
-To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From{0};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, std::uint8_t>) {
-    const From cut = x > 0 ? x < 255 ? x : From{255} : From{0};  // NaN is not more than 0
-    return static_cast<To>(static_cast<std::int32_t>(cut));      // by int32, which vectors convert to
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Its upper limit is one less than a power of two: the float just below that power is the last that fits.
-    constexpr From kEnd = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
-    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
-    const bool low = x < kLow, high = x >= kEnd;
-    const To inside = static_cast<To>(low || high || x != x ? From{0} : x);
-    return low ? std::numeric_limits<To>::min() : high ? std::numeric_limits<To>::max() : inside;
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
 template <bool in_parallel>
 Launcher convert_all(const Problem& p, const Capabilities&) {
   const std::int64_t n = p.inputs[0].shape.numel();
@@ -101,8 +83,10 @@ std::vector<Case> cases() {
   // Gradients are checked by differences in fp64, so only that way round is exact enough for them.
   for (const Shape& shape : std::vector<Shape>{{1}, {7}, {3, 5, 11}})
     list.push_back({.tier = Tier::ci, .inputs = {shape}, .attrs = {{"to", std::string("fp64")}}});
-  for (DType from : kTypes)
-    for (DType to : kTypes) {
+  std::vector<DType> types(kTypes.begin(), kTypes.end());
+  types.insert(types.end(), {DType::f16, DType::bf16});
+  for (DType from : types)
+    for (DType to : types) {
       const Fill fill =
           is_float(from) ? Fill{} : Fill{Fill::Kind::label, from == DType::boolean ? 2.0 : 200.0};
       for (Tier tier : {Tier::smoke, Tier::perf})
@@ -120,7 +104,11 @@ std::vector<Case> cases() {
 
 std::vector<Operator> cast_operators() {
   return {{.schema = {.name = "cast", .infer = infer, .cost = traffic, .gradient = gradient},
-           .kernels = {{.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
+           .kernels = {{.name = "cuda:map",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_cast_cuda)},
+                       {.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
                        {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
            .cases = cases(),
            .exact = true}};
