@@ -36,6 +36,21 @@ Work im2col_work(const Problem& p, const Capabilities& capabilities) {
 
 std::vector<Kernel> kernels() {
   return {
+      {.name = "cuda:image_mma",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_image,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_image),
+       .workspace = workspace_conv2d_image},
+      {.name = "cuda:implicit_gemm",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_implicit,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_implicit),
+       .workspace = workspace_conv2d_implicit},
+      {.name = "cuda:direct",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_cuda_floats,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_direct),
+       .workspace = workspace_conv2d_cuda_direct},
       {.name = "cpu:as_linear",
        .accepts = accepts_conv2d_as_linear,
        .work = as_linear_work,
