@@ -7,18 +7,26 @@
 namespace headroom {
 namespace {
 
-// Systems promise more memory than they have and kill whoever believes them; so ask before allocating.
-void require_memory(const Graph& graph, std::size_t arena_bytes, const Binding& binding,
-                    const std::string& model) {
-  const double there = double(binding.capabilities.memory_bytes);
-  double needed = double(arena_bytes);
+// What a plan takes beside its arena.
+double stored_bytes(const Graph& graph) {
+  double bytes = 0;
   for (Role role : {Role::parameter, Role::state, Role::constant})
     for (ValueId id : graph.with_role(role))
-      if (graph.value(id).producer == kNone) needed += double(graph.value(id).type.bytes());
-  if (there > 0 && needed > there)
-    reject(Hint{"try a smaller --batch or a smaller model"},
-           "model '{}' with a batch of {} needs {} of memory, but this machine has {}", model, binding.batch,
-           human_bytes(needed), human_bytes(there));
+      if (graph.value(id).producer == kNone) bytes += double(graph.value(id).type.bytes());
+  return bytes;
+}
+
+// Systems promise more memory than they have and kill whoever believes them; so ask before allocating. The
+// arena grows with the batch, so a batch that fits is soon found.
+void require_memory(double there, const Plan& plan, const std::string& model) {
+  const double stored = stored_bytes(plan.graph), arena = double(plan.arena_bytes);
+  if (there <= 0 || stored + arena <= there) return;
+  const double share = arena > 0 ? (there - stored) / arena : 0;
+  const auto fitting = static_cast<std::int64_t>(0.95 * share * double(plan.binding.batch));
+  const std::string hint = fitting >= 1 ? fmt::format("a --batch of {} fits", fitting)
+                                        : std::string("no batch fits: take a smaller model");
+  reject(Hint{hint}, "model '{}' with a batch of {} needs {} of memory, but {} has {}", model,
+         plan.binding.batch, human_bytes(stored + arena), plan.binding.capabilities.name, human_bytes(there));
 }
 
 void require_precision(const EngineOptions& options, const Capabilities& device) {
@@ -48,10 +56,20 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
   capabilities_.deterministic = options_.deterministic;
   // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
   const Graph forward = make_forward(net_, 1, options_.precision).graph;
-  require_memory(forward, 0, {Mode::eval, 1, options_.precision, capabilities_}, net_.name);
+  Plan weights;
+  weights.graph = forward;
+  weights.binding = {Mode::eval, 1, options_.precision, capabilities_};
+  require_memory(memory_bytes(), weights, net_.name);
   storage_.prepare(forward, options_.seed);
   weight_names_ = storage_.names(Role::parameter);
   for (std::string& name : storage_.names(Role::state)) weight_names_.push_back(std::move(name));
+}
+
+// All of a computer's, since it can swap; what is free on a GPU, which cannot, and what is ours there
+// already.
+double Engine::memory_bytes() const {
+  if (!queues()) return double(capabilities_.memory_bytes);
+  return double(device_.free_bytes_now() + storage_.bytes() + arena_.bytes());
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
@@ -66,7 +84,7 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
           nullptr};
   const Binding binding{mode, batch, options_.precision, capabilities_};
   const Plan plan = make_plan(r.program.graph, binding, options_.choose);
-  require_memory(plan.graph, plan.arena_bytes, binding, net_.name);
+  require_memory(memory_bytes(), plan, net_.name);
   storage_.prepare(r.program.graph, options_.seed);
   r.executor = std::make_unique<Executor>(plan, storage_, arena_);
   r.executor->allow_capture(options_.capture && queues());

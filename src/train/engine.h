@@ -69,6 +69,7 @@ class Engine {
   const std::vector<std::string>& weight_names() const { return weight_names_; }
 
  private:
+  double memory_bytes() const;
   void bind(Ready& ready, const void* images, const std::int32_t* labels);
 
   Net net_;

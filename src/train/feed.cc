@@ -223,7 +223,16 @@ std::unique_ptr<Feed> make_feed(Device& device, const Split& split, const Loader
                                 const FeedOptions& options) {
   if (device.kind() == DeviceKind::cpu) return std::make_unique<HostFeed>(split, loader);
   if (options.resident && !loader.augment.any() && fits(device, split, loader))
-    return std::make_unique<ResidentFeed>(device, split, loader);
+    return make_resident_feed(device, split, loader);
+  return make_stream_feed(device, split, loader, options);
+}
+
+std::unique_ptr<Feed> make_resident_feed(Device& device, const Split& split, const LoaderOptions& loader) {
+  return std::make_unique<ResidentFeed>(device, split, loader);
+}
+
+std::unique_ptr<Feed> make_stream_feed(Device& device, const Split& split, const LoaderOptions& loader,
+                                       const FeedOptions& options) {
   return std::make_unique<StreamFeed>(device, split, loader, options);
 }
 

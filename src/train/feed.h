@@ -43,4 +43,9 @@ class Feed {
 std::unique_ptr<Feed> make_feed(Device& device, const Split& split, const LoaderOptions& loader,
                                 const FeedOptions& options);
 
+// The two ways of a GPU, on any device.
+std::unique_ptr<Feed> make_resident_feed(Device& device, const Split& split, const LoaderOptions& loader);
+std::unique_ptr<Feed> make_stream_feed(Device& device, const Split& split, const LoaderOptions& loader,
+                                       const FeedOptions& options);
+
 }  // namespace headroom
