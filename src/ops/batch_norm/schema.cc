@@ -124,15 +124,28 @@ Channels channels_of(const Problem& p) {
 }
 
 OpSchema batch_norm_schema() {
-  return {.name = "batch_norm", .infer = infer, .cost = cost, .gradient = gradient, .aliases = aliases};
+  return {.name = "batch_norm",
+          .infer = infer,
+          .cost = cost,
+          .gradient = gradient,
+          .aliases = aliases,
+          .keeps_fp32 = {1, 2, 3, 4}};
 }
-OpSchema batch_norm_grad_schema() { return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost}; }
+OpSchema batch_norm_grad_schema() {
+  return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost, .keeps_fp32 = {2}};
+}
 OpSchema batch_norm_inference_schema() {
-  return {
-      .name = "batch_norm_inference", .infer = infer_inference, .cost = cost, .gradient = gradient_inference};
+  return {.name = "batch_norm_inference",
+          .infer = infer_inference,
+          .cost = cost,
+          .gradient = gradient_inference,
+          .keeps_fp32 = {1, 2, 3, 4}};
 }
 OpSchema batch_norm_inference_grad_schema() {
-  return {.name = "batch_norm_inference_grad", .infer = infer_inference_grad, .cost = cost};
+  return {.name = "batch_norm_inference_grad",
+          .infer = infer_inference_grad,
+          .cost = cost,
+          .keeps_fp32 = {2, 3, 4}};
 }
 
 }  // namespace headroom

@@ -83,10 +83,10 @@ LayerNormProblem layer_norm_problem(const Problem& p) {
 }
 
 OpSchema layer_norm_schema() {
-  return {.name = "layer_norm", .infer = infer, .cost = cost, .gradient = gradient};
+  return {.name = "layer_norm", .infer = infer, .cost = cost, .gradient = gradient, .keeps_fp32 = {1, 2}};
 }
 OpSchema layer_norm_grad_schema() {
-  return {.name = "layer_norm_grad", .infer = infer_grad, .cost = cost_grad};
+  return {.name = "layer_norm_grad", .infer = infer_grad, .cost = cost_grad, .keeps_fp32 = {2}};
 }
 
 }  // namespace headroom
