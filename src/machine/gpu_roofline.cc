@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kQuick = 2;  // seconds; loading the vendor's library comes on top
+constexpr double kQuick = 1.5;  // seconds; loading the vendor's library comes on top
 
 }  // namespace
 

@@ -226,7 +226,8 @@ class Measurement {
   }
 
   std::optional<Pace> library_pace(Unit unit) {
-    const std::int64_t side = gpu_.free_bytes_now() > std::size_t(4 * kGiB) ? 8192 : 2048;
+    const bool roomy = gpu_.free_bytes_now() > std::size_t(4 * kGiB) && seconds_ >= 5;
+    const std::int64_t side = roomy ? 8192 : 4096;
     const auto product = cuda::library_product(unit, side, watch_);
     if (!product) return std::nullopt;
     return pace_of(watch_, product->flops(), kRateShare * seconds_, kIdleShare * seconds_,
