@@ -50,6 +50,14 @@ if(HEADROOM_HAS_CUDA)
   target_link_libraries(headroom_dependencies INTERFACE ${CUDA_cudart_static_LIBRARY} rt ${CMAKE_DL_LIBS})
   target_include_directories(headroom_dependencies SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(headroom_dependencies INTERFACE HEADROOM_HAS_CUDA)
+  # `headroom doctor` tells which cards this build is for; "native" is CMake's word for the one that is here.
+  set(architectures ${CMAKE_CUDA_ARCHITECTURES})
+  if(architectures STREQUAL "native" AND CMAKE_CUDA_ARCHITECTURES_NATIVE)
+    set(architectures ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+  endif()
+  string(REPLACE ";" " " architectures "${architectures}")
+  set_source_files_properties(src/cli/doctor.cc PROPERTIES
+    COMPILE_DEFINITIONS "HEADROOM_CUDA_ARCHITECTURES=\"${architectures}\"" SKIP_PRECOMPILE_HEADERS ON)
   find_path(HEADROOM_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} /usr/include
             /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
   if(HEADROOM_CUDNN_INCLUDE)
