@@ -116,6 +116,10 @@ std::vector<Operator> activation_operators() {
       forward.push_back({.tier = Tier::ci, .inputs = {shape}});
       backward.push_back({.tier = Tier::ci, .inputs = {shape, shape}});
     }
+    for (const Shape& shape : {Shape{4194304}, Shape{262144}}) {
+      forward.push_back({.tier = Tier::perf, .inputs = {shape}});
+      backward.push_back({.tier = Tier::perf, .inputs = {shape, shape}});
+    }
     list.push_back({.schema = {.name = name, .infer = infer_unary, .cost = cost, .gradient = gradient},
                     .kernels = {{.name = "cuda:map",
                                  .device = DeviceKind::cuda,
