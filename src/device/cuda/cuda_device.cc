@@ -151,6 +151,11 @@ std::unique_ptr<Device> open_cuda_device(std::string_view name) {
            "there is no GPU {}: this machine has {}", index, survey.gpus.size());
   Capabilities capabilities = survey.gpus[static_cast<std::size_t>(index)];
   capabilities.cublaslt = cuda::Library(cuda::cublaslt_names()).loaded();
+#ifdef HEADROOM_HAS_CUDNN
+  capabilities.cudnn = cuda::Library(cuda::cudnn_names()).loaded();
+#else
+  capabilities.cudnn = false;
+#endif
   return std::make_unique<CudaDevice>(index, std::move(capabilities));
 }
 

@@ -21,4 +21,10 @@ const std::vector<std::string>& cublaslt_names() {
   return names;
 }
 
+// Eight has the same functions, but not for the CUDA versions we build with.
+const std::vector<std::string>& cudnn_names() {
+  static const std::vector<std::string> names = {"libcudnn.so.9", "libcudnn.so"};
+  return names;
+}
+
 }  // namespace headroom::cuda

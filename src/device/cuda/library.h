@@ -30,5 +30,6 @@ class Library {
 // The names under which NVIDIA's matrix products are looked for; in one place, because opening a device and
 // using the library must agree.
 const std::vector<std::string>& cublaslt_names();
+const std::vector<std::string>& cudnn_names();
 
 }  // namespace headroom::cuda

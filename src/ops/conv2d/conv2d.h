@@ -42,6 +42,7 @@ Launcher prepare_conv2d_as_linear(const Problem& problem, const Capabilities& ca
 Launcher prepare_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
 
 Launcher prepare_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_image(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_implicit(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);
@@ -49,9 +50,11 @@ Launcher prepare_conv2d_cuda_direct(const Problem& problem, const Capabilities& 
 Verdict accepts_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_image(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_implicit(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
+std::size_t workspace_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_image(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_implicit(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);

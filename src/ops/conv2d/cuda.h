@@ -27,7 +27,7 @@ void conv2d_implicit_weight(DType dtype, bool tf32, const Sweep& s, int pieces, 
                             void* dw, void* partial, cudaStream_t stream);
 
 // What a finished sum still needs: f(sum + bias[i / plane % maps]).
-struct Finish {
+struct Epilogue {
   const void* bias = nullptr;
   std::int64_t plane = 1;
   int maps = 1;
@@ -35,7 +35,7 @@ struct Finish {
 };
 // out[i] = f(sum of partial[piece][i]), in fp32 (fp64), in a fixed order.
 void sum_pieces(DType dtype, std::int64_t n, int pieces, const void* partial, void* out, cudaStream_t stream,
-                const Finish& finish = {});
+                const Epilogue& finish = {});
 
 // y = f(y + bias) in place, for libraries that do not fuse it.
 void conv2d_finish(DType dtype, const Sweep& s, const void* bias, void* y, cudaStream_t stream);

@@ -71,8 +71,9 @@ void conv2d_direct(DType dtype, const Sweep& s, const void* x, const void* w, co
     const auto run = [&](auto kernel, int maps) {
       const int map_blocks = (s.maps + maps - 1) / maps;
       const unsigned blocks = blocks_for(blocks_for(s.pixels()) * std::int64_t{s.groups} * map_blocks, 1);
-      kernel<<<blocks, kThreads, 0, stream>>>(s, map_blocks, static_cast<const T*>(x), static_cast<const T*>(w),
-                                              static_cast<const T*>(bias), static_cast<T*>(y));
+      kernel<<<blocks, kThreads, 0, stream>>>(s, map_blocks, static_cast<const T*>(x),
+                                              static_cast<const T*>(w), static_cast<const T*>(bias),
+                                              static_cast<T*>(y));
       HEADROOM_CUDA_LAUNCHED();
     };
     if (s.maps == 1)

@@ -1,5 +1,5 @@
-// The gradient of the weights in two launches: partial sums over pieces of the pixels, then their sum. Both in
-// a fixed order.
+// The gradient of the weights in two launches: partial sums over pieces of the pixels, then their sum. Both
+// in a fixed order.
 #include "ops/conv2d/cuda.h"
 #include "ops/conv2d/device.cuh"
 
@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(kThreads)
 // 32 sums by a block; eight threads share one and are added up at the end.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    add_up(std::int64_t n, int pieces, const Compute<T>* __restrict__ partial, T* __restrict__ out, Finish finish) {
+    add_up(std::int64_t n, int pieces, const Compute<T>* __restrict__ partial, T* __restrict__ out,
+           Epilogue finish) {
   using C = Compute<T>;
   const std::int64_t i = std::int64_t{blockIdx.x} * 32 + threadIdx.x % 32;
   C sum = 0;
@@ -71,14 +72,15 @@ __global__ void __launch_bounds__(kThreads)
   C total = 0;
 #pragma unroll
   for (int k = 0; k < kWarps; ++k) total += of_warp[k][threadIdx.x];
-  if (finish.bias != nullptr) total += widen(static_cast<const T*>(finish.bias)[i / finish.plane % finish.maps]);
+  if (finish.bias != nullptr)
+    total += widen(static_cast<const T*>(finish.bias)[i / finish.plane % finish.maps]);
   out[i] = narrow<T>(activate(finish.activation, total));
 }
 
 }  // namespace
 
 void sum_pieces(DType dtype, std::int64_t n, int pieces, const void* partial, void* out, cudaStream_t stream,
-                const Finish& finish) {
+                const Epilogue& finish) {
   const unsigned blocks = blocks_for(n, 32);
   dispatch_floats(dtype, [&]<class T>() {
     add_up<<<blocks, kThreads, 0, stream>>>(n, pieces, static_cast<const Compute<T>*>(partial),

@@ -1,6 +1,6 @@
 // Images in shared memory, weights beside them as the tensor cores take them, and a table that says where in
-// the view term k of the sum lies: fragments of the unrolled matrix are read straight from the image, which is
-// never unrolled. Pixels are rows, maps are columns. Few maps leave little work per fragment read, so what
+// the view term k of the sum lies: fragments of the unrolled matrix are read straight from the image, which
+// is never unrolled. Pixels are rows, maps are columns. Few maps leave little work per fragment read, so what
 // bounds it is shared memory, and for exact fp32 the splitting and the three products.
 #include "ops/conv2d/cuda.h"
 #include "ops/conv2d/cuda_image.cuh"

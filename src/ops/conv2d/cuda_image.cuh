@@ -31,7 +31,8 @@ inline constexpr int kLoads = 8;  // in flight per thread
 // to[e] = read(e) for e < count, by all threads of the block.
 template <class Read>
 __device__ inline void fill(float* to, int count, const Read& read) {
-  for (int first = static_cast<int>(threadIdx.x); first < count; first += kLoads * static_cast<int>(blockDim.x)) {
+  for (int first = static_cast<int>(threadIdx.x); first < count;
+       first += kLoads * static_cast<int>(blockDim.x)) {
     float value[kLoads];
 #pragma unroll
     for (int u = 0; u < kLoads; ++u)

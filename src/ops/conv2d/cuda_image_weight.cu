@@ -1,6 +1,6 @@
 // The gradient of the weights with images in shared memory: (channel, tap) pairs are rows, maps are columns,
-// and the sum runs over pixels, so the same view serves with rows and sum exchanged. A block keeps its sums in
-// registers over all its tiles; warps that share rows are added up at the end, blocks by a second launch.
+// and the sum runs over pixels, so the same view serves with rows and sum exchanged. A block keeps its sums
+// in registers over all its tiles; warps that share rows are added up at the end, blocks by a second launch.
 #include "ops/conv2d/cuda.h"
 #include "ops/conv2d/cuda_image.cuh"
 
@@ -68,7 +68,8 @@ __global__ void __launch_bounds__(kWeightThreads, 1)
   int at[kRows16][2];
 #pragma unroll
   for (int i = 0; i < kRows16; ++i)
-    at[i][0] = term_offset(s, q, first_row + 16 * i + g), at[i][1] = term_offset(s, q, first_row + 16 * i + 8 + g);
+    at[i][0] = term_offset(s, q, first_row + 16 * i + g),
+    at[i][1] = term_offset(s, q, first_row + 16 * i + 8 + g);
 
   constexpr int kPromote = kSplit ? 2 : 8;
   float acc[kRows16][kMaps8][4] = {}, sum[kRows16][kMaps8][4] = {};
@@ -123,7 +124,8 @@ void launch(DType dtype, const Sweep& s, const ImagePlan& q, const void* x, cons
             cudaStream_t stream) {
   const auto kernel = gather<kSplit, kMaps8>;
   HEADROOM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, q.bytes));
-  const dim3 grid(static_cast<unsigned>(q.workers), static_cast<unsigned>(s.groups * q.map_blocks * q.row_blocks));
+  const dim3 grid(static_cast<unsigned>(q.workers),
+                  static_cast<unsigned>(s.groups * q.map_blocks * q.row_blocks));
   kernel<<<grid, 32 * q.row_groups * q.slices, q.bytes, stream>>>(dtype, s, q, x, dy,
                                                                   static_cast<float*>(partial));
   HEADROOM_CUDA_LAUNCHED();

@@ -1,6 +1,6 @@
-// Convolution as a product with the unrolled matrix, which is gathered tile by tile and never stored: pixels of
-// all images are rows, maps are columns, the sum runs over channels and taps. For images too large to be held
-// whole. Few tiles: the sum is cut into pieces, added up by a second launch.
+// Convolution as a product with the unrolled matrix, which is gathered tile by tile and never stored: pixels
+// of all images are rows, maps are columns, the sum runs over channels and taps. For images too large to be
+// held whole. Few tiles: the sum is cut into pieces, added up by a second launch.
 #include "ops/conv2d/cuda.h"
 #include "ops/conv2d/cuda_implicit.cuh"
 

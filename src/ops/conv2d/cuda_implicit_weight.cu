@@ -1,5 +1,5 @@
-// The gradient of the weights as a product of gathered tiles: (channel, tap) pairs are rows, maps are columns,
-// the sum runs over the pixels of all images, cut into pieces that a second launch adds up.
+// The gradient of the weights as a product of gathered tiles: (channel, tap) pairs are rows, maps are
+// columns, the sum runs over the pixels of all images, cut into pieces that a second launch adds up.
 #include "ops/conv2d/cuda.h"
 #include "ops/conv2d/cuda_implicit.cuh"
 
@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(kTileThreads)
   const int per_piece = (total + pieces - 1) / pieces;
   const int last = (piece + 1) * per_piece < total ? (piece + 1) * per_piece : total;
   const std::int64_t in_plane = s.in_plane(), out_plane = s.out_plane();
-  const Term terms[2] = {Term(s, first_term + share_along_sum(0).row), Term(s, first_term + share_along_sum(1).row)};
+  const Term terms[2] = {Term(s, first_term + share_along_sum(0).row),
+                         Term(s, first_term + share_along_sum(1).row)};
 
   Product product;
   product.run(
@@ -52,8 +53,9 @@ __global__ void __launch_bounds__(kTileThreads)
           const int h = source(pixel.row * s.mul_h + s.off_h + terms[i].row * s.step_h, 1, s.in_h);
           const int v = source(pixel.column * s.mul_w + s.off_w + terms[i].column * s.step_w, 1, s.in_w);
           if (terms[i].k < depth && first + k < pixels && h >= 0 && v >= 0)
-            value = x[((std::int64_t{pixel.n} * s.groups + group) * s.channels + terms[i].channel) * in_plane +
-                      std::int64_t{h} * s.in_w + v];
+            value =
+                x[((std::int64_t{pixel.n} * s.groups + group) * s.channels + terms[i].channel) * in_plane +
+                  std::int64_t{h} * s.in_w + v];
           pixel.next(s);
           return value;
         });

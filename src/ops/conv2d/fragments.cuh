@@ -1,9 +1,9 @@
 #pragma once
 
-// Products of small tiles by one warp, over ops/cuda/mma.cuh. All element types share one layout of words, with
-// g = lane / 4 and t = lane % 4: A has 16 rows by 8 words {(g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4)}, B 8
-// columns by 8 words {(t, g), (t + 4, g)}, C {(g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1)}. A word is
-// one fp32 or fp64 element, or two neighbours of 16 bits.
+// Products of small tiles by one warp, over ops/cuda/mma.cuh. All element types share one layout of words,
+// with g = lane / 4 and t = lane % 4: A has 16 rows by 8 words {(g, t), (g + 8, t), (g, t + 4), (g + 8, t +
+// 4)}, B 8 columns by 8 words {(t, g), (t + 4, g)}, C {(g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t +
+// 1)}. A word is one fp32 or fp64 element, or two neighbours of 16 bits.
 
 #include "ops/cuda/mma.cuh"
 
@@ -54,7 +54,8 @@ __device__ inline void multiply(const float (&a)[M][4], const float (&b)[N][2], 
       for (int j = 0; j < N; ++j) mma_tf32(c[i][j], a_high[i], b_low[j]);
   } else {  // rounded before
 #pragma unroll
-    for (int j = 0; j < N; ++j) b_high[j][0] = __float_as_uint(b[j][0]), b_high[j][1] = __float_as_uint(b[j][1]);
+    for (int j = 0; j < N; ++j)
+      b_high[j][0] = __float_as_uint(b[j][0]), b_high[j][1] = __float_as_uint(b[j][1]);
 #pragma unroll
     for (int i = 0; i < M; ++i)
 #pragma unroll

@@ -3,6 +3,12 @@
 #include "ops/conv2d/conv2d.h"
 #include "ops/cpu/gemm.h"
 
+#if defined(HEADROOM_HAS_CUDA) && defined(HEADROOM_HAS_CUDNN)
+#define HEADROOM_CUDNN(prepare) prepare
+#else
+#define HEADROOM_CUDNN(prepare) nullptr
+#endif
+
 namespace headroom {
 namespace {
 
@@ -36,6 +42,16 @@ Work im2col_work(const Problem& p, const Capabilities& capabilities) {
 
 std::vector<Kernel> kernels() {
   return {
+      {.name = "cuda:as_linear",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_cuda_as_linear,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_as_linear),
+       .workspace = workspace_conv2d_cuda_as_linear},
+      {.name = "cudnn",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_cudnn,
+       .prepare = HEADROOM_CUDNN(prepare_conv2d_cudnn),
+       .workspace = workspace_conv2d_cudnn},
       {.name = "cuda:image_mma",
        .device = DeviceKind::cuda,
        .accepts = accepts_conv2d_image,

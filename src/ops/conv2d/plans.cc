@@ -48,7 +48,7 @@ void set_view(const Sweep& s, int rows, ImagePlan& q) {
 template <class Bytes>
 bool cut(const Sweep& s, int wanted_tiles, int budget, ImagePlan& q, const Bytes& bytes) {
   const int least_rows = std::min(s.out_h, ceil_div(64, s.out_w));
-  int bands = std::clamp(ceil_div(wanted_tiles, s.batch), 1, ceil_div(s.out_h, least_rows));
+  int bands = std::clamp(ceil_div(wanted_tiles, s.batch), 1, s.out_h / least_rows);
   q.images = 1;
   for (int last = 0;; ++bands) {
     const int rows = ceil_div(s.out_h, bands);
@@ -135,7 +135,8 @@ std::optional<ImagePlan> image_plan(const Sweep& s, const Capabilities& capabili
   q.steps = ceil_div(s.depth(), 8);
   q.maps8 = fragments_for(s.maps);
   q.map_blocks = ceil_div(s.maps, 8 * q.maps8);
-  const int columns = s.groups * q.map_blocks, sms = processors(capabilities), most = shared_bytes(capabilities);
+  const int columns = s.groups * q.map_blocks, sms = processors(capabilities),
+            most = shared_bytes(capabilities);
   const auto bytes = [&](const ImagePlan& plan) {
     return q.steps * (q.maps8 * 256 + 32) + plan.images * plan.view_words * 4;
   };
@@ -163,7 +164,9 @@ std::optional<ImagePlan> image_weight_plan(const Sweep& s, const Capabilities& c
   const int columns = s.groups * q.map_blocks * q.row_blocks, sms = processors(capabilities);
   const auto steps = [&](const ImagePlan& plan) { return ceil_div(plan.images * plan.rows * s.out_w, 8); };
   // Rows of dy lie 4 apart modulo 32: the lanes of a fragment then read different banks.
-  const auto pitch = [&](const ImagePlan& plan) { return ceil_div(std::max(0, 8 * steps(plan) - 4), 32) * 32 + 4; };
+  const auto pitch = [&](const ImagePlan& plan) {
+    return ceil_div(std::max(0, 8 * steps(plan) - 4), 32) * 32 + 4;
+  };
   const auto bytes = [&](const ImagePlan& plan) {
     const int view = ceil_div(plan.images * plan.view_words, 2) * 2;
     const int tile = 4 * (q.maps8 * 8 * pitch(plan) + view) + steps(plan) * 32;
@@ -190,7 +193,8 @@ int implicit_pieces(const Sweep& s, const Capabilities& capabilities) {
   const std::int64_t blocks = (s.pixels() + 63) / 64 * s.groups * ((s.maps + columns - 1) / columns);
   const std::int64_t sms = processors(capabilities);
   if (2 * blocks > sms) return 1;
-  return static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(sms / blocks, s.depth() / 64), 1, 32));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::min<std::int64_t>(sms / blocks, s.depth() / 64), 1, 32));
 }
 
 int implicit_weight_pieces(const Sweep& s, const Capabilities& capabilities) {

@@ -34,8 +34,8 @@ constexpr Divide divide_by(int n) {
   return {static_cast<unsigned>(n), n > 1 ? 0xFFFFFFFFU / static_cast<unsigned>(n) + 1 : 0};
 }
 
-// Threads of a block that makes so many fragments of 8 maps: with four blocks on a multiprocessor a thread has
-// 128 registers, with two of 192 threads 168.
+// Threads of a block that makes so many fragments of 8 maps: with four blocks on a multiprocessor a thread
+// has 128 registers, with two of 192 threads 168.
 constexpr int image_threads(int maps8) { return maps8 > 2 ? 192 : 128; }
 
 inline constexpr int kWeightThreads = 384;  // of a block for the gradient of the weights, at most
