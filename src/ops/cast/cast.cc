@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "graph/graph.h"
 #include "ops/cast/convert.h"
@@ -21,13 +22,19 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   if (!to)
     reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8 or bool"},
            "cast to '{}', which is no element type", name);
+  for (const char* factor : {"scale", "gradient_scale"})
+    if (attrs.has(factor) && (!is_float(in[0].dtype) || !is_float(*to) || !std::isfinite(attrs.real(factor))))
+      reject("cast: {} is for floats, and a finite number", factor);
   return {{in[0].shape, *to}};
 }
 
 std::vector<ValueId> gradient(const GradientContext& c) {
   const DType from = c.graph.value(c.input(0)).type.dtype, to = c.graph.value(c.output(0)).type.dtype;
   if (!is_float(from) || !is_float(to)) return {kNone};
-  return {c.emit("cast", {c.output_gradients[0]}, {{"to", std::string(name_of(from))}})};
+  Attrs attrs{{"to", std::string(name_of(from))}};
+  if (const double scale = c.attrs().real("scale", 1) * c.attrs().real("gradient_scale", 1); scale != 1)
+    attrs.set("scale", scale);
+  return {c.emit("cast", {c.output_gradients[0]}, attrs)};
 }
 
 Verdict accepts(const Problem& p, const Capabilities&) {
@@ -58,20 +65,26 @@ Launcher dispatch(DType dtype, F&& f) {
   }
 }
 
+template <class From, class To>
+inline To scaled(From x, From scale) {
+  if constexpr (std::is_floating_point_v<From>) return convert<From, To>(x * scale);
+  return convert<From, To>(x);
+}
+
 template <bool in_parallel>
 Launcher convert_all(const Problem& p, const Capabilities&) {
   const std::int64_t n = p.inputs[0].shape.numel();
   return dispatch(p.inputs[0].dtype, [&]<class From>() {
     return dispatch(p.outputs[0].dtype, [&]<class To>() -> Launcher {
-      return [n](const LaunchArgs& a) {
+      return [n, scale = static_cast<From>(p.attrs.real("scale", 1))](const LaunchArgs& a) {
         const From* x = a.in<From>(0);
         To* y = a.out<To>(0);
         if (!in_parallel)
-          for (std::int64_t i = 0; i < n; ++i) y[i] = convert<From, To>(x[i]);
+          for (std::int64_t i = 0; i < n; ++i) y[i] = scaled<From, To>(x[i], scale);
         else
           parallel_for(n, kElementwiseGrain, [=](std::int64_t begin, std::int64_t end, int) {
 #pragma omp simd
-            for (std::int64_t i = begin; i < end; ++i) y[i] = convert<From, To>(x[i]);
+            for (std::int64_t i = begin; i < end; ++i) y[i] = scaled<From, To>(x[i], scale);
           });
       };
     });
@@ -83,18 +96,26 @@ std::vector<Case> cases() {
   // Gradients are checked by differences in fp64, so only that way round is exact enough for them.
   for (const Shape& shape : std::vector<Shape>{{1}, {7}, {3, 5, 11}})
     list.push_back({.tier = Tier::ci, .inputs = {shape}, .attrs = {{"to", std::string("fp64")}}});
+  list.push_back(
+      {.tier = Tier::ci, .inputs = {{37}}, .attrs = {{"to", std::string("fp64")}, {"scale", 0.25}}});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{133}},
+                  .attrs = {{"to", std::string("fp16")}, {"scale", 4096.0}},
+                  .dtypes = {DType::f32}});
   std::vector<DType> types(kTypes.begin(), kTypes.end());
   types.insert(types.end(), {DType::f16, DType::bf16});
   for (DType from : types)
     for (DType to : types) {
       const Fill fill =
           is_float(from) ? Fill{} : Fill{Fill::Kind::label, from == DType::boolean ? 2.0 : 200.0};
-      for (Tier tier : {Tier::smoke, Tier::perf})
+      for (Tier tier : {Tier::smoke, Tier::perf}) {
+        if (tier == Tier::perf && (is_narrow(from) || is_narrow(to))) continue;  // timed on the CPU too
         list.push_back({.tier = tier,
                         .inputs = {{tier == Tier::smoke ? 133 : 262144}},
                         .attrs = {{"to", std::string(name_of(to))}},
                         .fills = {fill},
                         .dtypes = {from}});
+      }
     }
   list.push_back({.tier = Tier::perf, .inputs = {{4194304}}, .attrs = {{"to", std::string("fp64")}}});
   return list;

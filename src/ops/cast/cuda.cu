@@ -28,9 +28,19 @@ __device__ To converted(From x) {
     return convert<From, To>(x);
 }
 
+template <class From, class To>
+__device__ To scaled(From x, double scale) {
+  if constexpr (kNarrow<From>)
+    return converted<float, To>(widen(x) * static_cast<float>(scale));
+  else if constexpr (std::is_floating_point_v<From>)
+    return converted<From, To>(x * static_cast<From>(scale));
+  else
+    return converted<From, To>(x);
+}
+
 // As many elements at once as 16 bytes hold of the wider type.
 template <class From, class To>
-__global__ void convert_all(std::int64_t n, bool whole, const From* x, To* y) {
+__global__ void convert_all(std::int64_t n, bool whole, double scale, const From* x, To* y) {
   constexpr int kWide = sizeof(From) > sizeof(To) ? kPack<From> : kPack<To>, kAtOnce = 2;
   using In = Pack<From, kWide>;
   using Out = Pack<To, kWide>;
@@ -53,7 +63,7 @@ __global__ void convert_all(std::int64_t n, bool whole, const From* x, To* y) {
     Out out;
 #pragma unroll
     for (int k = 0; k < kWide; ++k)
-      if (i + k < n) out.v[k] = converted<From, To>(in[u].v[k]);
+      if (i + k < n) out.v[k] = scaled<From, To>(in[u].v[k], scale);
     if (whole && i + kWide <= n)
       *reinterpret_cast<Out*>(y + i) = out;
     else
@@ -81,13 +91,13 @@ void dispatch(DType dtype, F&& f) {
 
 }  // namespace
 
-void cast(DType from, DType to, std::int64_t n, const void* x, void* y, cudaStream_t stream) {
+void cast(DType from, DType to, std::int64_t n, double scale, const void* x, void* y, cudaStream_t stream) {
   if (from == DType::boolean) from = DType::u8;  // 0 or 1: read alike
   const bool whole = aligned(x) && aligned(y);
   const auto run = [&]<class From, class To>() {
     constexpr int kWide = sizeof(From) > sizeof(To) ? kPack<From> : kPack<To>;
     convert_all<<<blocks_for((n + kWide - 1) / kWide, kThreads * 2), kThreads, 0, stream>>>(
-        n, whole, static_cast<const From*>(x), static_cast<To*>(y));
+        n, whole, scale, static_cast<const From*>(x), static_cast<To*>(y));
     HEADROOM_CUDA_LAUNCHED();
   };
   dispatch(from, [&]<class From>() {

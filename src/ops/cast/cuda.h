@@ -6,6 +6,7 @@
 
 namespace headroom::cuda {
 
-void cast(DType from, DType to, std::int64_t n, const void* x, void* y, cudaStream_t stream);
+// y = x, times scale where both are floats.
+void cast(DType from, DType to, std::int64_t n, double scale, const void* x, void* y, cudaStream_t stream);
 
 }  // namespace headroom::cuda

@@ -46,7 +46,8 @@ __global__ void short_rows(LossShape s, int lanes, const T* x, Labels labels, do
 }
 
 template <class T>
-__global__ void long_rows(LossShape s, bool cached, const T* x, Labels labels, double* parts, T* loss, T* y) {
+__global__ __launch_bounds__(1024) void long_rows(LossShape s, bool cached, const T* x, Labels labels,
+                                                  double* parts, T* loss, T* y) {
   using C = Compute<T>;
   extern __shared__ __align__(16) unsigned char cache[];
   const std::int64_t row = blockIdx.x, base = row * s.classes;

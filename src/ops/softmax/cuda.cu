@@ -20,7 +20,8 @@ __global__ void short_rows(std::int64_t rows, int columns, int lanes, bool log_o
 }
 
 template <class T>
-__global__ void long_rows(std::int64_t columns, bool cached, bool log_of, const T* x, T* y) {
+__global__ __launch_bounds__(1024) void long_rows(std::int64_t columns, bool cached, bool log_of, const T* x,
+                                                  T* y) {
   using C = Compute<T>;
   extern __shared__ __align__(16) unsigned char cache[];
   const std::int64_t base = std::int64_t{blockIdx.x} * columns;

@@ -31,7 +31,8 @@ __global__ void short_rows(std::int64_t rows, int columns, int lanes, bool log_o
 }
 
 template <class T>
-__global__ void long_rows(std::int64_t columns, bool log_of, const T* dy, const T* y, T* dx) {
+__global__ __launch_bounds__(1024) void long_rows(std::int64_t columns, bool log_of, const T* dy, const T* y,
+                                                  T* dx) {
   using C = Compute<T>;
   const std::int64_t base = std::int64_t{blockIdx.x} * columns;
   C sum = 0;

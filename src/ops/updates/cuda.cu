@@ -37,14 +37,18 @@ __device__ void update_pack(const Rule& rule, bool decoupled, Compute<T> l2, Com
 template <class T, class Rule>
 __global__ void update_all(updates::Settings settings, bool decoupled, const double* rate, const double* step,
                            const __grid_constant__ TensorTable table) {
-  // By one thread: powers of fp64 take long.
-  __shared__ alignas(Rule) unsigned char shared[sizeof(Rule)];
-  if (threadIdx.x == 0) {
-    Rule* fresh = new (shared) Rule(settings);
-    fresh->begin(*rate, step == nullptr ? 0 : *step);
+  Rule rule(settings);
+  if (step == nullptr) {
+    rule.begin(*rate, 0);
+  } else {  // by one thread: powers in fp64 take long
+    __shared__ alignas(Rule) unsigned char shared[sizeof(Rule)];
+    if (threadIdx.x == 0) {
+      rule.begin(*rate, *step);
+      new (shared) Rule(rule);
+    }
+    __syncthreads();
+    rule = *reinterpret_cast<const Rule*>(shared);
   }
-  __syncthreads();
-  const Rule rule = *reinterpret_cast<const Rule*>(shared);
   const TablePiece piece = piece_of(table, blockIdx.x, kUpdateChunk);
   const double number = table.number[piece.tensor];
   const auto l2 = static_cast<Compute<T>>(number), keep = static_cast<Compute<T>>(1 - *rate * number);
