@@ -49,14 +49,23 @@ inline constexpr bool kBackward =
 template <BatchNormKind kKind>
 inline constexpr bool kGathers = kKind != BatchNormKind::inference;
 
-// What is subtracted before squares are summed, so that a mean far from zero costs no digits: any element of
-// the channel. Backwards the mean itself.
+// What is subtracted before squares are summed, so that a mean far from zero costs no digits: an element of
+// the channel. fp64 has no digits to spare: there the mean of a few, so that little is left to cancel.
+// Backwards the mean itself.
 template <class T, BatchNormKind kKind>
 __device__ double center_of(const BatchNorm& p, const BatchNormTensors& t, std::int64_t c) {
-  if constexpr (kKind == BatchNormKind::training)
-    return double{widen(static_cast<const T*>(t.x)[c * p.plane])};
-  else
+  if constexpr (kKind == BatchNormKind::training) {
+    constexpr int kSamples = sizeof(T) == 8 ? 8 : 1;
+    double sum = 0;
+#pragma unroll
+    for (int k = 0; k < kSamples; ++k) {
+      const std::int64_t row = k * p.rows / kSamples, at = k * p.plane / kSamples;
+      sum += double{widen(static_cast<const T*>(t.x)[(row * p.channels + c) * p.plane + at])};
+    }
+    return sum / kSamples;
+  } else {
     return parameter(t.mean, kKind == BatchNormKind::training_grad ? DType::f64 : p.parameters, c);
+  }
 }
 
 struct Sums {

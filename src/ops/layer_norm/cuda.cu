@@ -1,5 +1,5 @@
 // A warp takes a row, a block where rows are long. Rows are read twice, from memory and then from the first
-// cache. Statistics are summed in fp64, less the row's first element, so that a mean far from zero costs no
+// cache. Statistics are summed in fp64, less an element of the row, so that a mean far from zero costs no
 // digits. Memory is the limit.
 #include "ops/cuda/fold.cuh"
 #include "ops/cuda/index.cuh"
@@ -22,6 +22,16 @@ __device__ void load(const T* from, T (&to)[kV]) {
   }
 }
 
+// fp64 has no digits to spare: there the mean of a few elements, so that little is left to cancel.
+template <class T>
+__device__ double center_of(const T* x, std::int64_t n) {
+  constexpr int kSamples = sizeof(T) == 8 ? 8 : 1;
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < kSamples; ++k) sum += double{widen(x[k * n / kSamples])};
+  return sum / kSamples;
+}
+
 template <int kLanes, class V>
 __device__ V sum_row(V x, V* shared) {
   if constexpr (kLanes == 32)
@@ -39,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t n = p.columns, row = thread_number() / kLanes;
   if (row >= p.rows) return;  // whole warps, or none of the block
   x += row * n, y += row * n;
-  const double center = double{widen(x[0])};
+  const double center = center_of(x, n);
   double sum = 0, squares = 0;
 #pragma unroll 4
   for (std::int64_t c = lane * kV; c < n; c += kLanes * kV) {

@@ -13,11 +13,11 @@ namespace {
 template <class T>
 void reference_row(std::int64_t n, double epsilon, const T* x, const T* scale, const T* bias, T* y,
                    double& mean, double& inv_std) {
-  double sum = 0, squares = 0;
+  long double sum = 0, squares = 0;  // wider than any kernel's
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
-  mean = sum / static_cast<double>(n);
+  mean = static_cast<double>(sum / n);
   for (std::int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
-  inv_std = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon);
+  inv_std = 1 / std::sqrt(static_cast<double>(squares / n) + epsilon);
   for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<T>((x[i] - mean) * inv_std * scale[i] + bias[i]);
 }
 
@@ -41,18 +41,19 @@ Launcher reference_grad(const Problem& problem, const Capabilities&) {
         return (a.in<T>(1)[r * n + c] - a.in<double>(3)[r]) * a.in<double>(4)[r];
       };
       for (std::int64_t r = 0; r < p.rows; ++r) {
-        double sum = 0, product = 0;
+        long double sum = 0, product = 0;
         for (std::int64_t c = 0; c < n; ++c) {
           const double g = double{dy[r * n + c]} * scale[c];
           sum += g, product += g * normal(r, c);
         }
         for (std::int64_t c = 0; c < n; ++c)
           a.out<T>(0)[r * n + c] =
-              static_cast<T>(a.in<double>(4)[r] * (double{dy[r * n + c]} * scale[c] -
-                                                   (sum + normal(r, c) * product) / static_cast<double>(n)));
+              static_cast<T>(a.in<double>(4)[r] *
+                             (double{dy[r * n + c]} * scale[c] -
+                              static_cast<double>(sum + normal(r, c) * product) / static_cast<double>(n)));
       }
       for (std::int64_t c = 0; c < n; ++c) {
-        double dscale = 0, dbias = 0;
+        long double dscale = 0, dbias = 0;
         for (std::int64_t r = 0; r < p.rows; ++r)
           dscale += dy[r * n + c] * normal(r, c), dbias += dy[r * n + c];
         a.out<T>(1)[c] = static_cast<T>(dscale), a.out<T>(2)[c] = static_cast<T>(dbias);
