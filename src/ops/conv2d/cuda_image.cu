@@ -94,9 +94,11 @@ __global__ void __launch_bounds__(image_threads(kMaps8), kMaps8 > 2 ? 2 : 4)
           at[i][half] = pixel_offset(s, q, pixel < tile.pixels ? pixel : tile.pixels - 1);
         }
       float acc[kRows16][kMaps8][4] = {}, sum[kRows16][kMaps8][4] = {};
+      int2 next = terms[t];
 #pragma unroll 1
       for (int step = 0; step < q.steps; ++step) {
-        const int2 term = terms[4 * step + t];
+        const int2 term = next;  // read a step ahead: the elements' addresses wait for it
+        next = terms[4 * (step + 1 < q.steps ? step + 1 : 0) + t];
         float a[kRows16][4], b[kMaps8][2];
 #pragma unroll
         for (int j = 0; j < kMaps8; ++j) {
