@@ -38,6 +38,7 @@ TEST(Gather, IndicesOutsideStopTheRun) {
   for (double bad : {3.0, -4.0, 2147483647.0, -2147483648.0})
     for (const Problem* p : {&forth, &back})
       for (const Kernel& kernel : kernels_here(operator_of(p->op))) {
+        if (kernel.device != DeviceKind::cpu) continue;  // a GPU cannot stop there, see gather.h
         const Values first(static_cast<std::size_t>(p->inputs[0].shape.numel()), 1);
         SCOPED_TRACE(fmt::format("{} {} {}", p->op, kernel.name, bad));
         expect_rejected(
