@@ -122,8 +122,12 @@ std::vector<Values> inputs_of(const Problem& problem, const Case& c, Numbers num
                       : numbers == Numbers::positive     ? 0.05 + random.uniform(k)
                                                          : double(static_cast<float>(random.normal(k)));
       }
-    if (const DType type = problem.inputs[i].dtype; type == DType::f16 || type == DType::bf16)
-      for (double& value : values) value = half_value(type, half_bits(type, value));
+    // What is stored is what both see.
+    for (double& value : values) {
+      const DType type = problem.inputs[i].dtype;
+      if (is_narrow(type)) value = half_value(type, half_bits(type, value));
+      if (type == DType::f32) value = double(static_cast<float>(value));
+    }
     all.push_back(std::move(values));
   }
   return all;
