@@ -47,7 +47,7 @@ struct GemmPlan::Parts {
   cublasLtMatmulAlgo_t aligned{}, any{};
   bool has_aligned = false, has_any = false;
   std::size_t workspace_bytes = 0;
-  bool is_double = false, add_to_c = false;
+  bool is_double = false, add_to_c = false, bias = false;
 
   ~Parts() {
     const CublasLt& lt = cublaslt();
@@ -72,15 +72,21 @@ bool GemmPlan::Parts::find(cublasLtMatmulAlgo_t& algo, std::uint32_t alignment) 
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     set(which, alignment);
+  if (bias) {  // only its alignment matters here; none at all may be taken for a mistake
+    const std::uintptr_t somewhere = 4096 + (alignment < 16 ? alignment : 0);
+    HEADROOM_CUBLASLT_CHECK(
+        lt.desc_set(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &somewhere, sizeof somewhere));
+  }
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
   const cublasStatus_t status =
       lt.heuristic(cublaslt_handle(), desc, b, a, c, c, preference, 1, &result, &found);
   lt.preference_destroy(preference);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return false;
+  // Not every type has every epilogue; which of the two it says depends on the version.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
   HEADROOM_CUBLASLT_CHECK(status);
   algo = result.algo;
-  return result.state == CUBLAS_STATUS_SUCCESS;
+  return found > 0 && result.state == CUBLAS_STATUS_SUCCESS;
 }
 
 GemmPlan::GemmPlan(const Problem& p, std::size_t workspace_bytes) : parts_(std::make_unique<Parts>()) {
@@ -89,6 +95,7 @@ GemmPlan::GemmPlan(const Problem& p, std::size_t workspace_bytes) : parts_(std::
   parts.workspace_bytes = workspace_bytes;
   parts.is_double = p.dtype == DType::f64;
   parts.add_to_c = p.add_to_c;
+  parts.bias = p.bias;
   const cublasComputeType_t compute = parts.is_double                   ? CUBLAS_COMPUTE_64F
                                       : p.dtype == DType::f32 && p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                                         : CUBLAS_COMPUTE_32F;
@@ -122,7 +129,7 @@ void GemmPlan::run(cudaStream_t stream, const void* a, const void* b, void* c, c
   const void *alpha = &one, *keep = &beta;
   if (parts.is_double) alpha = &wide_one, keep = &wide_beta;
   const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-  const bool aligned = (address(a) | address(b) | address(c)) % 16 == 0;
+  const bool aligned = (address(a) | address(b) | address(c) | address(bias)) % 16 == 0;
   HEADROOM_CUBLASLT_CHECK(lt.matmul(cublaslt_handle(), parts.desc, alpha, b, parts.b, a, parts.a, keep, c,
                                     parts.c, c, parts.c, aligned ? &parts.aligned : &parts.any, workspace,
                                     workspace == nullptr ? 0 : parts.workspace_bytes, stream));
