@@ -16,7 +16,8 @@ class CliDoctor : public ProgramTest {
     Words words = {"doctor"};
     words.insert(words.end(), more.begin(), more.end());
     std::map<std::string, Json> all;
-    for (const Json& check : succeed_json(words, environment).at("checks")) all[check.at("name")] = check;
+    const Json json = succeed_json(words, environment);
+    for (const Json& check : json.at("checks")) all[check.at("name")] = check;
     return all;
   }
 };

@@ -85,6 +85,7 @@ TEST_F(CliRequest, NumbersOutOfRangeAreNamed) {
   expect_refused(train({"--seed", "1", "--seed", "2"}), {"--seed was given 2 times"});
   expect_refused({"roofline", "--seconds", "nan"}, {"--seconds is nan"});
   expect_refused({"roofline", "--threads", "-2"}, {"--threads is -2"});
+  expect_refused({"roofline", "--device", "cdua"}, {"'cdua'", "did you mean 'cuda'?"});
   expect_refused({"predict", "mlp", "--batch", "0"}, {"--batch is 0"});
   expect_refused({"predict", "mlp", "--batch", "1,x"}, {"--batch is 'x'", "whole number"});
 }

@@ -1,5 +1,6 @@
 #include "machine/roofline.h"
 
+#include "base/text.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -25,6 +26,9 @@ std::vector<Machine> measure(const Request& request) {
   // Known before anything is measured, so that a wrong name or a missing GPU costs no time.
   const bool cpu = request.device == "all" || request.device == "cpu";
   const bool found = request.device == "all" && !survey_gpus().gpus.empty();
+  if (!cpu && !request.device.starts_with("cuda"))
+    reject(nearest(request.device, std::vector<std::string>{"all", "cpu", "cuda"}), "unknown device '{}'",
+           request.device);
   std::unique_ptr<Device> gpu;
   if (found || !cpu) gpu = open_device(found ? "cuda" : request.device);
 
