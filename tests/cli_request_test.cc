@@ -1,6 +1,8 @@
 // Wrong requests: one message that says what, where and what to try; exit code 2; nothing half-written.
 #include <gtest/gtest.h>
 
+#include "device/device.h"
+
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -124,7 +126,8 @@ TEST_F(CliRequest, DataThatDoesNotFitTheModelIsNamed) {
 TEST_F(CliRequest, PrecisionsAndDevicesThatAreNotHereSaySo) {
   for (const char* name : {"bf16", "fp16", "tf32"})
     expect_refused(train({"--precision", name}), {name, "fp32 or fp64"});
-  expect_refused(train({"--device", "cuda"}), {"CUDA", "--device cpu"});
+  expect_refused(train({"--device", "cuda:99"}), {"GPU"});
+  if (survey_gpus().gpus.empty()) expect_refused(train({"--device", "cuda"}), {"no GPU", "--device cpu"});
 }
 
 TEST_F(CliRequest, PlacesThatCannotBeWrittenAreRefusedBeforeTraining) {

@@ -48,8 +48,7 @@ class Runner {
     images_ = device.allocate(image_bytes_ * static_cast<std::size_t>(count));
     labels_ = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(count));
     const std::int64_t classes = eval.program.graph.value(eval.program.logits).type.shape[1];
-    for (std::int64_t first = 0; first < count; first += w.batch)
-      draw(first, std::min(w.batch, count - first), type, classes);
+    draw(count, type, classes);
     engine_.ready(Mode::train, w.batch);
     engine_.set_learning_rate(1e-4);
   }
@@ -93,19 +92,19 @@ class Runner {
     return static_cast<const std::int32_t*>(labels_.data()) + i;
   }
 
-  void draw(std::int64_t first, std::int64_t count, const TensorType& type, std::int64_t classes) {
-    const std::int64_t elements = type.shape.numel() / type.shape[0];
+  // One batch of random images, repeated: drawing those of an epoch would take longer than the timing.
+  void draw(std::int64_t count, const TensorType& type, std::int64_t classes) {
+    const std::int64_t batch = type.shape[0];
     dispatch_float(type.dtype, [&]<class T>() {
-      std::vector<T> values(static_cast<std::size_t>(count * elements));
-      for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<T>(Philox(3).normal(static_cast<std::uint64_t>(first * elements) + i));
-      engine_.device().upload(const_cast<void*>(image(first)), values.data(), values.size() * sizeof(T));
+      std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(Philox(3).normal(i));
+      for (std::int64_t first = 0; first < count; first += batch)
+        engine_.device().upload(const_cast<void*>(image(first)), values.data(),
+                                image_bytes_ * static_cast<std::size_t>(std::min(batch, count - first)));
     });
     std::vector<std::int32_t> labels;
-    for (std::int64_t i = 0; i < count; ++i)
-      labels.push_back(static_cast<std::int32_t>((first + i) % classes));
-    engine_.device().upload(const_cast<std::int32_t*>(label(first)), labels.data(),
-                            labels.size() * sizeof(std::int32_t));
+    for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int32_t>(i % classes));
+    engine_.device().upload(labels_.data(), labels.data(), labels.size() * sizeof(std::int32_t));
   }
 
   void step_from(std::int64_t first, std::int64_t count) {

@@ -23,7 +23,7 @@ void require_memory(double there, const Plan& plan, const std::string& model) {
   if (there <= 0 || stored + arena <= there) return;
   const double share = arena > 0 ? (there - stored) / arena : 0;
   const auto fitting = static_cast<std::int64_t>(0.95 * share * double(plan.binding.batch));
-  const std::string hint = fitting >= 1 ? fmt::format("a --batch of {} fits", fitting)
+  const std::string hint = fitting >= 1 ? fmt::format("take a smaller --batch: {} fits", fitting)
                                         : std::string("no batch fits: take a smaller model");
   reject(Hint{hint}, "model '{}' with a batch of {} needs {} of memory, but {} has {}", model,
          plan.binding.batch, human_bytes(stored + arena), plan.binding.capabilities.name, human_bytes(there));

@@ -45,10 +45,10 @@ Launcher reference(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = bias_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t c = 0; c < p.channels; ++c) {
-        T sum = 0;
+        long double sum = 0;  // a serial sum of positive numbers in their own width drifts
         for (std::int64_t r = 0; r < p.rows; ++r)
           for (std::int64_t k = 0; k < p.plane; ++k) sum += a.in<T>(0)[(r * p.channels + c) * p.plane + k];
-        a.out<T>(0)[c] = sum;
+        a.out<T>(0)[c] = static_cast<T>(sum);
       }
     };
   });
