@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 FORMATTED = $(shell find include src tests examples -name '*.cc' -o -name '*.h')
 CLANG_FORMAT ?= clang-format
 
-.PHONY: help demo build test accuracy bench install asan tsan format format-check tidy clean
+.PHONY: help demo build test accuracy bench gpu-check install asan tsan format format-check tidy clean
 
 help:  ## this text
 	@echo "make TARGET, where TARGET is one of"
@@ -26,6 +26,9 @@ accuracy:  ## the long tests: networks trained to their published accuracy
 bench:  ## kernels and workloads timed against this machine's ceilings
 	@scripts/setup demo && scripts/build release headroom
 	build/release/headroom bench nets
+
+gpu-check:  ## on a machine with a GPU: tests, sanitizers, trainings, ceilings, PyTorch beside it
+	@scripts/setup test && scripts/gpu-check
 
 install:  ## program, library, headers and CMake package, to PREFIX (/usr/local)
 	@scripts/setup demo && scripts/build release headroom

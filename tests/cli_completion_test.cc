@@ -69,7 +69,7 @@ TEST_F(Completion, BashKnowsVerbs) {
   script("bash");
   const Set verbs = in_bash("headroom \"\"");
   for (const char* verb : {"demo", "train", "eval", "predict", "roofline", "machine", "bench", "model",
-                           "recipe", "data", "completion"})
+                           "recipe", "data", "doctor", "completion"})
     EXPECT_TRUE(has(verbs, verb)) << verb;
   EXPECT_EQ(in_bash("headroom tr"), Set{"train"});
   EXPECT_EQ(in_bash("headroom machine \"\""), (Set{"list", "show"}));

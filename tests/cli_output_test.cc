@@ -58,7 +58,8 @@ TEST_F(CliOutput, EveryVerbHasHelpWithAnExample) {
                                     {"data"},
                                     {"data", "list"},
                                     {"data", "fetch"},
-                                    {"data", "make"}};
+                                    {"data", "make"},
+                                    {"doctor"}};
   for (Words words : verbs) {
     EXPECT_NE(all.find(words[0]), std::string::npos) << words[0];
     words.push_back("--help");

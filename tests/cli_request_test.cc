@@ -1,6 +1,8 @@
 // Wrong requests: one message that says what, where and what to try; exit code 2; nothing half-written.
 #include <gtest/gtest.h>
 
+#include "device/device.h"
+
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -85,6 +87,7 @@ TEST_F(CliRequest, NumbersOutOfRangeAreNamed) {
   expect_refused(train({"--seed", "1", "--seed", "2"}), {"--seed was given 2 times"});
   expect_refused({"roofline", "--seconds", "nan"}, {"--seconds is nan"});
   expect_refused({"roofline", "--threads", "-2"}, {"--threads is -2"});
+  expect_refused({"roofline", "--device", "cdua"}, {"'cdua'", "did you mean 'cuda'?"});
   expect_refused({"predict", "mlp", "--batch", "0"}, {"--batch is 0"});
   expect_refused({"predict", "mlp", "--batch", "1,x"}, {"--batch is 'x'", "whole number"});
 }
@@ -123,7 +126,8 @@ TEST_F(CliRequest, DataThatDoesNotFitTheModelIsNamed) {
 TEST_F(CliRequest, PrecisionsAndDevicesThatAreNotHereSaySo) {
   for (const char* name : {"bf16", "fp16", "tf32"})
     expect_refused(train({"--precision", name}), {name, "fp32 or fp64"});
-  expect_refused(train({"--device", "cuda"}), {"CUDA", "--device cpu"});
+  expect_refused(train({"--device", "cuda:99"}), {"GPU"});
+  if (survey_gpus().gpus.empty()) expect_refused(train({"--device", "cuda"}), {"no GPU", "--device cpu"});
 }
 
 TEST_F(CliRequest, PlacesThatCannotBeWrittenAreRefusedBeforeTraining) {

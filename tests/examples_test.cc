@@ -31,8 +31,8 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
                          [](const auto& example) { return example.param; });
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
-  for (const char* verb :
-       {"bench", "data", "demo", "eval", "machine", "model", "predict", "recipe", "roofline", "train"})
+  for (const char* verb : {"bench", "data", "demo", "doctor", "eval", "machine", "model", "predict", "recipe",
+                           "roofline", "train"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

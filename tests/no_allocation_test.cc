@@ -37,7 +37,7 @@ void train_steadily(const char* model, DType precision, const Update& update) {
   Loader loader(data.train, options);
   Engine::Ready& ready = engine.ready(Mode::train, kBatch);
   engine.set_learning_rate(0.01);
-  StepTimer timer(ready.plan().steps.size(), 4);  // the ring runs round meanwhile
+  StepTimer timer(*device, ready.plan().steps.size(), 4);  // the ring runs round meanwhile
   std::int64_t step = 0;
   double loss = 0;
   auto run = [&](std::int64_t steps) {

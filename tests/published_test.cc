@@ -2,6 +2,7 @@
 // accuracy`.
 #include <gtest/gtest.h>
 
+#include "device/device.h"
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -98,6 +99,35 @@ TEST_F(AccuracyLenet, LearnsGlyphsAndReadsMnistByThem) {
     EXPECT_GE(read["accuracy"]["test"].get<double>(), 0.70) << "seed " << seed;
     RecordProperty(fmt::format("mnist_by_glyphs_{}", seed),
                    fmt::format("{}", read["accuracy"]["test"].get<double>()));
+  }
+}
+
+class CudaPublished : public Published {
+ protected:
+  void SetUp() override {
+    if (const GpuSurvey survey = survey_gpus(); survey.gpus.empty()) GTEST_SKIP() << survey.why_not;
+    Published::SetUp();
+  }
+};
+
+// The course's sheets, to every digit, by the GPU in fp64.
+TEST_F(CudaPublished, ThePerceptronsCases) {
+  const std::pair<const char*, const char*> rows[] = {{"perceptron-nsys1", "0.7279"},
+                                                      {"perceptron-case1", "0.894333"},
+                                                      {"perceptron-case2", "0.924167"},
+                                                      {"perceptron-case3", "0.845167"}};
+  for (const auto& [recipe, printed] : rows) {
+    const double accuracy =
+        train({"--recipe", recipe, "--precision", "fp64", "--device", "cuda"})["accuracy"]["test"];
+    EXPECT_EQ(fmt::format("{:.{}f}", accuracy, std::string_view(printed).size() - 2), printed) << recipe;
+  }
+}
+
+TEST_F(CudaPublished, LenetReadsMnistInEveryPrecision) {
+  for (const char* precision : {"fp64", "fp32", "tf32", "bf16", "fp16"}) {
+    const Json json =
+        train({"lenet5", "--data", "mnist", "--epochs", "3", "--device", "cuda", "--precision", precision});
+    EXPECT_GE(json["accuracy"]["test"].get<double>(), 0.985) << precision;
   }
 }
 

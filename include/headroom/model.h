@@ -16,7 +16,7 @@ namespace headroom {
 
 struct ModelSettings {
   std::string device = "cpu";
-  std::string precision = "fp32";  // or "fp64"
+  std::string precision = "fp32";  // or "fp64"; on GPUs also "tf32", "bf16" and "fp16"
   std::uint64_t seed = 0;          // of the first weights, of dropout and of the order of the images
   int threads = 0;                 // 0: one per core
 };

@@ -15,19 +15,20 @@ Forward::Ready& Forward::ready(std::int64_t batch) {
   const EngineOptions& options = engine_.options();
   const Program program = make_forward(engine_.net(), batch, options.precision);
   engine_.storage().prepare(program.graph, options.seed);
-  const Plan plan =
-      make_plan(program.graph, {Mode::eval, batch, options.precision, engine_.device().capabilities()});
+  const Plan plan = make_plan(program.graph, {Mode::eval, batch, options.precision, engine_.capabilities()});
   const std::int64_t columns = program.graph.value(program.logits).type.shape.without_first().numel();
   return ready_
       .emplace(batch, Ready{program.images, program.logits, columns,
+                            engine_.device().allocate(
+                                static_cast<std::size_t>(program.graph.value(program.images).type.bytes())),
                             std::make_unique<Executor>(plan, engine_.storage(), arena_)})
       .first->second;
 }
 
 // Batches are powers of two, the last one filled up with zeros: no more than nine plans, whatever is asked.
 Scores Forward::run(std::int64_t count, const std::function<void(std::int64_t, void*)>& fill) {
-  const std::size_t item =
-      static_cast<std::size_t>(Shape(engine_.net().input).numel()) * size_of(engine_.options().precision);
+  const std::size_t item = static_cast<std::size_t>(Shape(engine_.net().input).numel()) *
+                           size_of(master_of(engine_.options().precision));
   Scores scores;
   scores.rows = count;
   std::vector<std::byte> items;
@@ -38,7 +39,8 @@ Scores Forward::run(std::int64_t count, const std::function<void(std::int64_t, v
     items.assign(static_cast<std::size_t>(batch) * item, std::byte{0});
     for (std::int64_t i = 0; i < here; ++i)
       fill(first + i, items.data() + static_cast<std::size_t>(i) * item);
-    r.executor->bind(r.images, items.data());
+    engine_.device().upload(r.batch.data(), items.data(), items.size());
+    r.executor->bind(r.images, r.batch.data());
     r.executor->run();
     const std::vector<double> outputs = r.executor->read(r.outputs);
     scores.columns = r.columns;

@@ -22,6 +22,7 @@ class Forward {
   struct Ready {
     ValueId images, outputs;
     std::int64_t columns;
+    Buffer batch;
     std::unique_ptr<Executor> executor;
   };
   Ready& ready(std::int64_t batch);

@@ -63,14 +63,6 @@ class Teller final : public TrainObserver {
   const std::function<void(const Epoch&)>& tell_;
 };
 
-void copy_weights(const Engine& from, Engine& to) {
-  for (const std::string& name : from.weight_names()) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(from.storage().type(name).bytes()));
-    from.storage().read(name, bytes.data(), bytes.size());
-    to.storage().write(name, bytes.data(), bytes.size());
-  }
-}
-
 std::unique_ptr<Device> opened(const ModelSettings& settings) {
   require_threads(settings.threads);
   return open_device(settings.device, settings.threads);
@@ -81,14 +73,17 @@ std::unique_ptr<Device> opened(const ModelSettings& settings) {
 struct Model::Impl {
   Impl(Net net, const ModelSettings& s)
       : settings(s),
-        dtype(precision_named(s.precision)),
+        precision(precision_named(s.precision)),
+        dtype(master_of(precision.dtype)),
         device(opened(s)),
         engine(make(std::move(net), {})) {}
 
   std::unique_ptr<Engine> make(Net net, Update update) {
-    return std::make_unique<Engine>(
-        std::move(net), *device,
-        EngineOptions{.precision = dtype, .seed = settings.seed, .update = std::move(update)});
+    return std::make_unique<Engine>(std::move(net), *device,
+                                    EngineOptions{.precision = precision.dtype,
+                                                  .tf32 = precision.tf32,
+                                                  .seed = settings.seed,
+                                                  .update = std::move(update)});
   }
 
   // An optimizer belongs to an engine, so that a new run has a new one; the weights move.
@@ -112,7 +107,8 @@ struct Model::Impl {
   };
 
   ModelSettings settings;
-  DType dtype;
+  Precision precision;
+  DType dtype;  // what items are handed over in
   Timer timer;
   std::unique_ptr<Device> device;
   std::unique_ptr<Engine> engine;

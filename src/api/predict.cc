@@ -22,7 +22,7 @@ CostPrediction predict(const Net& net, const std::string& machine, const Predict
   require_at_least_one(settings.batch, "batch");
   require_threads(settings.threads);
   const Mode mode = mode_named(settings.mode);
-  const DType dtype = precision_named(settings.precision);
+  const DType dtype = cpu_precision(settings.precision);
   constexpr double kQuickRoofline = 1.5;  // seconds
   const Machine ceilings =
       machine == "here" ? here_or_measure(settings.threads, kQuickRoofline) : find_machine(machine);

@@ -6,10 +6,18 @@
 
 namespace headroom {
 
-DType precision_named(const std::string& name) {
+Precision precision_named(const std::string& name) {
+  if (name == "tf32") return {DType::f32, true};
   const auto parsed = parse_dtype(name);
-  if (parsed && (*parsed == DType::f32 || *parsed == DType::f64)) return *parsed;
-  reject(nearest(name, std::vector<std::string>{"fp32", "fp64"}), "the CPU does not compute in '{}'", name);
+  if (parsed && is_float(*parsed)) return {*parsed, false};
+  reject(nearest(name, std::vector<std::string>{"fp32", "fp64", "tf32", "bf16", "fp16"}),
+         "there is no precision '{}'", name);
+}
+
+DType cpu_precision(const std::string& name) {
+  const Precision precision = precision_named(name);
+  if (!precision.tf32 && !is_narrow(precision.dtype)) return precision.dtype;
+  reject(Hint{"fp32 or fp64"}, "the CPU does not compute in '{}'", name);
 }
 
 void require_threads(int threads) {

@@ -5,17 +5,18 @@
 #include <optional>
 #include <string_view>
 
+#include "base/dtype_kind.h"
 #include "base/error.h"
 
 namespace headroom {
-
-// Every element type the program will ever store; kernels say which of them they take.
-enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, u8, boolean };
 
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);  // "fp64", "int32", …
 std::optional<DType> parse_dtype(std::string_view name);
 bool is_float(DType dtype);
+// f16 and bf16: stored in 16 bits; what must not lose more (masters, statistics, losses) stays in fp32.
+constexpr bool is_narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+constexpr DType master_of(DType dtype) { return is_narrow(dtype) ? DType::f32 : dtype; }
 
 // Half the gap between 1 and the next number: the relative error of one rounding.
 double unit_roundoff(DType dtype);

@@ -71,6 +71,7 @@ Values values_of(const std::string& verbs, const OptionTree& option) {
   if (!option.takes_value && !option.positional()) return {};
   const std::string& name = option.names.front();
   const auto named = [&](auto... names) { return ((name == names) || ...); };
+  if (verbs == "roofline" && name == "--device") return {{"all", "cpu", "cuda"}};
   if (verbs == "machine show" && name == "name") return {known_machines(), true};
   if (verbs == "data fetch" && name == "name") return {{"mnist", "fashion-mnist", "cifar10"}};
   if (verbs == "data make" && name == "name") return {{"glyphs"}};

@@ -3,7 +3,6 @@
 #include "base/units.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
-#include "machine/roofline.h"
 #include "predict/predict.h"
 #include "report/layers.h"
 #include "report/metrics.h"
@@ -19,14 +18,12 @@ void eval(const RunRequest& request, const Common& common) {
   const auto device = common.open();
   const Dataset data = load_data(setup, true);
   setup.train.batch = std::min(setup.train.batch, std::max<std::int64_t>(1, data.test.count()));
-  Engine engine(setup.net, *device,
-                {.precision = common.dtype(), .seed = common.seed, .choose = common.chooser(setup.kernels)});
+  Engine engine(setup.net, *device, common.engine_options(setup.kernels));
   const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
   load_weights(engine, request.weights);
   if (common.explain) note(plan.explain());
   const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
-  constexpr double kQuickRoofline = 1.5;
-  const Prediction prediction = predict(plan, here_or_measure(common.threads, kQuickRoofline));
+  const Prediction prediction = predict(plan, common.machine(*device));
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.plan_steps);
   const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;

@@ -24,7 +24,7 @@ Rows model_rows() {
 }
 
 ModelCost cost_of(const Net& net, const Request& r) {
-  const DType dtype = r.common.dtype();
+  const DType dtype = r.common.cpu_dtype();
   const Capabilities capabilities = cpu_capabilities();
   const Plan forward =
       make_plan(make_forward(net, r.batch, dtype).graph, {Mode::eval, r.batch, dtype, capabilities});
@@ -60,7 +60,7 @@ void show(const Request& r) {
   if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.common.json + r.csv + r.dot > 1) reject("--json, --csv and --dot are three ways to print; take one");
   const Net net = find_net(r.model);
-  if (r.dot) return print(make_forward(net, r.batch, r.common.dtype()).graph.dot());
+  if (r.dot) return print(make_forward(net, r.batch, r.common.cpu_dtype()).graph.dot());
   const ModelCost cost = cost_of(net, r);
   if (r.csv) return print(model_csv(cost));
   if (!r.common.json) return print_cost(net, cost, r);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "machine/roofline.h"
 
 namespace headroom::cli {
 
@@ -12,10 +13,22 @@ DType Common::dtype() const {
   const std::vector<std::string> names = {"fp64", "fp32", "tf32", "bf16", "fp16"};
   if (std::find(names.begin(), names.end(), precision) == names.end())
     reject(nearest(precision, names), "unknown precision '{}'", precision);
-  const auto parsed = parse_dtype(precision);
-  if (!parsed || (*parsed != DType::f32 && *parsed != DType::f64))
-    reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}", precision);
-  return *parsed;
+  return tf32() ? DType::f32 : *parse_dtype(precision);
+}
+
+DType Common::cpu_dtype() const {
+  if (const DType type = dtype(); !tf32() && !is_narrow(type)) return type;
+  reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}", precision);
+}
+
+EngineOptions Common::engine_options(const std::vector<std::string>& usual_kernels) const {
+  return {.precision = dtype(),
+          .tf32 = tf32(),
+          .deterministic = deterministic,
+          .capture = capture,
+          .seed = seed,
+          .update = {},
+          .choose = chooser(usual_kernels)};
 }
 
 Chooser Common::chooser(const std::vector<std::string>& usual) const {
@@ -29,7 +42,9 @@ Chooser Common::chooser(const std::vector<std::string>& usual) const {
       choices.emplace_back(op, text.substr(equals + 1));
   };
   for (const std::string& text : kernels) add(text);
-  for (const std::string& text : usual) add(text);
+  // What a recipe wishes for is for CPUs; other devices have kernels of their own.
+  if (device == "cpu")
+    for (const std::string& text : usual) add(text);
   return choices.empty() ? first_that_accepts : forced(choices);
 }
 
@@ -44,18 +59,28 @@ std::unique_ptr<Device> Common::open() const {
   return open_device(device, threads);
 }
 
+Machine Common::machine(Device& opened) const {
+  constexpr double kQuick = 1.5;  // seconds: enough for a ceiling, once per machine
+  if (opened.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuick);
+  return here_gpu_or_measure(opened);
+}
+
 void add_json(Command verb, Common& common) {
   verb.flag("--json", common.json, "print one JSON object and nothing else on standard output");
 }
 
 void add_run_options(Command verb, Common& common) {
   add_json(verb, common);
-  verb.option("--device", common.device, "cpu");
-  verb.option("--precision", common.precision, "fp32 or fp64");
+  verb.option("--device", common.device, "cpu, cuda, or cuda:1 for another GPU than the first");
+  verb.option("--precision", common.precision,
+              "fp32 or fp64; on GPUs also tf32, bf16, fp16 (weights stay fp32)");
   verb.option("--seed", common.seed, "seed of weights, order and data");
   verb.option("--threads", common.threads, "CPU threads; 0 takes one per core");
   verb.flag("--explain", common.explain, "say why each kernel was chosen and what refused");
   verb.option("--kernel", common.kernels, "force a kernel: op=name, repeatable");
+  verb.flag("--deterministic", common.deterministic, "the same bits every run, on GPUs too");
+  verb.flag("--graph,!--no-graph", common.capture,
+            "on GPUs: a step as one launch, or kernel by kernel with every loss waited for");
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -8,7 +8,9 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "device/device.h"
+#include "machine/machine.h"
 #include "plan/plan.h"
+#include "train/engine.h"
 
 namespace headroom::cli {
 
@@ -22,11 +24,18 @@ struct Common {
   bool explain = false;
   std::vector<std::string> kernels;  // op=name
 
-  DType dtype() const;
+  bool capture = true, deterministic = false;
+
+  DType dtype() const;      // what activations are stored as
+  DType cpu_dtype() const;  // the same, for what is planned for a CPU: fp32 or fp64
+  bool tf32() const { return precision == "tf32"; }
+  EngineOptions engine_options(const std::vector<std::string>& usual_kernels = {}) const;
   // Kernels of the user's choice; `usual` are forced where the user said nothing of the operator.
   Chooser chooser(const std::vector<std::string>& usual = {}) const;
   void require_threads() const;
   std::unique_ptr<Device> open() const;
+  // The measured ceilings of the device that runs: saved ones, or measured now, which takes seconds.
+  Machine machine(Device& opened) const;
 };
 
 void add_json(Command verb, Common& common);

@@ -24,7 +24,7 @@ Machine machine_named(const std::string& name, const Common& common) {
 }
 
 Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& common) {
-  const DType dtype = common.dtype();
+  const DType dtype = common.cpu_dtype();
   Program program = make_program(net, mode, batch, {.dtype = dtype, .update = {.momentum = 0.9}});
   return make_plan(std::move(program.graph), {mode, batch, dtype, cpu_capabilities(common.threads)},
                    even_without_kernel(common.chooser()));

@@ -1,35 +1,70 @@
 #include "machine/roofline.h"
 
+#include "base/text.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/machine_table.h"
 
 namespace headroom::cli {
+namespace {
+
+constexpr double kCpuSeconds = 6, kGpuSeconds = 25;
+
+struct Request {
+  Common common;
+  std::string device = "all";
+  std::optional<double> seconds;  // for each device
+};
+
+std::string page(const Machine& machine) {
+  return fmt::format("{}\n{}\nsaved as machine '{}': {}\n", machine_page(machine), draw_roofline(machine),
+                     machine.name, machine_file(machine.name).string());
+}
+
+std::vector<Machine> measure(const Request& request) {
+  // Known before anything is measured, so that a wrong name or a missing GPU costs no time.
+  const bool cpu = request.device == "all" || request.device == "cpu";
+  const bool found = request.device == "all" && !survey_gpus().gpus.empty();
+  if (!cpu && !request.device.starts_with("cuda"))
+    reject(nearest(request.device, std::vector<std::string>{"all", "cpu", "cuda"}), "unknown device '{}'",
+           request.device);
+  std::unique_ptr<Device> gpu;
+  if (found || !cpu) gpu = open_device(found ? "cuda" : request.device);
+
+  Progress progress("measuring");
+  auto say = [&](const std::string& stage) { progress.line("measuring " + stage); };
+  std::vector<Machine> machines;
+  if (cpu)
+    machines.push_back(measure_cpu(request.common.threads, request.seconds.value_or(kCpuSeconds), say));
+  if (gpu) machines.push_back(measure_gpu(*gpu, request.seconds.value_or(kGpuSeconds), say));
+  return machines;
+}
+
+}  // namespace
 
 void add_roofline(Command app) {
-  struct State {
-    Common common;
-    double seconds = 6;
-  };
-  auto state = std::make_shared<State>();
+  auto request = std::make_shared<Request>();
   Command verb = app.verb("roofline", "measure this machine's ceilings and keep them as the machine 'here'");
-  add_json(verb, state->common);
-  verb.option("--threads", state->common.threads, "CPU threads; 0 takes one per core");
-  verb.option("--seconds", state->seconds, "how long to measure");
+  add_json(verb, request->common);
+  verb.option("--device", request->device, "cpu, cuda (kept as 'here-gpu'), or all that are there");
+  verb.option("--threads", request->common.threads, "CPU threads; 0 takes one per core");
+  verb.option("--seconds", request->seconds, "how long to measure: 6 for the CPU, 25 for a GPU unless told");
   verb.example("headroom roofline");
-  verb.runs([state] {
-    state->common.require_threads();
-    if (!(state->seconds >= 0.1 && state->seconds <= 600))
-      reject("--seconds is {}; it must lie between 0.1 and 600", state->seconds);
-    Progress progress("measuring");
-    const Machine machine = measure_cpu(state->common.threads, state->seconds, [&](const std::string& stage) {
-      progress.line("measuring " + stage);
-    });
-    save_machine(machine);
-    if (state->common.json) return print_json(to_json(machine));
-    print(machine_page(machine) + "\n" + draw_roofline(machine));
-    print(fmt::format("\nsaved as machine 'here': {}\n", machine_file("here").string()));
+  verb.runs([request] {
+    request->common.require_threads();
+    if (request->seconds && !(*request->seconds >= 0.1 && *request->seconds <= 600))
+      reject("--seconds is {}; it must lie between 0.1 and 600", *request->seconds);
+    const std::vector<Machine> machines = measure(*request);
+    for (const Machine& machine : machines) save_machine(machine);
+    if (request->common.json) {
+      Json json = to_json(machines[0]);
+      if (machines.size() > 1) json["gpu"] = to_json(machines[1]);
+      return print_json(json);
+    }
+    std::string text;
+    for (const Machine& machine : machines) text += (text.empty() ? "" : "\n") + page(machine);
+    print(text);
   });
 }
 

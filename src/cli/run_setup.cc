@@ -88,6 +88,7 @@ void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, Ru
   if (!request.augment.empty()) setup.train.augment = parse_augment(request.augment);
   constexpr int kMostThreads = 256;
   setup.train.loader_threads = request.loader_threads;
+  setup.train.feed = request.feed;
   if (request.loader_threads < 1 || request.loader_threads > kMostThreads)
     reject("--loader-threads is {}; it must lie between 1 and {}", request.loader_threads, kMostThreads);
 }

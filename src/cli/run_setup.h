@@ -17,11 +17,13 @@ struct RunRequest {
   std::string image_size, resize, pixels, normalize, augment;
   std::string optimizer, schedule, loss, init;
   std::string checkpoint_dir, resume;
+  std::string check_against;  // a device, and a precision after a slash
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
   std::optional<std::int64_t> checkpoint_every, keep;
   std::optional<double> lr, l2, momentum, warmup;
   std::optional<bool> shuffle;
+  FeedOptions feed;
   bool nesterov = false;
   double target = 0;
   std::int64_t log_every = 0;

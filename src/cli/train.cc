@@ -1,3 +1,4 @@
+#include "cli/comparing_run.h"
 #include "cli/training_run.h"
 #include "cli/verbs.h"
 
@@ -33,6 +34,11 @@ void add_train(Command app) {
               "first weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
   verb.option("--hidden", r.hidden, "hidden units of mlp");
   verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
+  verb.flag("--resident,!--no-resident", r.feed.resident,
+            "on GPUs: keep the training images in its memory where they fit, or stream them");
+  verb.flag("--pinned,!--no-pinned", r.feed.pinned, "stream from pinned host memory, or from pageable");
+  verb.flag("--overlap,!--no-overlap", r.feed.overlap,
+            "copy the next batch while this one is computed, or one after the other");
   verb.option("--save", r.save, "write the weights to this safetensors file");
   verb.option("--record", r.record, "write the run record (JSON) to this file");
   verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints, from which a run can go on");
@@ -41,13 +47,19 @@ void add_train(Command app) {
   verb.option("--resume", r.resume,
               "go on from this checkpoint, or auto: the newest whole one in the folder");
   verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
+  verb.option("--check-against", r.check_against,
+              "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
   verb.option("--log-every", r.log_every, "print the loss every so many steps");
   add_run_options(verb, state->common);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
-  verb.runs([state] { training_run(state->request, state->common, false); });
+  verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
+  verb.runs([state] {
+    if (state->request.check_against.empty()) return training_run(state->request, state->common, false);
+    comparing_run(state->request, state->common);
+  });
 }
 
 void add_demo(Command app) {

@@ -7,7 +7,6 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
-#include "machine/roofline.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
 #include "report/layers.h"
@@ -20,7 +19,6 @@ namespace headroom::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kQuickRoofline = 1.5;  // seconds: enough for a ceiling, once per machine
 
 class Watcher final : public TrainObserver {
  public:
@@ -48,6 +46,7 @@ class Watcher final : public TrainObserver {
 // Everything a finished run can be told from.
 struct Finished {
   const RunSetup& setup;
+  const std::string& precision;
   const Dataset& data;
   Engine& engine;
   const Plan& plan;
@@ -79,8 +78,9 @@ Json result_json(const Finished& f) {
                {"step_ms", spread_json(f.step())},
                {"images_per_s", f.images_per_s()},
                {"device", f.plan.binding.capabilities.name},
-               {"precision", name_of(f.plan.binding.precision)},
+               {"precision", f.precision},
                {"threads", f.plan.binding.capabilities.threads},
+               {"feed", f.result.feed},
                {"batch", f.setup.train.batch},
                {"lr", f.setup.train.lr},
                {"optimizer", to_text(f.setup.update)},
@@ -104,8 +104,8 @@ void print_result(const Finished& f) {
   const EpochResult& last = f.result.state.epochs.back();
   const Spread step = f.step();
   print(fmt::format("\n{} on {}, batch {}, {}, {} ({} threads), one training step:\n\n", f.engine.net().name,
-                    f.setup.data, f.setup.train.batch, name_of(f.plan.binding.precision),
-                    f.plan.binding.capabilities.name, f.plan.binding.capabilities.threads));
+                    f.setup.data, f.setup.train.batch, f.precision, f.plan.binding.capabilities.name,
+                    f.plan.binding.capabilities.threads));
   print(layer_table(read_layers(f.plan, f.prediction, f.result.plan_steps), f.prediction.has_times));
   print(
       "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
@@ -186,17 +186,15 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
   RunSetup setup = resolve(request, common);
   const auto device = common.open();
   const Dataset data = load_data(setup, false);
-  Engine engine(setup.net, *device,
-                {.precision = common.dtype(),
-                 .seed = common.seed,
-                 .update = setup.update,
-                 .choose = common.chooser(setup.kernels)});
+  EngineOptions options = common.engine_options(setup.kernels);
+  options.update = setup.update;
+  Engine engine(setup.net, *device, options);
   const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
   if (!request.weights.empty()) load_weights(engine, request.weights);
   require_trainable(engine, data, setup.train.batch);
   if (common.explain) note(plan.explain());
   const auto checkpoints = prepare_checkpoints(request, engine, data, setup.train);
-  const Machine machine = here_or_measure(common.threads, kQuickRoofline);
+  const Machine machine = common.machine(*device);
   const Prediction prediction = predict(plan, machine);
 
   TrainResult result;
@@ -205,11 +203,13 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
                     request.log_every, setup.net.loss != kReconstruction);
     note_signals();
     setup.train.stop = [] { return noted_signal() != 0; };
+    setup.train.settle_every = request.log_every;
     result = train(engine, data, setup.train, watcher);
   }
   if (!request.save.empty()) save_weights(engine, request.save);
   if (result.stopped) leave(request, result);
   const Finished finished{setup,
+                          common.precision,
                           data,
                           engine,
                           plan,

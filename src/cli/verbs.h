@@ -18,6 +18,7 @@ void add_model(Command app);
 void add_recipe(Command app);
 void add_data(Command app);
 void add_demo(Command app);
+void add_doctor(Command app);
 void add_completion(Command app);
 
 // The command line as it was typed, for the run record.

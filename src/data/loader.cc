@@ -22,13 +22,19 @@ constexpr int kMostThreads = 256;
 constexpr std::align_val_t kAlignment{64};        // a cache line; also what vector loads like best
 constexpr std::uint64_t kOrderStream = 0x6C6F61;  // apart from every other use of the seed
 
+// Memory of our own, or lent by whoever gave the allocator, who also takes it back.
 struct Release {
-  void operator()(void* memory) const { ::operator delete(memory, kAlignment); }
+  bool own = true;
+  void operator()(void* memory) const {
+    if (own) ::operator delete(memory, kAlignment);
+  }
 };
 using Buffer = std::unique_ptr<void, Release>;
 
-Buffer allocate(std::int64_t bytes) {
-  return Buffer(::operator new(static_cast<std::size_t>(bytes), kAlignment));
+Buffer allocate(const LoaderOptions& o, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (o.allocate) return Buffer(o.allocate(size), Release{false});
+  return Buffer(::operator new(size, kAlignment));
 }
 
 // Values go to the network as they are: nothing surrounds them, nothing moves them.
@@ -63,7 +69,21 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
   return split;
 }
 
+void fill_order(std::vector<std::int64_t>& order, bool shuffle, std::uint64_t seed, std::int64_t epoch) {
+  std::iota(order.begin(), order.end(), 0);
+  if (!shuffle || order.empty()) return;
+  const Philox random(seed, stream_of(kOrderStream, static_cast<std::uint64_t>(epoch)));
+  for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i, i + 1)]);
+}
+
 }  // namespace
+
+std::vector<std::int64_t> epoch_order(std::int64_t count, bool shuffle, std::uint64_t seed,
+                                      std::int64_t epoch) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  fill_order(order, shuffle, seed, epoch);
+  return order;
+}
 
 void require_fit(const Shape& image, const Shape& input) {
   if (input.rank() == 1) {
@@ -131,8 +151,8 @@ struct Loader::Impl {
   // What surrounds the images is written once: batches only ever touch their pixels.
   void prepare(Slot& slot) const {
     const std::int64_t elements = options.batch * options.input.numel();
-    slot.images = allocate(elements * static_cast<std::int64_t>(size_of(options.dtype)));
-    slot.labels = allocate(options.batch * static_cast<std::int64_t>(sizeof(std::int32_t)));
+    slot.images = allocate(options, elements * static_cast<std::int64_t>(size_of(options.dtype)));
+    slot.labels = allocate(options, options.batch * static_cast<std::int64_t>(sizeof(std::int32_t)));
     slot.members.resize(static_cast<std::size_t>(options.batch));
     dispatch_float(options.dtype, [&]<class T>() {
       for (std::int64_t i = 0; i < options.batch; ++i)
@@ -144,10 +164,7 @@ struct Loader::Impl {
 
   void shuffle(std::int64_t epoch) {
     ordered_epoch = epoch;
-    std::iota(order.begin(), order.end(), 0);
-    if (!options.shuffle) return;
-    const Philox random(options.seed, stream_of(kOrderStream, static_cast<std::uint64_t>(epoch)));
-    for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i, i + 1)]);
+    fill_order(order, options.shuffle, options.seed, epoch);
   }
 
   // The next batch's number, its slot told what to hold; -1 when there is nothing left to do.

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "data/augment.h"
 #include "data/dataset.h"
@@ -20,6 +22,8 @@ struct LoaderOptions {
   int depth = 3;             // batches in flight; each thread beyond the first adds one
   int threads = 1;           // that fill batches; they change nothing but the speed
   Augment augment;
+  // Memory for batches: null takes the host's own. Pinned memory is copied to a GPU without waiting.
+  std::function<void*(std::size_t bytes)> allocate;
   // Where a resumed run begins: it sees the very batches that an undisturbed one sees from there on.
   std::int64_t first_epoch = 0, first_batch = 0;
 };
@@ -53,6 +57,10 @@ class Loader {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The order in which an epoch takes the images: a function of (shuffle, seed, epoch) alone.
+std::vector<std::int64_t> epoch_order(std::int64_t count, bool shuffle, std::uint64_t seed,
+                                      std::int64_t epoch);
 
 // Rejects (naming both shapes) when images of this shape cannot be fed to that input: other channels, larger,
 // or more than four pixels smaller per side (28x28 fits 32x32). Flat inputs take any image of as many

@@ -14,7 +14,13 @@ struct Capabilities {
   int threads = 1;               // CPU: threads the executor will use
   int vector_bytes = 16;         // CPU: width of a SIMD register
   int compute_capability = 0;    // CUDA: 90 for sm_90
+  int multiprocessors = 0;       // CUDA
   std::size_t memory_bytes = 0;  // 0: not known
+  bool cublaslt = true;          // CUDA: NVIDIA's matrix library can be loaded; known of an open device only
+  bool cudnn = true;             // CUDA: likewise its convolutions
+  // What the user allows, beside what the device can do.
+  bool tf32 = false;           // fp32 products may round their factors to 11 bits
+  bool deterministic = false;  // the same bits every run: no choice by timing, no atomic sums
 };
 
 }  // namespace headroom

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/capabilities.h"
 
@@ -10,11 +13,12 @@ namespace headroom {
 
 class Device;
 
-// Memory of one device, freed with the object. The bytes behind data() belong to that device.
+// Memory of one device, or of the host where a device reads it directly; freed with the object.
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Device& device, void* data, std::size_t bytes) : device_(&device), data_(data), bytes_(bytes) {}
+  Buffer(Device& device, void* data, std::size_t bytes, bool on_host = false)
+      : device_(&device), data_(data), bytes_(bytes), on_host_(on_host) {}
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
@@ -27,6 +31,7 @@ class Buffer {
   Device* device_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
+  bool on_host_ = false;
 };
 
 // An ordered queue of work. The CPU has one and finishes each piece before the call returns.
@@ -36,25 +41,52 @@ class Stream {
   virtual void synchronize() = 0;
 };
 
+// A point in a stream: other streams and the host can wait for it, and two of them tell a time.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual void record(Stream& stream) = 0;
+  virtual void hold(Stream& stream) = 0;  // what is queued there next waits until the event has come
+  virtual void synchronize() = 0;         // the host waits
+  virtual double seconds_since(const Event& earlier) const = 0;  // of two that have come
+};
+
+// Work that was queued once, to be queued again as a whole, at the same addresses.
+class Captured {
+ public:
+  virtual ~Captured() = default;
+  virtual void launch() = 0;
+};
+
 // The small interface everything above runs on. One object per physical device; not thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const Capabilities& capabilities() const = 0;
-  virtual Stream& stream() = 0;
+  virtual Stream& stream() = 0;       // where kernels run, and copies that return when they are done
+  virtual Stream& copy_stream() = 0;  // copies beside them; on the CPU the same
 
   Buffer allocate(std::size_t bytes);
+  Buffer allocate_host(std::size_t bytes);  // pinned: copies to and from it need not wait for anyone
   virtual void upload(void* dst, const void* src, std::size_t bytes) = 0;    // host to device
   virtual void download(void* dst, const void* src, std::size_t bytes) = 0;  // device to host
   virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;      // within the device
   virtual void zero(void* dst, std::size_t bytes) = 0;
+  // Queued; the host's memory must stay as it is until the stream has come to it.
+  virtual void upload_async(void* dst, const void* src, std::size_t bytes, Stream& stream) = 0;
+  virtual void download_async(void* dst, const void* src, std::size_t bytes, Stream& stream) = 0;
+
+  virtual std::unique_ptr<Event> make_event() = 0;
+  // What `work` queues on the stream, kept instead of run. Null where the device has no such thing.
+  virtual std::unique_ptr<Captured> capture(const std::function<void()>& work) = 0;
+  virtual std::size_t free_bytes_now() const = 0;  // memory that could still be allocated
 
   DeviceKind kind() const { return capabilities().kind; }
 
  private:
   friend class Buffer;
-  virtual void* allocate_bytes(std::size_t bytes) = 0;
-  virtual void free_bytes(void* data) noexcept = 0;
+  virtual void* allocate_bytes(std::size_t bytes, bool on_host) = 0;
+  virtual void free_bytes(void* data, bool on_host) noexcept = 0;
 };
 
 // Every offset and allocation is a multiple of this: a cache line, a SIMD register, a CUDA transaction.
@@ -67,5 +99,14 @@ constexpr std::size_t align_up(std::size_t bytes) {
 std::unique_ptr<Device> open_device(std::string_view name, int threads = 0);
 // What open_device("cpu", threads) would offer, without opening it.
 Capabilities cpu_capabilities(int threads = 0);
+
+// GPUs of this machine, asked for without opening any. `why_not` says why there is none: no driver, one that
+// is too old, no device, or a build without CUDA; `try_this` what would help.
+struct GpuSurvey {
+  std::vector<Capabilities> gpus;
+  std::string driver, runtime;  // CUDA versions, "13.0"; empty where unknown
+  std::string why_not, try_this;
+};
+GpuSurvey survey_gpus();
 
 }  // namespace headroom

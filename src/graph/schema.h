@@ -60,6 +60,8 @@ struct OpSchema {
   // Output i shares storage with input aliases[i] (an update in place); -1 or absent: storage of its own.
   std::vector<int> (*aliases)(const Problem& problem) = nullptr;
   bool is_view = false;  // output 0 is input 0 under another shape: no step is planned
+  // Inputs that stay fp32 where activations are 16 bits wide: scales and statistics of normalisations.
+  std::vector<int> keeps_fp32 = {};
 };
 
 // Answered by the list in ops/registry.cc; rejects unknown names with the nearest one.

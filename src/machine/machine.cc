@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHere = "here";
+bool measured_here(std::string_view name) { return name == "here" || name == "here-gpu"; }
 
 Machine parse(std::string_view text, std::string_view origin, const Hint& hint) {
   return machine_from_json(parse_object(text, origin, hint), origin);
@@ -80,12 +80,14 @@ Machine find_machine(std::string_view name) {
 
   const fs::path saved = machine_file(name);
   if (std::error_code error; fs::exists(saved, error)) {
-    Machine machine = load_file(
-        saved, {name == kHere ? "run `headroom roofline` to measure it again" : "mend or delete that file"});
+    Machine machine = load_file(saved, {measured_here(name) ? "run `headroom roofline` to measure it again"
+                                                            : "mend or delete that file"});
     machine.name = name;  // the name it was asked by, also when the file is an edited copy of another
     return machine;
   }
-  if (name == kHere) reject(Hint{"run `headroom roofline` first"}, "this machine has not been measured yet");
+  if (measured_here(name))
+    reject(Hint{"run `headroom roofline` first"}, "{} has not been measured yet",
+           name == "here" ? "this machine" : "the GPU of this machine");
 
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -35,6 +35,13 @@ struct Machine {
   int compute_capability = 0;   // 90 for sm_90
   int cores = 0;                // multiprocessors of a GPU, threads of a measured CPU
   double power_w = 0;
+  // What else was measured, by name: "burst_fp32", "upload_pinned", "graph_kernel", …
+  struct Figure {
+    double value = 0;
+    std::string unit;  // "FLOP/s", "B/s", "s"
+    bool operator==(const Figure&) const = default;
+  };
+  std::map<std::string, Figure> extras;
   std::vector<std::string> notes;  // what a figure rests on: sources, what is unconfirmed
 
   const Level& memory() const { return levels.back(); }
@@ -47,7 +54,7 @@ Machine machine_from_json(const Json& json, std::string_view origin);
 Json to_json(const Machine& machine);
 
 // Built-in table plus the user's own files (cache_dir()/machines/NAME.json), which take precedence; what
-// `roofline` measured on this machine is one of them, "here".
+// `roofline` measured on this machine is among them: "here" and, where there is a GPU, "here-gpu".
 std::vector<std::string> machine_names();
 // A name, an alias, or the path of a JSON file (anything with a '/' or ending in ".json"). Rejects unknown
 // names with the nearest.

@@ -74,6 +74,18 @@ class Fields {
     return rates;
   }
 
+  std::map<std::string, Machine::Figure> figures(const char* key) const {
+    std::map<std::string, Machine::Figure> all;
+    if (find(key) == nullptr) return all;
+    const Fields inner(need(key), origin_, where(key));
+    for (const auto& [name, value] : inner.json_.items()) {
+      const Fields figure(value, origin_, inner.where(name));
+      figure.only(std::initializer_list<const char*>{"value", "unit"});
+      all[name] = {figure.need_amount("value"), figure.text("unit")};
+    }
+    return all;
+  }
+
   template <class Names>
   void only(const Names& names) const {
     const std::vector<std::string> known(std::begin(names), std::end(names));
@@ -132,10 +144,10 @@ std::vector<Machine::Level> levels_from(const Fields& fields, std::string_view o
 
 Machine machine_from_json(const Json& json, std::string_view origin) {
   const Fields fields(json, origin, "");
-  fields.only(std::initializer_list<const char*>{"name", "aliases", "title", "kind", "measured",
-                                                 "compute_capability", "cores", "peak_flops",
-                                                 "one_core_peak_flops", "levels", "launch_s",
-                                                 "link_bytes_per_s", "peer_bytes_per_s", "power_w", "notes"});
+  fields.only(std::initializer_list<const char*>{
+      "name", "aliases", "title", "kind", "measured", "compute_capability", "cores", "peak_flops",
+      "one_core_peak_flops", "levels", "launch_s", "link_bytes_per_s", "peer_bytes_per_s", "power_w",
+      "extras", "notes"});
   Machine machine{.name = fields.text("name", ""),
                   .aliases = fields.texts("aliases"),
                   .title = fields.text("title"),
@@ -150,6 +162,7 @@ Machine machine_from_json(const Json& json, std::string_view origin) {
                   .compute_capability = fields.count("compute_capability"),
                   .cores = fields.count("cores"),
                   .power_w = fields.amount("power_w"),
+                  .extras = fields.figures("extras"),
                   .notes = fields.texts("notes")};
   if (machine.kind != "gpu" && machine.kind != "cpu")
     fields.complain("kind", "is '{}'; it must be 'gpu' or 'cpu'", machine.kind);
@@ -187,6 +200,8 @@ Json to_json(const Machine& machine) {
   put("link_bytes_per_s", machine.link_bytes_per_s);
   put("peer_bytes_per_s", machine.peer_bytes_per_s);
   put("power_w", machine.power_w);
+  for (const auto& [name, figure] : machine.extras)
+    json["extras"][name] = {{"value", figure.value}, {"unit", figure.unit}};
   put("notes", machine.notes);
   return json;
 }

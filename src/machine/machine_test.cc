@@ -130,6 +130,9 @@ TEST_F(Machines, AnUnknownNameIsRefusedWithTheNearest) {
 TEST_F(Machines, HereIsNeverInvented) {
   const Error error = refusal([] { find_machine("here"); });
   EXPECT_TRUE(contains(error.hint(), "headroom roofline")) << error.hint();
+  const Error gpu = refusal([] { find_machine("here-gpu"); });
+  EXPECT_TRUE(contains(gpu.what(), "GPU")) << gpu.what();
+  EXPECT_TRUE(contains(gpu.hint(), "headroom roofline")) << gpu.hint();
 }
 
 TEST_F(Machines, SavedOnesAreFoundListedAndTakePrecedence) {
@@ -195,6 +198,19 @@ TEST_F(Machines, EveryFieldIsCheckedByName) {
   }
   EXPECT_THROW(machine_from_json(Json::array(), "x"), Error);
   EXPECT_NO_THROW(machine_from_json(small(), "x"));
+}
+
+TEST_F(Machines, WhatElseWasMeasuredIsKeptWithItsUnits) {
+  Json json = small();
+  json["extras"] = {{"graph_kernel", {{"value", 1.1e-6}, {"unit", "s"}}}};
+  const Machine machine = machine_from_json(json, "x");
+  EXPECT_EQ(machine.extras.at("graph_kernel"), (Machine::Figure{1.1e-6, "s"}));
+  EXPECT_EQ(to_json(machine).at("extras"), json.at("extras"));
+  for (const char* wrong : {"[]", R"({"a": 3})", R"({"a": {"value": 0, "unit": "s"}})",
+                            R"({"a": {"value": 1}})", R"({"a": {"value": 1, "unit": "s", "b": 1}})"}) {
+    json["extras"] = Json::parse(wrong);
+    EXPECT_TRUE(contains(refusal([&] { machine_from_json(json, "x"); }).what(), "extras")) << wrong;
+  }
 }
 
 TEST_F(Machines, BytesAreChargedToTheSmallestLevelOfKnownRate) {

@@ -17,6 +17,14 @@ Verdict accepts_cpu_floats(const Problem& problem, const Capabilities&) {
   return accept();
 }
 
+Verdict accepts_cuda_floats(const Problem& problem, const Capabilities& capabilities) {
+  for (const auto* list : {&problem.inputs, &problem.outputs})
+    for (const TensorType& type : *list)
+      if (type.dtype == DType::bf16 && capabilities.compute_capability < 80)
+        return refuse("bf16 needs compute capability 8.0");
+  return accept();
+}
+
 Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities&) {
   if (const DType dtype = problem.outputs[0].dtype; dtype != DType::f32)
     return refuse(fmt::format("widens fp32, not {}", name_of(dtype)));

@@ -50,6 +50,15 @@ using Launcher = std::function<void(const LaunchArgs&)>;
 Verdict accepts_cpu_floats(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities& capabilities);  // and nothing else
 Work least_work(const Problem& problem, const Capabilities& capabilities);
+// On a GPU: any float type for which the device has arithmetic.
+Verdict accepts_cuda_floats(const Problem& problem, const Capabilities& capabilities);
+
+// The half of a kernel that needs the CUDA toolkit: its prepare function, or null in a build without.
+#ifdef HEADROOM_HAS_CUDA
+#define HEADROOM_CUDA(prepare) prepare
+#else
+#define HEADROOM_CUDA(prepare) nullptr
+#endif
 
 // One idea for one operator on one kind of device. All but `prepare` is a description built everywhere; where
 // the device's compiler is missing, `prepare` is null and the kernel can still be planned and predicted.

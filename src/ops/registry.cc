@@ -31,6 +31,7 @@
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/squared_error/squared_error.h"
+#include "ops/tally/tally.h"
 #include "ops/transpose/transpose.h"
 #include "ops/unary/unary.h"
 #include "ops/updates/updates.h"
@@ -69,6 +70,7 @@ constexpr Folder kFolders[] = {
     slice_operators,
     softmax_operators,
     squared_error_operators,
+    tally_operators,
     transpose_operators,
     unary_operators,
     update_operators,

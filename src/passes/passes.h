@@ -11,4 +11,16 @@ void fuse(Graph& graph);
 // Removes nodes whose results nobody reads: neither graph.outputs nor an update of storage.
 void drop_unused(Graph& graph);
 
+// A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,
+// but for what their operators keep in fp32; parameters themselves stay fp32, the masters that updates
+// change. Gradients come out right because the casts are nodes like any other. `gradient_scale` multiplies
+// gradients on their way into the 16-bit part and divides them on their way out, lest small ones vanish.
+struct Narrowed {
+  Graph graph;
+  std::vector<ValueId> value;  // by the old graph's ids
+};
+Narrowed narrowed(const Graph& graph, DType dtype, double gradient_scale);
+// A value of any float type as fp32: itself, or a cast.
+ValueId as_fp32(Graph& graph, ValueId value, const std::string& layer, double gradient_scale);
+
 }  // namespace headroom

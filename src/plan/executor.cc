@@ -3,7 +3,27 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/half.h"
+
 namespace headroom {
+namespace {
+
+// A tensor of any float type, as fp64.
+std::vector<double> widened(const TensorType& type, const void* data) {
+  const auto count = static_cast<std::size_t>(type.shape.numel());
+  if (type.dtype == DType::f16 || type.dtype == DType::bf16) {
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = half_value(type.dtype, static_cast<const std::uint16_t*>(data)[i]);
+    return values;
+  }
+  return dispatch_float(type.dtype, [&]<class T>() {
+    const T* values = static_cast<const T*>(data);
+    return std::vector<double>(values, values + count);
+  });
+}
+
+}  // namespace
 
 void Arena::reserve(std::size_t bytes) {
   if (bytes <= buffer_.bytes()) return;
@@ -33,6 +53,7 @@ Executor::Executor(const Plan& plan, Storage& storage, Arena& arena)
 // Pointers change when another plan enlarges the arena or an input is bound elsewhere; steps themselves do
 // not.
 void Executor::resolve() {
+  captured_.clear();
   auto address = [&](const Slot& slot) -> void* {
     switch (slot.where) {
       case Slot::Where::arena:
@@ -82,7 +103,25 @@ void Executor::launch(std::size_t step) {
             &storage_.device().stream()});
 }
 
+void Executor::run_captured() {
+  if (!resolved()) resolve();
+  auto it = captured_.find(inputs_);
+  if (it == captured_.end()) {
+    if (captured_.size() >= kMostCaptures) captured_.clear();
+    auto all = [&] {
+      for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) run_phase(phase);
+    };
+    it = captured_.emplace(inputs_, storage_.device().capture(all)).first;
+    ++captures_;
+  }
+  if (it->second != nullptr) return it->second->launch();
+  capture_ = false;  // the device cannot
+  run();
+}
+
 void Executor::run(Recorder* recorder) {
+  if (capture_ && warm_ && recorder == nullptr) return run_captured();
+  warm_ = true;
   for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) run_phase(phase, recorder);
 }
 
@@ -102,13 +141,8 @@ bool Executor::finite(const Step& step, const Bound& bound) const {
     if (!is_float(type.dtype)) continue;
     std::vector<std::byte> host(static_cast<std::size_t>(type.bytes()));
     storage_.device().download(host.data(), bound.outputs[o], host.size());
-    const bool ok = dispatch_float(type.dtype, [&]<class T>() {
-      const T* values = reinterpret_cast<const T*>(host.data());
-      for (std::int64_t i = 0; i < type.shape.numel(); ++i)
-        if (!std::isfinite(values[i])) return false;
-      return true;
-    });
-    if (!ok) return false;
+    for (double value : widened(type, host.data()))
+      if (!std::isfinite(value)) return false;
   }
   return true;
 }
@@ -142,14 +176,12 @@ const void* Executor::data(ValueId value) const {
 
 std::vector<double> Executor::read(ValueId value) const {
   const TensorType& type = plan_.graph.value(value).type;
-  return dispatch_float(type.dtype, [&]<class T>() {
-    std::vector<T> host(static_cast<std::size_t>(type.shape.numel()));
-    storage_.device().download(host.data(), data(value), host.size() * sizeof(T));
-    return std::vector<double>(host.begin(), host.end());
-  });
+  std::vector<std::byte> host(static_cast<std::size_t>(type.bytes()));
+  storage_.device().download(host.data(), data(value), host.size());
+  return widened(type, host.data());
 }
 
-double Executor::read_scalar(ValueId value) const {
+double Executor::read_scalar(ValueId value) const {  // at every step: allocates nothing
   return dispatch_float(plan_.graph.value(value).type.dtype, [&]<class T>() -> double {
     T host{};
     storage_.device().download(&host, data(value), sizeof host);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,11 @@ class Executor {
   void bind(ValueId input, const void* data);
 
   void run(Recorder* recorder = nullptr);
+  // From the second run on, a run without a recorder is one launch of all its steps, where the device can do
+  // so: the same kernels at the same addresses. Another input address is another capture; so many are kept.
+  void allow_capture(bool on) { capture_ = on; }
+  static constexpr std::size_t kMostCaptures = 256;
+  std::size_t captures() const { return captures_; }  // made so far
   void run_phase(Phase phase, Recorder* recorder = nullptr);
 
   // Runs the forward steps again and names the first layer whose result is not finite; empty when all are.
@@ -62,6 +68,7 @@ class Executor {
   void resolve();
   void require_bound(ValueId input) const;
   void launch(std::size_t step);
+  void run_captured();
   bool finite(const Step& step, const Bound& bound) const;
 
   Plan plan_;
@@ -72,6 +79,10 @@ class Executor {
   const std::byte* resolved_for_ = nullptr;  // arena address the pointers were made for; a plan may need none
   std::vector<Bound> bound_;
   std::vector<const void*> inputs_;  // by value id
+  bool capture_ = false;
+  std::size_t captures_ = 0;
+  bool warm_ = false;  // first launches load code, which a capture must not see
+  std::map<std::vector<const void*>, std::unique_ptr<Captured>> captured_;  // by input addresses
 };
 
 }  // namespace headroom

@@ -130,6 +130,12 @@ void Storage::write(const std::string& name, const void* host, std::size_t bytes
   device_->upload(data(name), host, bytes);
 }
 
+// So few bytes are taken over before the call returns, wherever they are.
+void Storage::set_scalar(const std::string& name, double value) {
+  if (type(name).bytes() != sizeof value) fail("'{}' is no scalar in fp64", name);
+  device_->upload_async(data(name), &value, sizeof value, device_->stream());
+}
+
 void Storage::read(const std::string& name, void* host, std::size_t bytes) const {
   if (bytes != static_cast<std::size_t>(type(name).bytes()))
     fail("'{}' holds {} bytes, not {}", name, type(name).bytes(), bytes);

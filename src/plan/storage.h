@@ -25,7 +25,8 @@ class Storage {
 
   void write(const std::string& name, const void* host, std::size_t bytes);
   void read(const std::string& name, void* host, std::size_t bytes) const;
-  void set_scalar(const std::string& name, double value) { write(name, &value, sizeof value); }
+  // Queued, so that a step need not wait for its scalars.
+  void set_scalar(const std::string& name, double value);
 
   Device& device() const { return *device_; }
   std::size_t bytes() const;

@@ -20,9 +20,9 @@ DType float_type(const Problem& p) {
 // What has no known rate sets no bound: the floor stays a floor.
 double time_at(double amount, double per_second) { return per_second > 0 ? amount / per_second : 0; }
 
-StepPrediction predict_step(const Step& step, const Machine& machine, bool times) {
+StepPrediction predict_step(const Step& step, const Machine& machine, bool tf32, bool times) {
   const DType dtype = float_type(step.problem);
-  const double products = product_peak(machine, dtype), vectors = vector_peak(machine, dtype);
+  const double products = product_peak(machine, dtype, tf32), vectors = vector_peak(machine, dtype);
   const double compute =
       time_at(step.cost.multiply_add, products) + time_at(step.cost.other + step.cost.special, vectors);
   const Machine::Level& level = machine.level_for(step.cost.bytes());
@@ -39,7 +39,7 @@ StepPrediction predict_step(const Step& step, const Machine& machine, bool times
 
 }  // namespace
 
-double product_peak(const Machine& machine, DType dtype) {
+double product_peak(const Machine& machine, DType dtype, bool tf32) {
   const double fp32 = std::max({rate(machine, "fp32"), rate(machine, "fp16") / 3, rate(machine, "bf16") / 3});
   switch (dtype) {
     case DType::f64:
@@ -49,7 +49,7 @@ double product_peak(const Machine& machine, DType dtype) {
     case DType::bf16:
       return std::max(fp32, rate(machine, "bf16"));
     default:
-      return fp32;
+      return tf32 ? std::max(fp32, rate(machine, "tf32")) : fp32;
   }
 }
 
@@ -61,9 +61,10 @@ double vector_peak(const Machine& machine, DType dtype) {
 
 Prediction predict(const Plan& plan, const Machine& machine) {
   Prediction prediction{.machine = machine.name, .steps = {}};
-  prediction.has_times = machine.kind == "cpu" && plan.binding.capabilities.kind == DeviceKind::cpu;
+  const Capabilities& device = plan.binding.capabilities;
+  prediction.has_times = (machine.kind == "cpu") == (device.kind == DeviceKind::cpu);
   for (const Step& step : plan.steps) {
-    prediction.steps.push_back(predict_step(step, machine, prediction.has_times));
+    prediction.steps.push_back(predict_step(step, machine, device.tf32, prediction.has_times));
     prediction.floor_s += prediction.steps.back().floor_s;
     prediction.predicted_s += prediction.steps.back().predicted_s;
   }

@@ -28,7 +28,7 @@ Prediction predict(const Plan& plan, const Machine& machine);
 // Peak rate for products in a precision. Without a unit for it the machine runs it in the next wider one;
 // fp32 products may use tensor cores at a third of the fp16 rate (three fp16 products make one of fp32
 // accuracy).
-double product_peak(const Machine& machine, DType dtype);
+double product_peak(const Machine& machine, DType dtype, bool tf32 = false);
 double vector_peak(const Machine& machine, DType dtype);
 
 }  // namespace headroom

@@ -37,11 +37,20 @@ double element(const Fill& fill, const Philox& random, std::uint64_t i) {
   }
 }
 
+// A GPU's cache holds what fills a CPU's memory: vectors of the largest cases grow to 400 MB there.
+Case grown(Case c, const Device& device) {
+  constexpr std::int64_t kLargest = 1 << 22, kGrown = 100'000'000;
+  if (device.kind() == DeviceKind::cpu) return c;
+  for (Shape& shape : c.inputs)
+    if (shape == Shape{kLargest}) shape = Shape{kGrown};
+  return c;
+}
+
 // A graph of one node over inputs the caller owns.
 class Alone {
  public:
   Alone(const Operator& op, const Case& c, Device& device, const Chooser& choose)
-      : storage_(device), arena_(device) {
+      : device_(device), storage_(device), arena_(device) {
     Graph graph;
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
@@ -59,16 +68,23 @@ class Alone {
   Executor& executor() { return *executor_; }
 
  private:
+  // Random numbers for the first stretch, repeated: drawing a hundred million would take longer than timing.
   void fill(const Case& c, std::size_t i, const TensorType& type) {
+    constexpr std::int64_t kStretch = 1 << 22;
     const Fill how = i < c.fills.size() ? c.fills[i] : Fill{};
     const Philox random(11, i + 1);
+    const std::int64_t count = type.shape.numel(), drawn = std::min(count, kStretch);
+    const std::size_t size = size_of(type.dtype);
     dispatch_stored(type.dtype, [&]<class T>() {
-      auto* values = static_cast<T*>(buffers_[i].data());
-      for (std::int64_t k = 0; k < type.shape.numel(); ++k)
-        values[k] = static_cast<T>(element(how, random, static_cast<std::uint64_t>(k)));
+      std::vector<T> values(static_cast<std::size_t>(drawn));
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>(element(how, random, k));
+      for (std::int64_t at = 0; at < count; at += drawn)
+        device_.upload(static_cast<T*>(buffers_[i].data()) + at, values.data(),
+                       size * static_cast<std::size_t>(std::min(drawn, count - at)));
     });
   }
 
+  Device& device_;
   Storage storage_;
   Arena arena_;
   std::vector<Buffer> buffers_;
@@ -78,32 +94,44 @@ class Alone {
 // What the same traffic costs when nothing is computed.
 class Copy {
  public:
-  explicit Copy(double bytes) : from_(static_cast<std::size_t>(bytes / 2) + 1, 1), to_(from_) {}
+  Copy(Device& device, double bytes)
+      : device_(device),
+        bytes_(static_cast<std::size_t>(bytes / 2) + 1),
+        from_(device.allocate(bytes_)),
+        to_(device.allocate(bytes_)) {
+    device_.zero(from_.data(), bytes_);
+    device_.zero(to_.data(), bytes_);
+  }
   void run() {
-    parallel_for(
-        static_cast<std::int64_t>(from_.size()), 1 << 16, [&](std::int64_t begin, std::int64_t end, int) {
-          std::memcpy(to_.data() + begin, from_.data() + begin, static_cast<std::size_t>(end - begin));
-        });
+    if (device_.kind() != DeviceKind::cpu) return device_.copy(to_.data(), from_.data(), bytes_);
+    auto *to = static_cast<char*>(to_.data()), *from = static_cast<char*>(from_.data());
+    parallel_for(static_cast<std::int64_t>(bytes_), 1 << 16, [&](std::int64_t begin, std::int64_t end, int) {
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+    });
   }
 
  private:
-  std::vector<char> from_, to_;
+  Device& device_;
+  std::size_t bytes_;
+  Buffer from_, to_;
 };
 
 template <class Body>
-double timed(int repeats, Body&& body) {
+double timed(Device& device, int repeats, Body&& body) {
+  device.stream().synchronize();
   const auto start = Clock::now();
   for (int i = 0; i < repeats; ++i) body();
+  device.stream().synchronize();
   return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
 }
 
 template <class Body>
-int repeats_of(Body&& body) {
-  const double once = std::min(timed(1, body), timed(1, body));
+int repeats_of(Device& device, Body&& body) {
+  const double once = std::min(timed(device, 1, body), timed(device, 1, body));
   return std::max(1, static_cast<int>(kSampleSeconds / once));
 }
 
-OperatorTiming time_case(Executor& executor, const Machine& machine, int rounds) {
+OperatorTiming time_case(Device& device, Executor& executor, const Machine& machine, int rounds) {
   const Step& step = executor.plan().steps.at(0);
   const Prediction prediction = predict(executor.plan(), machine);
   const Machine::Level& level = machine.level_for(step.cost.bytes());
@@ -116,14 +144,14 @@ OperatorTiming time_case(Executor& executor, const Machine& machine, int rounds)
                    .bound = prediction.steps[0].bound,
                    .level = level.name,
                    .level_rate = level.bytes_per_s};
-  Copy copy(t.bytes);
+  Copy copy(device, t.bytes);
   auto launch = [&] { executor.run(); };
   auto move = [&] { copy.run(); };
-  const int repeats = repeats_of(launch), copies = repeats_of(move);
+  const int repeats = repeats_of(device, launch), copies = repeats_of(device, move);
   std::vector<double> samples, moves;
   for (int round = 0; round < rounds; ++round) {
-    samples.push_back(timed(repeats, launch));
-    moves.push_back(timed(copies, move));
+    samples.push_back(timed(device, repeats, launch));
+    moves.push_back(timed(device, copies, move));
   }
   t.seconds = spread_of(samples);
   t.copy_seconds = spread_of(moves);
@@ -143,8 +171,8 @@ std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machi
     for (const Case& c : op.cases) {
       if (c.tier != Tier::perf) continue;
       progress(op.schema.name);
-      Alone alone(op, c, device, choose);
-      timings.push_back(time_case(alone.executor(), machine, rounds));
+      Alone alone(op, grown(c, device), device, choose);
+      timings.push_back(time_case(device, alone.executor(), machine, rounds));
     }
   }
   return timings;

@@ -26,6 +26,7 @@ struct OperatorTiming {
   double share_of_bandwidth() const { return level_rate > 0 ? bytes_per_s() / level_rate : 0; }
 };
 
+// On GPUs vectors grow to 400 MB, which their caches do not hold.
 // Times the perf cases of the operators named (all of them where none is), in fp32 and warm, `rounds` samples
 // each, on random inputs; in turn with a copy of as many bytes on as many threads.
 std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,

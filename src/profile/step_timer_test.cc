@@ -9,6 +9,11 @@
 namespace headroom {
 namespace {
 
+Device& cpu() {
+  static const auto device = open_device("cpu", 1);
+  return *device;
+}
+
 // Processor time of this thread, so that being interrupted does not shorten the work.
 double thread_seconds() {
   timespec t{};
@@ -24,7 +29,7 @@ void work_for(double seconds) {
 
 // The least of many samples: an interruption can only add to one.
 TEST(TimingStepTimer, MeasuresWorkOfKnownLength) {
-  StepTimer timer(2, 25);
+  StepTimer timer(cpu(), 2, 25);
   for (int run = 0; run < 25; ++run)
     for (std::size_t step : {0, 1}) {
       timer.begin(step);
@@ -44,7 +49,7 @@ TEST(TimingStepTimer, CostsLessThanAMicrosecond) {
 // over and over and keep the oldest samples for ever.
 TEST(StepTimer, OverwritesTheOldestOfEachStep) {
   constexpr std::size_t kSteps = 4, kRuns = 8;
-  StepTimer timer(kSteps, kRuns);
+  StepTimer timer(cpu(), kSteps, kRuns);
   auto run = [&] {
     for (std::size_t step = 0; step < kSteps; ++step) {
       timer.begin(step);
@@ -66,7 +71,7 @@ TEST(StepTimer, OverwritesTheOldestOfEachStep) {
 }
 
 TEST(StepTimer, KeepsNothingWhereThereIsNoRoom) {
-  StepTimer timer(1, 0);
+  StepTimer timer(cpu(), 1, 0);
   timer.begin(0);
   timer.end(0);
   EXPECT_TRUE(timer.samples(0).empty());

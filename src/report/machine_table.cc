@@ -21,6 +21,10 @@ double rate_of(const std::map<std::string, double>& rates, const char* precision
   return found == rates.end() ? 0 : found->second;
 }
 
+std::string figure_text(const Machine::Figure& figure) {
+  return figure.unit == "s" ? human_seconds(figure.value) : si(figure.value, figure.unit.c_str());
+}
+
 std::string or_dash(double value, const char* unit) { return value > 0 ? si(value, unit) : "-"; }
 
 std::string peaks_table(const Machine& machine) {
@@ -94,6 +98,11 @@ std::string machine_page(const Machine& machine) {
   row("host link, one direction", si(machine.link_bytes_per_s, "B/s"), machine.link_bytes_per_s > 0);
   row("link between GPUs, one direction", si(machine.peer_bytes_per_s, "B/s"), machine.peer_bytes_per_s > 0);
   row("power", fmt::format("{:.0f} W", machine.power_w), machine.power_w > 0);
+  for (const auto& [name, figure] : machine.extras) {
+    std::string words = name;
+    std::ranges::replace(words, '_', ' ');
+    row(words.c_str(), figure_text(figure), true);
+  }
   if (!machine.notes.empty()) text += "\n";
   for (const std::string& note : machine.notes) text += fmt::format("- {}\n", note);
   return text;

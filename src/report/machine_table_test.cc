@@ -28,6 +28,14 @@ TEST(MachineTable, ThePageTellsFiguresAndWhatTheyRestOn) {
   EXPECT_FALSE(contains(page, "one core"));
 }
 
+TEST(MachineTable, ThePageHoldsWhatElseWasMeasured) {
+  Machine machine = find_machine("h200");
+  machine.extras = {{"graph_kernel", {1.13e-6, "s"}}, {"upload_pinned", {55.2e9, "B/s"}}};
+  const std::string page = machine_page(machine);
+  for (const char* part : {"graph kernel", "1.13 us", "upload pinned", "55.2 GB/s"})
+    EXPECT_TRUE(contains(page, part)) << part << "\n" << page;
+}
+
 TEST(MachineTable, TheDrawingFitsATerminalAndNamesEveryRoof) {
   for (const char* name : {"k80", "v100-sxm2", "h200", "rtx4090", "b200", "l40s"}) {
     const Machine machine = find_machine(name);

@@ -12,36 +12,39 @@ namespace headroom {
 struct NetWorkload {
   std::string model;
   std::int64_t batch;
+  std::int64_t epoch_images = 0;  // > 0: also time an epoch over so many, kept on the device
 };
 
-// The networks of the published cases that run on this device.
-const std::vector<NetWorkload>& net_workloads();
+// The networks of the published cases that run on this kind of device.
+std::vector<NetWorkload> net_workloads(DeviceKind device);
 
 struct NetTiming {
   NetWorkload workload;
-  Spread forward_s, step_s;
+  Spread forward_s, step_s, epoch_s;       // no samples: not timed
   double forward_flop = 0, step_flop = 0;  // products and sums of one batch
+  std::int64_t parameters = 0;
   double flop_per_s() const { return step_flop / step_s.median; }
   double forward_flop_per_s() const { return forward_flop / forward_s.median; }
 };
 
-// The library's own product of 2048 x 2048 matrices: what a rate is held against.
+// A large matrix product: what a rate is held against. On the CPU the library's own, on a GPU the engine's.
 struct Baseline {
+  std::int64_t size = 0;
   Spread seconds;
-  int threads = 0;  // the best of its settings
+  int threads = 0;  // CPU: the best of its settings
   double flop = 0;
   double flop_per_s() const { return flop / seconds.median; }
 };
 
 struct NetBench {
-  Baseline sgemm;
+  Baseline product;
   std::vector<NetTiming> nets;
 };
 
 // Checks each network against the reference kernels on a small batch, then times all of them and the baseline
 // in turn, `rounds` times, so that a slow spell of the machine falls on everybody. Random images; weights as
-// initialised.
-NetBench bench_nets(Device& device, DType dtype, const std::vector<NetWorkload>& workloads, int rounds,
-                    const std::function<void(const std::string&)>& progress);
+// initialised. Steps are queued as in training, and waited for at the end of a sample.
+NetBench bench_nets(Device& device, const EngineOptions& options, const std::vector<NetWorkload>& workloads,
+                    int rounds, const std::function<void(const std::string&)>& progress);
 
 }  // namespace headroom

@@ -7,33 +7,69 @@
 namespace headroom {
 namespace {
 
-// Systems promise more memory than they have and kill whoever believes them; so ask before allocating.
-void require_memory(const Graph& graph, std::size_t arena_bytes, const Binding& binding,
-                    const std::string& model) {
-  const double there = double(binding.capabilities.memory_bytes);
-  double needed = double(arena_bytes);
+// What a plan takes beside its arena.
+double stored_bytes(const Graph& graph) {
+  double bytes = 0;
   for (Role role : {Role::parameter, Role::state, Role::constant})
     for (ValueId id : graph.with_role(role))
-      if (graph.value(id).producer == kNone) needed += double(graph.value(id).type.bytes());
-  if (there > 0 && needed > there)
-    reject(Hint{"try a smaller --batch or a smaller model"},
-           "model '{}' with a batch of {} needs {} of memory, but this machine has {}", model, binding.batch,
-           human_bytes(needed), human_bytes(there));
+      if (graph.value(id).producer == kNone) bytes += double(graph.value(id).type.bytes());
+  return bytes;
+}
+
+// Systems promise more memory than they have and kill whoever believes them; so ask before allocating. The
+// arena grows with the batch, so a batch that fits is soon found.
+void require_memory(double there, const Plan& plan, const std::string& model) {
+  const double stored = stored_bytes(plan.graph), arena = double(plan.arena_bytes);
+  if (there <= 0 || stored + arena <= there) return;
+  const double share = arena > 0 ? (there - stored) / arena : 0;
+  const auto fitting = static_cast<std::int64_t>(0.95 * share * double(plan.binding.batch));
+  const std::string hint = fitting >= 1 ? fmt::format("take a smaller --batch: {} fits", fitting)
+                                        : std::string("no batch fits: take a smaller model");
+  reject(Hint{hint}, "model '{}' with a batch of {} needs {} of memory, but {} has {}", model,
+         plan.binding.batch, human_bytes(stored + arena), plan.binding.capabilities.name, human_bytes(there));
+}
+
+void require_precision(const EngineOptions& options, const Capabilities& device) {
+  const std::string_view wanted = options.tf32 ? "tf32" : name_of(options.precision);
+  const bool plain = options.precision == DType::f64 || (options.precision == DType::f32 && !options.tf32);
+  if (plain) return;
+  if (device.kind == DeviceKind::cpu)
+    reject(Hint{"use --precision fp32 or fp64, or a GPU: --device cuda"}, "the CPU does not compute in {}",
+           wanted);
+  constexpr int kAmpere = 80;
+  if (device.compute_capability < kAmpere && options.precision != DType::f16)
+    reject(Hint{"use --precision fp32 or fp16"}, "{} has compute capability {}.{} and does not compute in {}",
+           device.name, device.compute_capability / 10, device.compute_capability % 10, wanted);
 }
 
 }  // namespace
 
 Engine::Engine(Net net, Device& device, EngineOptions options)
-    : net_(std::move(net)), device_(device), options_(std::move(options)), storage_(device), arena_(device) {
-  if (options_.precision != DType::f32 && options_.precision != DType::f64)
-    reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}",
-           name_of(options_.precision));
+    : net_(std::move(net)),
+      device_(device),
+      options_(std::move(options)),
+      capabilities_(device.capabilities()),
+      storage_(device),
+      arena_(device) {
+  require_precision(options_, capabilities_);
+  capabilities_.tf32 = options_.tf32;
+  capabilities_.deterministic = options_.deterministic;
   // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
   const Graph forward = make_forward(net_, 1, options_.precision).graph;
-  require_memory(forward, 0, {Mode::eval, 1, options_.precision, device_.capabilities()}, net_.name);
+  Plan weights;
+  weights.graph = forward;
+  weights.binding = {Mode::eval, 1, options_.precision, capabilities_};
+  require_memory(memory_bytes(), weights, net_.name);
   storage_.prepare(forward, options_.seed);
   weight_names_ = storage_.names(Role::parameter);
   for (std::string& name : storage_.names(Role::state)) weight_names_.push_back(std::move(name));
+}
+
+// All of a computer's, since it can swap; what is free on a GPU, which cannot, and what is ours there
+// already.
+double Engine::memory_bytes() const {
+  if (!queues()) return double(capabilities_.memory_bytes);
+  return double(device_.free_bytes_now() + storage_.bytes() + arena_.bytes());
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
@@ -43,13 +79,15 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
                        {.dtype = options_.precision,
                         .seed = options_.seed,
                         .update = options_.update,
+                        .tally = mode == Mode::train && queues(),
                         .keep_gradients = options_.keep_gradients}),
           nullptr};
-  const Binding binding{mode, batch, options_.precision, device_.capabilities()};
+  const Binding binding{mode, batch, options_.precision, capabilities_};
   const Plan plan = make_plan(r.program.graph, binding, options_.choose);
-  require_memory(plan.graph, plan.arena_bytes, binding, net_.name);
+  require_memory(memory_bytes(), plan, net_.name);
   storage_.prepare(r.program.graph, options_.seed);
   r.executor = std::make_unique<Executor>(plan, storage_, arena_);
+  r.executor->allow_capture(options_.capture && queues());
   return ready_.emplace(key, std::move(r)).first->second;
 }
 
@@ -84,6 +122,27 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
   ready.executor->run_phase(Phase::backward, recorder);
   ready.executor->run_phase(Phase::update, recorder);
   return loss;
+}
+
+void Engine::queue_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
+                        Recorder* recorder) {
+  bind(ready, images, labels);
+  set_step(static_cast<double>(step));
+  ready.executor->run(recorder);
+}
+
+std::array<double, kTallyFields> Engine::take_tally() {
+  std::array<double, kTallyFields> sums{};
+  if (!storage_.has(kTally)) return sums;
+  storage_.read(kTally, sums.data(), sizeof sums);
+  device_.zero(storage_.data(kTally), sizeof sums);
+  return sums;
+}
+
+void Engine::set_learning_rate(double rate) {
+  if (rate_ == rate) return;
+  storage_.set_scalar(kLearningRate, rate);
+  rate_ = rate;
 }
 
 void Engine::set_step(double step) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "headroom/net.h"
+#include "ops/tally/tally.h"
 #include "plan/executor.h"
 #include "train/program.h"
 
@@ -11,6 +14,9 @@ namespace headroom {
 
 struct EngineOptions {
   DType precision = DType::f32;
+  bool tf32 = false;           // fp32 products may round their factors to 11 bits
+  bool deterministic = false;  // the same bits every run
+  bool capture = true;         // a step is one launch where the device can do so
   std::uint64_t seed = 0;
   Update update;
   Chooser choose = first_that_accepts;
@@ -38,7 +44,14 @@ class Engine {
   double train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                     Recorder* recorder = nullptr);
 
-  void set_learning_rate(double rate) { storage_.set_scalar(kLearningRate, rate); }
+  // The same where the device works while the host goes on: queues the step and returns. Losses gather in the
+  // tally; one that is not finite is found there, after the fact.
+  bool queues() const { return device_.kind() != DeviceKind::cpu; }
+  void queue_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
+                  Recorder* recorder = nullptr);
+  std::array<double, kTallyFields> take_tally();  // waits; the sums start again at zero
+
+  void set_learning_rate(double rate);
 
   // Which update comes next, from 1; train_step says so itself. Nothing where nobody counts.
   void set_step(double step);
@@ -47,6 +60,8 @@ class Engine {
   Storage& storage() { return storage_; }
   const Storage& storage() const { return storage_; }
   Device& device() { return device_; }
+  // What plans are made for: the device, and what the options allow.
+  const Capabilities& capabilities() const { return capabilities_; }
   const EngineOptions& options() const { return options_; }
   std::size_t arena_bytes() const { return arena_.bytes(); }
   std::int64_t parameter_count() const;
@@ -54,11 +69,14 @@ class Engine {
   const std::vector<std::string>& weight_names() const { return weight_names_; }
 
  private:
+  double memory_bytes() const;
   void bind(Ready& ready, const void* images, const std::int32_t* labels);
 
   Net net_;
   Device& device_;
   EngineOptions options_;
+  Capabilities capabilities_;
+  std::optional<double> rate_;  // the learning rate that the device has
   Storage storage_;
   Arena arena_;
   std::map<std::pair<Mode, std::int64_t>, Ready> ready_;

@@ -13,7 +13,7 @@ LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess,
   options.batch = batch;
   options.preprocess = preprocess;
   options.input = Shape(engine.net().input);
-  options.dtype = engine.options().precision;
+  options.dtype = master_of(engine.options().precision);
   return options;
 }
 
@@ -21,7 +21,16 @@ std::int64_t classes_of(const Program& program) {
   return program.correct == kNone ? 0 : program.graph.value(program.logits).type.shape[1];
 }
 
-EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch) {
+namespace {
+
+std::vector<std::int32_t> labels_of(const Split& split, std::int64_t first, std::int64_t count) {
+  return {split.labels.begin() + first, split.labels.begin() + first + count};
+}
+
+}  // namespace
+
+EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
+                    const FeedOptions& how) {
   using Clock = std::chrono::steady_clock;
   EvalResult result;
   if (split.count() == 0) return result;
@@ -33,17 +42,21 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
     reject("model '{}' tells {} classes apart, but an image is labelled {}", engine.net().name, classes,
            most);
   const auto start = Clock::now();
-  Loader loader(split, loader_options(engine, preprocess, batch));
-  StepTimer timer(full.plan().steps.size(), 512);
+  // Each image is seen once, so there is nothing to keep on the device.
+  FeedOptions streamed = how;
+  streamed.resident = false;
+  const auto feed = make_feed(engine.device(), split, loader_options(engine, preprocess, batch), streamed);
+  StepTimer timer(engine.device(), full.plan().steps.size(), 512);
   result.metrics = Metrics(classes);
   Tally tally;
-  while (const Batch* b = loader.next()) {
+  std::int64_t first = 0;  // in file order
+  while (const DeviceBatch* b = feed->next()) {
     Engine::Ready& ready = b->count == batch ? full : engine.ready(Mode::eval, b->count);
     engine.run_batch(ready, b->images, b->labels, &ready == &full ? &timer : nullptr);
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);
     if (classes > 0)
-      result.metrics.add(ready.executor->read(ready.program.logits),
-                         {b->labels, static_cast<std::size_t>(b->count)});
+      result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, first, b->count));
+    first += b->count;
   }
   const auto images = static_cast<double>(tally.images);
   result.accuracy = tally.correct / images;

@@ -4,6 +4,7 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "train/engine.h"
+#include "train/feed.h"
 #include "train/metrics.h"
 
 namespace headroom {
@@ -17,7 +18,8 @@ struct EvalResult {
 };
 
 // Rejects labels the network has no class for.
-EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch);
+EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
+                    const FeedOptions& feed = {});
 
 // How images reach a network, in training and in evaluation.
 LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess, std::int64_t batch);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "graph/autodiff.h"
 #include "models/layers.h"
+#include "ops/tally/tally.h"
 #include "passes/passes.h"
 
 namespace headroom {
@@ -16,7 +17,13 @@ Shape batched(const Net& net, std::int64_t batch) {
   return Shape(dims);
 }
 
-Program start(const Net& net, std::int64_t batch, const Lowering& how) {
+// fp16 holds nothing below 6e-8, where gradients of a mean over a batch soon are: they travel times this. A
+// power of two: it rounds nothing, and 2^12 times a gradient of 16 still is in range.
+double gradient_scale(DType dtype) { return dtype == DType::f16 ? 4096 : 1; }
+
+Program start(const Net& net, std::int64_t batch, Lowering how) {
+  const DType dtype = how.dtype;
+  how.dtype = master_of(dtype);
   Program p;
   p.images = p.graph.add_value({.name = "images",
                                 .type = {batched(net, batch), how.dtype},
@@ -25,6 +32,12 @@ Program start(const Net& net, std::int64_t batch, const Lowering& how) {
                                 .init = {},
                                 .layer = {}});
   p.logits = lower(net, p.graph, p.images, how);
+  if (!is_narrow(dtype)) return p;
+  Narrowed narrow = narrowed(p.graph, dtype, gradient_scale(dtype));
+  p.images = narrow.value[static_cast<std::size_t>(p.images)];
+  p.logits = as_fp32(narrow.graph, narrow.value[static_cast<std::size_t>(p.logits)], kLossLayer,
+                     gradient_scale(dtype));
+  p.graph = std::move(narrow.graph);
   return p;
 }
 
@@ -84,6 +97,19 @@ void add_penalty(Program& p, double l2) {
   p.loss = p.graph.add_node("add", {p.loss, penalty}, {}, kLossLayer).at(0);
 }
 
+void add_tally(Program& p, std::int64_t batch) {
+  const ValueId sums = p.graph.add_value({.name = kTally,
+                                          .type = {{std::int64_t{kTallyFields}}, DType::f64},
+                                          .role = Role::scalar,
+                                          .producer = kNone,
+                                          .init = {},
+                                          .layer = {}});
+  std::vector<ValueId> inputs = {p.loss};
+  if (p.correct != kNone) inputs.push_back(p.correct);
+  inputs.push_back(sums);
+  p.graph.add_node("tally", inputs, {{"count", batch}}, kLossLayer, Phase::update);
+}
+
 }  // namespace
 
 Program make_forward(const Net& net, std::int64_t batch, DType dtype) {
@@ -108,6 +134,7 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
       if (options.keep_gradients) p.graph.outputs.push_back(gradient);
     }
     add_updates(p.graph, gradients, update);
+    if (options.tally) add_tally(p, batch);
   }
   p.graph.outputs.push_back(p.loss);
   if (p.correct != kNone) p.graph.outputs.push_back(p.correct);

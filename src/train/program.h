@@ -18,11 +18,15 @@ struct Program {
 };
 
 struct ProgramOptions {
-  DType dtype = DType::f32;
-  std::uint64_t seed = 0;  // of dropout
+  DType dtype = DType::f32;  // 16-bit types: of activations and working weights; the rest is fp32
+  std::uint64_t seed = 0;    // of dropout
   Update update;
+  bool tally = false;           // training adds up loss and correct answers on the device; see ops/tally
   bool keep_gradients = false;  // every parameter's stays readable after a run, for tests; see gradient_of
 };
+
+// Where a training program with a tally keeps its sums.
+inline constexpr const char* kTally = "tally";
 
 // Lowers a network for one binding: forward, loss, and for training its gradients and updates; then fuses.
 Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options);

@@ -33,11 +33,11 @@ class Training {
         options_(options),
         observer_(observer),
         full_(engine.ready(Mode::train, options.batch)),
-        loader_(data.train, training_loader(engine, options)),
-        timer_(full_.plan().steps.size(), options.timed_steps),
-        total_(options.epochs * loader_.batches_per_epoch()),
+        feed_(make_feed(engine.device(), data.train, training_loader(engine, options), options.feed)),
+        timer_(engine.device(), full_.plan().steps.size(), options.timed_steps),
+        total_(options.epochs * feed_->batches_per_epoch()),
         schedule_(make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
-                                loader_.batches_per_epoch())),
+                                feed_->batches_per_epoch())),
         state_(options.start) {
     constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
     result_.step_seconds.reserve(static_cast<std::size_t>(std::min(total_, kMostReserved)));
@@ -45,6 +45,9 @@ class Training {
     // else to show.
     const std::int64_t left = total_ - state_.steps;
     first_timed_ = state_.steps + (left > 2 ? 2 : 0);
+    result_.feed = feed_->how();
+    if (engine_.queues() && engine_.options().capture)
+      engine_.take_tally();  // from zero, whatever ran before
   }
 
   TrainResult run() {
@@ -52,15 +55,18 @@ class Training {
     auto save = [&] {
       if (options_.save && saved != state_.steps) options_.save(state_), saved = state_.steps;
     };
-    epoch_start_ = Clock::now();
+    epoch_start_ = stretch_start_ = Clock::now();
     while (!result_.target_reached && !result_.stopped) {
-      const Batch* batch = loader_.next();
+      const DeviceBatch* batch = feed_->next();
       if (batch == nullptr) break;
       step(*batch);
-      if (batch->last_of_epoch) end_epoch();
-      if (options_.save_every > 0 && state_.steps % options_.save_every == 0) save();
+      const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
       result_.stopped = options_.stop && options_.stop();
+      if (batch->last_of_epoch || due || result_.stopped || settles_now()) settle();
+      if (batch->last_of_epoch) end_epoch();
+      if (due) save();
     }
+    settle();
     save();
     for (std::size_t s = 0; s < timer_.steps(); ++s)
       result_.plan_steps.push_back(spread_of(timer_.samples(s)));
@@ -69,21 +75,71 @@ class Training {
   }
 
  private:
-  void step(const Batch& b) {
+  // Whether steps are queued and their losses read later. Without capture every step is waited for, so that a
+  // loss that is not finite stops the run before it spoils the weights, and can be traced to a layer.
+  bool queued() const { return engine_.queues() && engine_.options().capture; }
+
+  void step(const DeviceBatch& b) {
     const bool whole = b.count == options_.batch;
     Engine::Ready& ready = whole ? full_ : engine_.ready(Mode::train, b.count);
+    engine_.set_learning_rate(schedule_.at(state_.steps));
+    if (queued())
+      queue(ready, b, whole);
+    else
+      wait(ready, b, whole);
+    result_.images += b.count;
+    ++state_.steps, ++state_.batch;
+    if (!queued()) observer_.on_step(state_.steps, total_, state_.last_loss);
+  }
+
+  void wait(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
     const bool timed = whole && state_.steps >= first_timed_;
     const auto start = Clock::now();
-    engine_.set_learning_rate(schedule_.at(state_.steps));
     const double loss =
         engine_.train_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
     if (timed) result_.step_seconds.push_back(since(start));
     if (state_.steps == 0) state_.first_loss = loss;
     state_.last_loss = loss;
     state_.tally.add(loss, engine_.correct(ready), b.count);
-    result_.images += b.count;
-    ++state_.steps, ++state_.batch;
-    observer_.on_step(state_.steps, total_, loss);
+  }
+
+  void queue(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
+    const bool timed = whole && state_.steps >= first_timed_ && parts_timed_ < options_.parts_timed;
+    if (timed) ++parts_timed_;
+    plain_ = plain_ && whole && !timed && captures_ == ready.executor->captures();
+    engine_.queue_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
+    captures_ = ready.executor->captures();
+    waiting_images_ += b.count;
+    ++waiting_;
+  }
+
+  bool settles_now() const {
+    if (!queued() || waiting_ == 0) return false;
+    if (options_.settle_every > 0 && state_.steps % options_.settle_every == 0) return true;
+    constexpr double kSeconds = 0.1;
+    return since(stretch_start_) > kSeconds;
+  }
+
+  // Waits for what is queued and takes over its losses.
+  void settle() {
+    if (!queued() || waiting_ == 0) return;
+    const auto sums = engine_.take_tally();
+    const double seconds = since(stretch_start_);
+    if (sums[kTallyBadStep] > 0)
+      throw Error(Blame::run,
+                  fmt::format("the loss became {} at step {}", sums[kTallyBadLoss],
+                              state_.steps - waiting_ + static_cast<std::int64_t>(sums[kTallyBadStep])),
+                  Hint{"try a smaller --lr; with --no-graph the run stops at the layer"});
+    if (state_.steps == waiting_) state_.first_loss = sums[kTallyFirstLoss];
+    state_.last_loss = sums[kTallyLastLoss];
+    state_.tally.loss += sums[kTallyLoss];
+    state_.tally.correct += sums[kTallyCorrect];
+    state_.tally.images += waiting_images_;
+    // A stretch with a short batch, timed parts or captures is not what a step costs.
+    if (plain_) result_.step_seconds.push_back(seconds / static_cast<double>(waiting_));
+    waiting_ = waiting_images_ = 0, plain_ = true;
+    stretch_start_ = Clock::now();
+    observer_.on_step(state_.steps, total_, state_.last_loss);
   }
 
   void end_epoch() {
@@ -93,7 +149,7 @@ class Training {
                       .train_accuracy = state_.tally.correct / images,
                       .seconds = since(epoch_start_)};
     result_.train_seconds += epoch.seconds;
-    result_.last_eval = evaluate(engine_, data_.test, options_.preprocess, options_.batch);
+    result_.last_eval = evaluate(engine_, data_.test, options_.preprocess, options_.batch, options_.feed);
     result_.eval_seconds += result_.last_eval.seconds;
     epoch.test_accuracy = result_.last_eval.accuracy;
     epoch.test_loss = result_.last_eval.loss;
@@ -101,7 +157,7 @@ class Training {
     observer_.on_epoch(epoch);
     result_.target_reached = options_.target > 0 && epoch.test_accuracy >= options_.target;
     ++state_.epoch, state_.batch = 0, state_.tally = {};
-    epoch_start_ = Clock::now();
+    epoch_start_ = stretch_start_ = Clock::now();
   }
 
   Engine& engine_;
@@ -109,7 +165,7 @@ class Training {
   const TrainOptions& options_;
   TrainObserver& observer_;
   Engine::Ready& full_;
-  Loader loader_;
+  std::unique_ptr<Feed> feed_;
   StepTimer timer_;
   const std::int64_t total_;
   const Schedule schedule_;
@@ -117,6 +173,12 @@ class Training {
   std::int64_t first_timed_ = 0;
   TrainResult result_;
   Clock::time_point epoch_start_;
+
+  // Of steps that are queued: how many, of how many images, and since when; whether they are all alike.
+  std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;
+  std::size_t captures_ = 0;
+  bool plain_ = true;
+  Clock::time_point stretch_start_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "data/loader.h"
 #include "train/engine.h"
 #include "train/evaluate.h"
+#include "train/feed.h"
 #include "train/run_state.h"
 #include "train/schedule.h"
 
@@ -23,9 +24,13 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   Preprocess preprocess;
   Augment augment;  // of the training images
+  FeedOptions feed;
   int loader_threads = 1;
   double target = 0;              // > 0: stop after the epoch that reaches this test accuracy
   std::size_t timed_steps = 512;  // steps whose parts are timed, the latest ones
+  // Where the device works ahead of the host: so many of the first steps run part by part, to be timed, and
+  // the loss is read at least every so many steps (0: about ten times a second).
+  std::int64_t parts_timed = 10, settle_every = 0;
 
   RunState start;                             // of a run that is taken up again
   std::int64_t save_every = 0;                // steps; 0: never but at the end
@@ -37,7 +42,8 @@ struct TrainResult {
   RunState state;
   std::int64_t images = 0;  // trained on in this process, as are the times
   double train_seconds = 0, eval_seconds = 0;
-  std::vector<double> step_seconds;  // every full step
+  std::vector<double> step_seconds;  // every full step; means over stretches where the device works ahead
+  std::string feed;                  // how batches reached the device
   bool target_reached = false, stopped = false;
   // Medians of the timed steps, by step of the training plan: the measured reading.
   std::vector<Spread> plan_steps;

@@ -105,4 +105,16 @@ void load_weights(Engine& engine, const std::string& path) {
     });
 }
 
+void copy_weights(const Engine& from, Engine& to) {
+  for (const std::string& name : from.weight_names())
+    dispatch_float(from.storage().type(name).dtype, [&]<class From>() {
+      std::vector<From> values(static_cast<std::size_t>(from.storage().type(name).shape.numel()));
+      from.storage().read(name, values.data(), values.size() * sizeof(From));
+      dispatch_float(to.storage().type(name).dtype, [&]<class To>() {
+        const std::vector<To> converted(values.begin(), values.end());
+        to.storage().write(name, converted.data(), converted.size() * sizeof(To));
+      });
+    });
+}
+
 }  // namespace headroom

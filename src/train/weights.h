@@ -11,6 +11,8 @@ namespace headroom {
 // and names the first that differs.
 void save_weights(const Engine& engine, const std::string& path);
 void load_weights(Engine& engine, const std::string& path);
+// Between engines of one network, whatever their devices and precisions.
+void copy_weights(const Engine& from, Engine& to);
 
 // MXNet numbers layers by kind (new0, fullyconnected1): its convolutions become the network's convolutions
 // and its products the network's linear layers, each in order. Other tensors keep their names.

@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -39,6 +40,21 @@ constexpr int vector_bytes() {
 #endif
 }
 
+// Work is over when the call that asked for it returns, so an event is the time at which it was recorded.
+class Moment final : public Event {
+ public:
+  void record(Stream&) override { at_ = Clock::now(); }
+  void hold(Stream&) override {}
+  void synchronize() override {}
+  double seconds_since(const Event& earlier) const override {
+    return std::chrono::duration<double>(at_ - static_cast<const Moment&>(earlier).at_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point at_;
+};
+
 }  // namespace
 
 Capabilities cpu_capabilities(int threads) {
@@ -60,11 +76,18 @@ void CpuDevice::download(void* dst, const void* src, std::size_t bytes) { std::m
 void CpuDevice::copy(void* dst, const void* src, std::size_t bytes) { std::memmove(dst, src, bytes); }
 void CpuDevice::zero(void* dst, std::size_t bytes) { std::memset(dst, 0, bytes); }
 
-void* CpuDevice::allocate_bytes(std::size_t bytes) {
+std::unique_ptr<Event> CpuDevice::make_event() { return std::make_unique<Moment>(); }
+
+std::size_t CpuDevice::free_bytes_now() const {
+  return static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)) *
+         static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
+void* CpuDevice::allocate_bytes(std::size_t bytes, bool) {
   if (void* data = std::aligned_alloc(kAlignment, bytes)) return data;
   fail("out of memory: {} bytes of host memory were refused", bytes);
 }
 
-void CpuDevice::free_bytes(void* data) noexcept { std::free(data); }
+void CpuDevice::free_bytes(void* data, bool) noexcept { std::free(data); }
 
 }  // namespace headroom

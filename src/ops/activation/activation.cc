@@ -116,12 +116,24 @@ std::vector<Operator> activation_operators() {
       forward.push_back({.tier = Tier::ci, .inputs = {shape}});
       backward.push_back({.tier = Tier::ci, .inputs = {shape, shape}});
     }
+    for (const Shape& shape : {Shape{4194304}, Shape{262144}}) {
+      forward.push_back({.tier = Tier::perf, .inputs = {shape}});
+      backward.push_back({.tier = Tier::perf, .inputs = {shape, shape}});
+    }
     list.push_back({.schema = {.name = name, .infer = infer_unary, .cost = cost, .gradient = gradient},
-                    .kernels = {{.name = "cpu:vector", .prepare = vectorized},
+                    .kernels = {{.name = "cuda:map",
+                                 .device = DeviceKind::cuda,
+                                 .accepts = accepts_cuda_floats,
+                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda)},
+                                {.name = "cpu:vector", .prepare = vectorized},
                                 {.name = "reference", .prepare = reference}},
                     .cases = forward});
     list.push_back({.schema = {.name = name + "_grad", .infer = infer_grad, .cost = cost},
-                    .kernels = {{.name = "cpu:vector", .prepare = vectorized_grad},
+                    .kernels = {{.name = "cuda:map",
+                                 .device = DeviceKind::cuda,
+                                 .accepts = accepts_cuda_floats,
+                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda)},
+                                {.name = "cpu:vector", .prepare = vectorized_grad},
                                 {.name = "reference", .prepare = reference}},
                     .cases = backward});
   }

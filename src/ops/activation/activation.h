@@ -13,6 +13,8 @@ namespace headroom {
 // fused into the product before it and the pre-activation need not be kept.
 std::vector<Operator> activation_operators();
 
+Launcher prepare_activation_cuda(const Problem& problem, const Capabilities& capabilities);
+
 enum class Activation { none, relu, sigmoid, tanh };
 std::optional<Activation> parse_activation(std::string_view name);  // "" is none
 

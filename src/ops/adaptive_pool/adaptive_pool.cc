@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 #include "ops/expect.h"
+#include "ops/reduce/stages.h"
 
 namespace headroom {
 namespace {
@@ -80,6 +81,34 @@ std::vector<ValueId> gradient_max(const GradientContext& c) {
   return {c.emit(kMaxGrad, {c.output_gradients[0], c.input(0)}, c.attrs())};
 }
 
+Verdict accepts_cuda(const Problem& problem, const Capabilities& capabilities) {
+  const AdaptiveProblem p = adaptive_problem(problem);
+  if (p.input_plane() >= INT32_MAX || p.output_plane() >= INT32_MAX)
+    return refuse("places in a plane are counted in 32 bits");
+  return accepts_cuda_floats(problem, capabilities);
+}
+
+// Between the stages of a reduction, or where each window has its maximum.
+std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
+  const AdaptiveProblem p = adaptive_problem(problem);
+  const std::size_t wide = problem.outputs[0].dtype == DType::f64 ? 8 : 4;
+  if (problem.op == kMaxGrad)
+    return static_cast<std::size_t>(p.planes * p.output_plane()) * sizeof(std::int32_t);
+  if (problem.op == kAvgGrad || !p.global()) return 0;
+  return static_cast<std::size_t>(between_stages(adaptive_global_stages(p))) * wide;
+}
+
+Work work_cuda(const Problem& problem, const Capabilities& capabilities) {
+  Work work = least_work(problem, capabilities);
+  work.bytes += 2 * static_cast<double>(workspace_cuda(problem, capabilities));
+  const AdaptiveProblem p = adaptive_problem(problem);
+  if (problem.op == kMaxGrad)
+    work.launches = 2;
+  else if (problem.op != kAvgGrad && p.global())
+    work.launches = static_cast<int>(adaptive_global_stages(p).size());
+  return work;
+}
+
 struct PoolCase {
   Tier tier;
   Shape input;
@@ -126,6 +155,11 @@ Cases make_cases() {
 
 }  // namespace
 
+std::vector<cuda::ReduceStage> adaptive_global_stages(const AdaptiveProblem& p) {
+  const Shape all{p.planes, p.input_plane()};
+  return stages_of(reduce_problem("global pool", all, {{"axes", Integers{1}}}));
+}
+
 AdaptiveProblem adaptive_problem(const Problem& p) {
   const Shape& x = (p.op == kMaxGrad ? p.inputs[1] : p.op == kAvgGrad ? p.outputs[0] : p.inputs[0]).shape;
   AdaptiveProblem pool{.planes = x[0] * x[1]};
@@ -143,7 +177,14 @@ std::vector<Operator> adaptive_pool_operators() {
   const Cases cases = make_cases();
   const Kernel last{.name = "reference", .prepare = adaptive_reference};
   auto kernels = [&](std::string_view name, Launcher (*prepare)(const Problem&, const Capabilities&)) {
-    return std::vector<Kernel>{{.name = name, .accepts = accepts_adaptive_rows, .prepare = prepare}, last};
+    return std::vector<Kernel>{{.name = "cuda:windows",
+                                .device = DeviceKind::cuda,
+                                .accepts = accepts_cuda,
+                                .work = work_cuda,
+                                .prepare = HEADROOM_CUDA(prepare_adaptive_pool_cuda),
+                                .workspace = workspace_cuda},
+                               {.name = name, .accepts = accepts_adaptive_rows, .prepare = prepare},
+                               last};
   };
   auto avg = [&](std::string_view name, auto shape_of, const std::vector<Case>& list) {
     return Operator{

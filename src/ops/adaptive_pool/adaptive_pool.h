@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/operator.h"
+#include "ops/reduce/stage.h"
 
 namespace headroom {
 
@@ -36,5 +37,9 @@ Launcher adaptive_avg_rows(const Problem& problem, const Capabilities&);
 Launcher adaptive_max_rows(const Problem& problem, const Capabilities&);
 Launcher adaptive_avg_grad_rows(const Problem& problem, const Capabilities&);
 Launcher adaptive_max_grad_planes(const Problem& problem, const Capabilities&);
+
+// On a GPU: the windows of pool/cuda.h; one window over a whole plane is a reduction.
+Launcher prepare_adaptive_pool_cuda(const Problem& problem, const Capabilities&);
+std::vector<cuda::ReduceStage> adaptive_global_stages(const AdaptiveProblem& problem);
 
 }  // namespace headroom

@@ -52,10 +52,10 @@ Launcher adaptive_reference(const Problem& problem, const Capabilities&) {
             out[y] = x[best];
           return;
         }
-        T sum = 0;
+        long double sum = 0;  // wider than any kernel's
         const std::int64_t count =
             each_element(p, i, j, [&](std::int64_t at) { sum += grad ? T{0} : x[plane + at]; });
-        if (!grad) out[y] = sum / static_cast<T>(count);
+        if (!grad) out[y] = static_cast<T>(sum / static_cast<long double>(count));
         if (grad)
           each_element(p, i, j, [&](std::int64_t at) { out[plane + at] += in[y] / static_cast<T>(count); });
       });

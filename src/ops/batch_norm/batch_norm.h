@@ -5,8 +5,8 @@
 
 namespace headroom {
 
-// x is [N, C] or [N, C, …]; scale, bias and the running statistics are [C]. Statistics of a channel are over
-// all its n = N * … values.
+// x is [N, C] or [N, C, …]; scale, bias and the running statistics are [C], of the type of x or fp32 beside
+// an x of 16 bits. Statistics of a channel are over all its n = N * … values.
 //
 // batch_norm(x, scale, bias, running_mean, running_var; epsilon 1e-5, momentum 0.1)
 //   -> y, running_mean', running_var', saved_mean, saved_inv_std
@@ -56,5 +56,10 @@ Launcher batch_norm_grad_channels(const Problem& problem, const Capabilities&);
 Launcher batch_norm_inference_channels(const Problem& problem, const Capabilities&);
 Work batch_norm_work(const Problem& problem, const Capabilities&);  // of those that gather statistics
 std::size_t batch_norm_workspace(const Problem& problem, const Capabilities&);
+
+// On a GPU: sums of each channel by many blocks, then all elements.
+Launcher prepare_batch_norm_cuda(const Problem& problem, const Capabilities&);  // of any of the four
+Work batch_norm_cuda_work(const Problem& problem, const Capabilities& capabilities);
+std::size_t batch_norm_cuda_workspace(const Problem& problem, const Capabilities&);
 
 }  // namespace headroom

@@ -25,7 +25,7 @@ Problem forward(const Shape& x, DType dtype = DType::f64, Attrs attrs = {}) {
 TEST(BatchNorm, NormalisesAndKeepsRunningStatistics) {
   // Channel 0 holds 1, 3, 5, 7: mean 4, variance 5 over n, 20/3 over n - 1.
   const Problem p = forward({2, 2, 2}, DType::f64, {{"epsilon", 4.0}, {"momentum", 0.25}});
-  for (const Kernel& kernel : operator_of("batch_norm").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("batch_norm"))) {
     const auto out =
         run_kernel(kernel, p, {{1, 3, 2, 2, 5, 7, 2, 2}, {3, 1}, {10, 20}, {8, 2}, {4, 4}}).outputs;
     const Values want = {7, 9, 20, 20, 11, 13, 20, 20};  // (x - 4) / 3 * 3 + 10
@@ -53,7 +53,7 @@ TEST(BatchNorm, HoldsToRoundingFarFromZero) {
     for (double& v : inputs[4]) v = std::abs(v);
     const Operator& op = operator_of("batch_norm");
     const auto want = run_kernel(reference_of(op), widened(p), inputs).outputs;
-    const auto got = run_kernel(op.kernels[0], p, inputs).outputs;
+    const auto got = run_kernel(cpu_kernel(op), p, inputs).outputs;
     for (std::size_t o = 0; o < 3; ++o)
       EXPECT_LE(compare(p, o, got[o], want[o], false).worst_ratio, 1) << shape.str() << " output " << o;
     for (std::size_t i = 0; i < want[4].size(); ++i) EXPECT_NEAR(got[4][i], want[4][i], 1e-8);
@@ -64,7 +64,7 @@ TEST(BatchNorm, HoldsToRoundingFarFromZero) {
     const std::vector<Values> given = {dy, inputs[0], inputs[1], want[3], want[4]};
     const Operator& grad = operator_of("batch_norm_grad");
     const auto want_d = run_kernel(reference_of(grad), widened(back), given).outputs;
-    const auto got_d = run_kernel(grad.kernels[0], back, given).outputs;
+    const auto got_d = run_kernel(cpu_kernel(grad), back, given).outputs;
     for (std::size_t o = 0; o < 3; ++o)
       EXPECT_LE(compare(back, o, got_d[o], want_d[o], false).worst_ratio, 1)
           << shape.str() << " output " << o;
@@ -77,7 +77,7 @@ TEST(BatchNorm, NanSpoilsItsChannelOnly) {
     Values x(static_cast<std::size_t>(shape.numel()));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = Philox(1).normal(i);
     x[0] = std::nan("");
-    for (const Kernel& kernel : operator_of("batch_norm").kernels) {
+    for (const Kernel& kernel : kernels_here(operator_of("batch_norm"))) {
       const auto out = run_kernel(kernel, p, {x, {1, 1}, {0, 0}, {0, 0}, {1, 1}}).outputs;
       for (std::size_t o = 1; o < 5; ++o) {
         EXPECT_TRUE(std::isnan(out[o][0])) << kernel.name << o;
@@ -99,10 +99,10 @@ TEST(BatchNorm, HasTheSameBitsForAnyNumberOfThreads) {
       const Problem p = problem_of(op, c, DType::f32);
       const auto inputs = inputs_of(p, c, Numbers::normal, 3);
       omp_set_num_threads(1);
-      const auto alone = run_kernel(op.kernels[0], p, inputs).outputs;
+      const auto alone = run_kernel(cpu_kernel(op), p, inputs).outputs;
       for (int threads : {2, 3, 7}) {
         omp_set_num_threads(threads);
-        EXPECT_EQ(run_kernel(op.kernels[0], p, inputs).outputs, alone) << name << " " << x.str();
+        EXPECT_EQ(run_kernel(cpu_kernel(op), p, inputs).outputs, alone) << name << " " << x.str();
       }
     }
   omp_set_num_threads(before);
@@ -113,12 +113,12 @@ TEST(BatchNorm, GradientIgnoresAShiftOfTheChannel) {
   const Problem p = forward({6, 3, 9, 9});
   const Case c{.tier = Tier::ci, .inputs = {}};
   auto inputs = inputs_of(p, c, Numbers::normal, 5);
-  const auto out = run_kernel(operator_of("batch_norm").kernels[0], p, inputs).outputs;
+  const auto out = run_kernel(cpu_kernel(operator_of("batch_norm")), p, inputs).outputs;
   const TensorType x = p.inputs[0], one = p.inputs[1];
   const Problem back = make("batch_norm_grad", {x, x, one, one, one});
   const auto dy = inputs_of(back, c, Numbers::normal, 7)[0];
   const auto d =
-      run_kernel(operator_of("batch_norm_grad").kernels[0], back, {dy, inputs[0], inputs[1], out[3], out[4]})
+      run_kernel(cpu_kernel(operator_of("batch_norm_grad")), back, {dy, inputs[0], inputs[1], out[3], out[4]})
           .outputs[0];
   double sum = 0;
   for (std::size_t i = 0; i < d.size(); ++i)

@@ -1,4 +1,5 @@
 #include "ops/batch_norm/batch_norm.h"
+#include "ops/batch_norm/cuda_shape.h"
 
 namespace headroom {
 namespace {
@@ -37,9 +38,32 @@ std::vector<Case> cases(bool gradient, bool training) {
 
 }  // namespace
 
+std::size_t batch_norm_cuda_workspace(const Problem& p, const Capabilities&) {
+  if (p.op == "batch_norm_inference") return 0;
+  const Channels s = channels_of(p);
+  return cuda::BatchNormSplit(s.rows, s.channels, s.plane).workspace(s.channels, s.plane);
+}
+
+Work batch_norm_cuda_work(const Problem& p, const Capabilities& capabilities) {
+  if (p.op == "batch_norm_inference") return least_work(p, capabilities);
+  const Channels s = channels_of(p);
+  Work work = least_work(p, capabilities);
+  const int read = p.op == "batch_norm" ? 1 : 2;  // by the sums; then again by the elements
+  work.bytes += static_cast<double>(read * p.inputs[0].bytes());
+  work.launches = cuda::BatchNormSplit(s.rows, s.channels, s.plane).columns ? 3 : 2;
+  return work;
+}
+
 std::vector<Operator> batch_norm_operators() {
+  const Kernel cuda{.name = "cuda:channels",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .work = batch_norm_cuda_work,
+                    .prepare = HEADROOM_CUDA(prepare_batch_norm_cuda),
+                    .workspace = batch_norm_cuda_workspace};
   return {{.schema = batch_norm_schema(),
-           .kernels = {{.name = "cpu:channels",
+           .kernels = {cuda,
+                       {.name = "cpu:channels",
                         .work = batch_norm_work,
                         .prepare = batch_norm_channels,
                         .workspace = batch_norm_workspace},
@@ -47,21 +71,24 @@ std::vector<Operator> batch_norm_operators() {
            .cases = cases(false, true),
            .no_gradient = {3, 4}},
           {.schema = batch_norm_grad_schema(),
-           .kernels = {{.name = "cpu:channels",
+           .kernels = {cuda,
+                       {.name = "cpu:channels",
                         .work = batch_norm_work,
                         .prepare = batch_norm_grad_channels,
                         .workspace = batch_norm_workspace},
                        {.name = "reference", .prepare = batch_norm_grad_reference}},
            .cases = cases(true, true)},
           {.schema = batch_norm_inference_schema(),
-           .kernels = {{.name = "cpu:channels",
+           .kernels = {cuda,
+                       {.name = "cpu:channels",
                         .prepare = batch_norm_inference_channels,
                         .workspace = batch_norm_workspace},
                        {.name = "reference", .prepare = batch_norm_inference_reference}},
            .cases = cases(false, false),
            .no_gradient = {3, 4}},
           {.schema = batch_norm_inference_grad_schema(),
-           .kernels = {{.name = "cpu:channels",
+           .kernels = {cuda,
+                       {.name = "cpu:channels",
                         .work = batch_norm_work,
                         .prepare = batch_norm_grad_channels,
                         .workspace = batch_norm_workspace},

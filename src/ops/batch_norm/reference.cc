@@ -19,13 +19,14 @@ void grad_channel(const Channels& s, std::int64_t c, double mean, double inv_std
   const T* dy = a.in<T>(0);
   const T* x = a.in<T>(1);
   const double scale = a.in<T>(2)[c], n = static_cast<double>(s.per_channel());
-  double dbias = 0, dscale = 0;
+  long double dbias = 0, dscale = 0;  // as wide as the statistics below
   each_element(s, c, [&](std::int64_t i) {
     dbias += dy[i];
     dscale += dy[i] * (x[i] - mean) * inv_std;
   });
   each_element(s, c, [&](std::int64_t i) {
-    const double through = follows ? dbias / n + (x[i] - mean) * inv_std * dscale / n : 0;
+    const double through =
+        follows ? static_cast<double>(dbias / n + (x[i] - mean) * inv_std * dscale / n) : 0;
     a.out<T>(0)[i] = static_cast<T>(scale * inv_std * (dy[i] - through));
   });
   a.out<T>(1)[c] = static_cast<T>(dscale);

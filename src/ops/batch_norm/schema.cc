@@ -7,6 +7,12 @@ namespace {
 
 bool is_gradient(std::string_view op) { return op.ends_with("_grad"); }
 
+// Scale, bias and statistics have the type of x, or are fp32 beside an x of 16 bits.
+DType parameter_type(const TensorType& x, const TensorType& scale) {
+  const bool narrow = x.dtype == DType::f16 || x.dtype == DType::bf16;
+  return narrow && scale.dtype == DType::f32 ? DType::f32 : x.dtype;
+}
+
 // Inputs first … last - 1 are one number a channel, of type `dtype`.
 void expect_channels(std::string_view op, const std::vector<TensorType>& in, const TensorType& x,
                      std::size_t first, std::size_t last, DType dtype) {
@@ -30,7 +36,7 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   constexpr const char* kOp = "batch_norm";
   expect_inputs(kOp, in, 5);
   expect_x(kOp, in[0]);
-  expect_channels(kOp, in, in[0], 1, 5, in[0].dtype);
+  expect_channels(kOp, in, in[0], 1, 5, parameter_type(in[0], in[1]));
   expect_epsilon(kOp, attrs);
   const double momentum = attrs.real("momentum", 0.1);
   if (!(momentum >= 0 && momentum <= 1))
@@ -48,7 +54,7 @@ std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attr
   expect_inputs(kOp, in, 5);
   expect_x(kOp, in[1]);
   expect_same(kOp, in[0], in[1]);
-  expect_channels(kOp, in, in[1], 2, 3, in[1].dtype);
+  expect_channels(kOp, in, in[1], 2, 3, parameter_type(in[1], in[2]));
   expect_channels(kOp, in, in[1], 3, 5, DType::f64);
   return {in[1], in[2], in[2]};
 }
@@ -57,7 +63,7 @@ std::vector<TensorType> infer_inference(const std::vector<TensorType>& in, const
   constexpr const char* kOp = "batch_norm_inference";
   expect_inputs(kOp, in, 5);
   expect_x(kOp, in[0]);
-  expect_channels(kOp, in, in[0], 1, 5, in[0].dtype);
+  expect_channels(kOp, in, in[0], 1, 5, parameter_type(in[0], in[1]));
   expect_epsilon(kOp, attrs);
   return {in[0]};
 }
@@ -67,7 +73,7 @@ std::vector<TensorType> infer_inference_grad(const std::vector<TensorType>& in, 
   expect_inputs(kOp, in, 5);
   expect_x(kOp, in[1]);
   expect_same(kOp, in[0], in[1]);
-  expect_channels(kOp, in, in[1], 2, 5, in[1].dtype);
+  expect_channels(kOp, in, in[1], 2, 5, parameter_type(in[1], in[2]));
   expect_epsilon(kOp, attrs);
   return {in[1], in[2], in[2]};
 }
@@ -118,15 +124,28 @@ Channels channels_of(const Problem& p) {
 }
 
 OpSchema batch_norm_schema() {
-  return {.name = "batch_norm", .infer = infer, .cost = cost, .gradient = gradient, .aliases = aliases};
+  return {.name = "batch_norm",
+          .infer = infer,
+          .cost = cost,
+          .gradient = gradient,
+          .aliases = aliases,
+          .keeps_fp32 = {1, 2, 3, 4}};
 }
-OpSchema batch_norm_grad_schema() { return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost}; }
+OpSchema batch_norm_grad_schema() {
+  return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost, .keeps_fp32 = {2}};
+}
 OpSchema batch_norm_inference_schema() {
-  return {
-      .name = "batch_norm_inference", .infer = infer_inference, .cost = cost, .gradient = gradient_inference};
+  return {.name = "batch_norm_inference",
+          .infer = infer_inference,
+          .cost = cost,
+          .gradient = gradient_inference,
+          .keeps_fp32 = {1, 2, 3, 4}};
 }
 OpSchema batch_norm_inference_grad_schema() {
-  return {.name = "batch_norm_inference_grad", .infer = infer_inference_grad, .cost = cost};
+  return {.name = "batch_norm_inference_grad",
+          .infer = infer_inference_grad,
+          .cost = cost,
+          .keeps_fp32 = {2, 3, 4}};
 }
 
 }  // namespace headroom

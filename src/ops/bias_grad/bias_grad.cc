@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/bias_grad/splits.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/reduce.h"
 #include "ops/expect.h"
@@ -44,10 +45,10 @@ Launcher reference(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = bias_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t c = 0; c < p.channels; ++c) {
-        T sum = 0;
+        long double sum = 0;  // a serial sum of positive numbers in their own width drifts
         for (std::int64_t r = 0; r < p.rows; ++r)
           for (std::int64_t k = 0; k < p.plane; ++k) sum += a.in<T>(0)[(r * p.channels + c) * p.plane + k];
-        a.out<T>(0)[c] = sum;
+        a.out<T>(0)[c] = static_cast<T>(sum);
       }
     };
   });
@@ -105,6 +106,14 @@ Launcher chunks(const Problem& problem, const Capabilities&) {
   });
 }
 
+std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
+  const BiasProblem p = bias_problem(problem);
+  const BiasSplits s = bias_splits(p.rows, p.channels, p.plane);
+  if (s.splits == 1) return 0;
+  return static_cast<std::size_t>(s.splits * p.channels) *
+         size_of(problem.outputs[0].dtype == DType::f64 ? DType::f64 : DType::f32);
+}
+
 }  // namespace
 
 std::vector<Operator> bias_grad_operators() {
@@ -121,12 +130,21 @@ std::vector<Operator> bias_grad_operators() {
                                                {3, 5, 7},
                                                {2, 16, 3, 5},
                                                {70, 2, 1, 3},
-                                               {40, 6, 24, 24}})
+                                               {40, 6, 24, 24},
+                                               {9000, 33},
+                                               {70000, 3},
+                                               {60, 3, 31, 17},
+                                               {3, 4101, 2}})
     cases.push_back({.tier = Tier::ci, .inputs = {shape}});
   cases.push_back({.tier = Tier::perf, .inputs = {{3000, 512}}});
   cases.push_back({.tier = Tier::perf, .inputs = {{256, 6, 28, 28}}});
   return {{.schema = {.name = "bias_grad", .infer = infer, .cost = cost},
-           .kernels = {{.name = "cpu:chunks", .prepare = chunks, .workspace = workspace},
+           .kernels = {{.name = "cuda:splits",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_bias_grad_cuda),
+                        .workspace = workspace_cuda},
+                       {.name = "cpu:chunks", .prepare = chunks, .workspace = workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = cases,
            .exact = true}};

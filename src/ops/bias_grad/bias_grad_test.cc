@@ -13,7 +13,7 @@ Problem make(const Shape& shape, DType dtype = DType::f32) {
 }
 
 TEST(BiasGrad, CountsTheElementsOfEachChannel) {
-  for (const Kernel& kernel : operator_of("bias_grad").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("bias_grad")))
     for (const Shape& shape : std::vector<Shape>{{1000, 10}, {3, 10, 5, 7}}) {
       const Problem p = make(shape);
       const auto n = static_cast<std::size_t>(shape.numel());
@@ -23,7 +23,7 @@ TEST(BiasGrad, CountsTheElementsOfEachChannel) {
 }
 
 TEST(BiasGrad, NanSpoilsItsChannelOnly) {
-  for (const Kernel& kernel : operator_of("bias_grad").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("bias_grad"))) {
     Values dy(20, 1.0);
     dy[13] = std::nan("");
     const Values sums = run_kernel(kernel, make({10, 2}), {dy}).outputs[0];
@@ -40,10 +40,10 @@ TEST(BiasGrad, HasTheSameBitsForAnyNumberOfThreads) {
     const Problem p = problem_of(op, c, DType::f32);
     const auto inputs = inputs_of(p, c, Numbers::normal, 3);
     omp_set_num_threads(1);
-    const Values alone = run_kernel(op.kernels[0], p, inputs).outputs[0];
+    const Values alone = run_kernel(cpu_kernel(op), p, inputs).outputs[0];
     for (int threads : {2, 3, 7}) {
       omp_set_num_threads(threads);
-      EXPECT_EQ(run_kernel(op.kernels[0], p, inputs).outputs[0], alone) << shape.str();
+      EXPECT_EQ(run_kernel(cpu_kernel(op), p, inputs).outputs[0], alone) << shape.str();
     }
   }
   omp_set_num_threads(before);

@@ -21,5 +21,6 @@ Launcher pow_grad_reference(const Problem& problem, const Capabilities&);
 Launcher binary_rows(const Problem& problem, const Capabilities&);
 Launcher pow_rows(const Problem& problem, const Capabilities&);
 Launcher pow_grad_rows(const Problem& problem, const Capabilities&);
+Launcher prepare_binary_cuda(const Problem& problem, const Capabilities&);
 
 }  // namespace headroom

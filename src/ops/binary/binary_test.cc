@@ -13,7 +13,7 @@ std::vector<Values> run_all(std::string_view op, const std::vector<Shape>& shape
                             const std::vector<Values>& inputs, DType dtype = DType::f32) {
   const Problem problem = problem_of(operator_of(op), {.tier = Tier::ci, .inputs = shapes}, dtype);
   std::vector<Values> results;
-  for (const Kernel& kernel : operator_of(op).kernels)
+  for (const Kernel& kernel : kernels_here(operator_of(op)))
     results.push_back(run_kernel(kernel, problem, inputs).outputs[0]);
   return results;
 }

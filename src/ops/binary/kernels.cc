@@ -75,20 +75,27 @@ std::vector<Case> grad_cases() {
 }  // namespace
 
 std::vector<Operator> binary_operators() {
+  const Kernel cuda{.name = "cuda:stretch",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .prepare = HEADROOM_CUDA(prepare_binary_cuda)};
   std::vector<Operator> list;
   for (const std::string name : {"add", "sub", "mul", "div"})
     list.push_back({.schema = binary_schema(name),
-                    .kernels = {{.name = "cpu:rows", .prepare = binary_rows},
+                    .kernels = {cuda,
+                                {.name = "cpu:rows", .prepare = binary_rows},
                                 {.name = "reference", .prepare = binary_reference}},
                     .cases = cases_of(name),
                     .exact = name != "div"});
   list.push_back({.schema = binary_schema("pow"),
-                  .kernels = {{.name = "cpu:rows", .prepare = pow_rows},
+                  .kernels = {cuda,
+                              {.name = "cpu:rows", .prepare = pow_rows},
                               {.name = "reference", .prepare = binary_reference}},
                   .cases = cases_of("pow")});
   for (const std::string name : {"pow_grad_base", "pow_grad_exponent"})
     list.push_back({.schema = pow_grad_schema(name),
-                    .kernels = {{.name = "cpu:rows", .prepare = pow_grad_rows},
+                    .kernels = {cuda,
+                                {.name = "cpu:rows", .prepare = pow_grad_rows},
                                 {.name = "reference", .prepare = pow_grad_reference}},
                     .cases = grad_cases()});
   return list;

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <type_traits>
+#include <cmath>
 
 #include "graph/graph.h"
+#include "ops/cast/convert.h"
 #include "ops/cpu/parallel.h"
 #include "ops/expect.h"
 
 namespace headroom {
 namespace {
 
+// What the CPU converts; a GPU has 16-bit floats as well.
 constexpr std::array kTypes = {DType::f64, DType::f32, DType::i64, DType::i32, DType::u8, DType::boolean};
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -19,14 +20,21 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   const std::string name = attrs.text("to");
   const std::optional<DType> to = parse_dtype(name);
   if (!to)
-    reject(Hint{"fp64, fp32, int64, int32, uint8 or bool"}, "cast to '{}', which is no element type", name);
+    reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8 or bool"},
+           "cast to '{}', which is no element type", name);
+  for (const char* factor : {"scale", "gradient_scale"})
+    if (attrs.has(factor) && (!is_float(in[0].dtype) || !is_float(*to) || !std::isfinite(attrs.real(factor))))
+      reject("cast: {} is for floats, and a finite number", factor);
   return {{in[0].shape, *to}};
 }
 
 std::vector<ValueId> gradient(const GradientContext& c) {
   const DType from = c.graph.value(c.input(0)).type.dtype, to = c.graph.value(c.output(0)).type.dtype;
   if (!is_float(from) || !is_float(to)) return {kNone};
-  return {c.emit("cast", {c.output_gradients[0]}, {{"to", std::string(name_of(from))}})};
+  Attrs attrs{{"to", std::string(name_of(from))}};
+  if (const double scale = c.attrs().real("scale", 1) * c.attrs().real("gradient_scale", 1); scale != 1)
+    attrs.set("scale", scale);
+  return {c.emit("cast", {c.output_gradients[0]}, attrs)};
 }
 
 Verdict accepts(const Problem& p, const Capabilities&) {
@@ -58,22 +66,9 @@ Launcher dispatch(DType dtype, F&& f) {
 }
 
 template <class From, class To>
-To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From{0};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, std::uint8_t>) {
-    const From cut = x > 0 ? x < 255 ? x : From{255} : From{0};  // NaN is not more than 0
-    return static_cast<To>(static_cast<std::int32_t>(cut));      // by int32, which vectors convert to
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Its upper limit is one less than a power of two: the float just below that power is the last that fits.
-    constexpr From kEnd = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
-    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
-    const bool low = x < kLow, high = x >= kEnd;
-    const To inside = static_cast<To>(low || high || x != x ? From{0} : x);
-    return low ? std::numeric_limits<To>::min() : high ? std::numeric_limits<To>::max() : inside;
-  } else {
-    return static_cast<To>(x);
-  }
+inline To scaled(From x, From scale) {
+  if constexpr (std::is_floating_point_v<From>) return convert<From, To>(x * scale);
+  return convert<From, To>(x);
 }
 
 template <bool in_parallel>
@@ -81,15 +76,15 @@ Launcher convert_all(const Problem& p, const Capabilities&) {
   const std::int64_t n = p.inputs[0].shape.numel();
   return dispatch(p.inputs[0].dtype, [&]<class From>() {
     return dispatch(p.outputs[0].dtype, [&]<class To>() -> Launcher {
-      return [n](const LaunchArgs& a) {
+      return [n, scale = static_cast<From>(p.attrs.real("scale", 1))](const LaunchArgs& a) {
         const From* x = a.in<From>(0);
         To* y = a.out<To>(0);
         if (!in_parallel)
-          for (std::int64_t i = 0; i < n; ++i) y[i] = convert<From, To>(x[i]);
+          for (std::int64_t i = 0; i < n; ++i) y[i] = scaled<From, To>(x[i], scale);
         else
           parallel_for(n, kElementwiseGrain, [=](std::int64_t begin, std::int64_t end, int) {
 #pragma omp simd
-            for (std::int64_t i = begin; i < end; ++i) y[i] = convert<From, To>(x[i]);
+            for (std::int64_t i = begin; i < end; ++i) y[i] = scaled<From, To>(x[i], scale);
           });
       };
     });
@@ -101,16 +96,26 @@ std::vector<Case> cases() {
   // Gradients are checked by differences in fp64, so only that way round is exact enough for them.
   for (const Shape& shape : std::vector<Shape>{{1}, {7}, {3, 5, 11}})
     list.push_back({.tier = Tier::ci, .inputs = {shape}, .attrs = {{"to", std::string("fp64")}}});
-  for (DType from : kTypes)
-    for (DType to : kTypes) {
+  list.push_back(
+      {.tier = Tier::ci, .inputs = {{37}}, .attrs = {{"to", std::string("fp64")}, {"scale", 0.25}}});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{133}},
+                  .attrs = {{"to", std::string("fp16")}, {"scale", 4096.0}},
+                  .dtypes = {DType::f32}});
+  std::vector<DType> types(kTypes.begin(), kTypes.end());
+  types.insert(types.end(), {DType::f16, DType::bf16});
+  for (DType from : types)
+    for (DType to : types) {
       const Fill fill =
           is_float(from) ? Fill{} : Fill{Fill::Kind::label, from == DType::boolean ? 2.0 : 200.0};
-      for (Tier tier : {Tier::smoke, Tier::perf})
+      for (Tier tier : {Tier::smoke, Tier::perf}) {
+        if (tier == Tier::perf && (is_narrow(from) || is_narrow(to))) continue;  // timed on the CPU too
         list.push_back({.tier = tier,
                         .inputs = {{tier == Tier::smoke ? 133 : 262144}},
                         .attrs = {{"to", std::string(name_of(to))}},
                         .fills = {fill},
                         .dtypes = {from}});
+      }
     }
   list.push_back({.tier = Tier::perf, .inputs = {{4194304}}, .attrs = {{"to", std::string("fp64")}}});
   return list;
@@ -120,7 +125,11 @@ std::vector<Case> cases() {
 
 std::vector<Operator> cast_operators() {
   return {{.schema = {.name = "cast", .infer = infer, .cost = traffic, .gradient = gradient},
-           .kernels = {{.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
+           .kernels = {{.name = "cuda:map",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_cast_cuda)},
+                       {.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
                        {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
            .cases = cases(),
            .exact = true}};

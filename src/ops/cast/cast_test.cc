@@ -13,9 +13,9 @@ Values cast(const Values& x, DType from, const std::string& to) {
                .attrs = {{"to", to}},
                .dtypes = {from}};
   const Problem p = problem_of(operator_of("cast"), c, DType::f32);
-  const auto& kernels = operator_of("cast").kernels;
-  const Values y = run_kernel(kernels[0], p, {x}).outputs[0];
-  EXPECT_EQ(run_kernel(kernels[1], p, {x}).outputs[0], y);
+  const Values y = run_kernel(reference_of(operator_of("cast")), p, {x}).outputs[0];
+  for (const Kernel& kernel : kernels_here(operator_of("cast")))
+    EXPECT_EQ(run_kernel(kernel, p, {x}).outputs[0], y) << kernel.name;
   return y;
 }
 
@@ -46,7 +46,7 @@ TEST(Cast, RejectsUnknownTypesAndRefusesHalves) {
   EXPECT_THROW(op.schema.infer({{{2}, DType::f32}}, {{"to", std::string("float")}}), Error);
   EXPECT_THROW(op.schema.infer({{{2}, DType::f32}}, {}), Error);
   const Case c{.tier = Tier::ci, .inputs = {{2}}, .attrs = {{"to", std::string("fp16")}}};
-  EXPECT_FALSE(op.kernels[0].accepts(problem_of(op, c, DType::f32), cpu_capabilities()).ok);
+  EXPECT_FALSE(cpu_kernel(op).accepts(problem_of(op, c, DType::f32), cpu_capabilities()).ok);
 }
 
 }  // namespace

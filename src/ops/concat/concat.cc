@@ -15,13 +15,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// The whole tensor as a matrix whose rows are cut into pieces; axes before the cut count its rows.
-struct Pieces {
-  std::int64_t rows = 1, row = 0;
-  Integers lengths;           // elements of each piece in one row
-  std::vector<bool> present;  // false: the piece has no tensor, and reads as zeros
-};
-
 Integers split_sizes(const Shape& x, std::int64_t axis, const Attrs& attrs) {
   const std::int64_t extent = x[static_cast<int>(axis)];
   if (attrs.has("sizes") == attrs.has("parts"))
@@ -93,24 +86,6 @@ std::vector<TensorType> infer_split_grad(const std::vector<TensorType>& in, cons
   return {out};
 }
 
-Pieces pieces_of(const Problem& p) {
-  const Shape& whole = p.op == "split" ? p.inputs[0].shape : p.outputs[0].shape;
-  const std::int64_t axis = axis_of(p.op, p.attrs, whole);
-  Pieces pieces;
-  for (int a = 0; a < axis; ++a) pieces.rows *= whole[a];
-  pieces.row = whole.numel() / pieces.rows;
-  const std::int64_t inner = pieces.row / whole[static_cast<int>(axis)];
-  if (p.op == "split_grad") {
-    for (std::int64_t size : p.attrs.integers("sizes")) pieces.lengths.push_back(size * inner);
-    for (std::int64_t flag : p.attrs.integers("present")) pieces.present.push_back(flag != 0);
-    return pieces;
-  }
-  for (const TensorType& type : p.op == "split" ? p.outputs : p.inputs)
-    pieces.lengths.push_back(type.shape.numel() / pieces.rows);
-  pieces.present.assign(pieces.lengths.size(), true);
-  return pieces;
-}
-
 std::vector<ValueId> gradient_concat(const GradientContext& c) {
   const Shape& y = c.graph.value(c.output(0)).type.shape;
   const std::int64_t axis = axis_of("concat", c.attrs(), y);
@@ -138,7 +113,7 @@ Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
 
 // Calls body(piece, offset in the row of the whole, number of its tensor, or -1) for each piece.
 template <class Body>
-void each_piece(const Pieces& p, Body&& body) {
+void each_piece(const ConcatPieces& p, Body&& body) {
   std::int64_t at = 0;
   int tensor = 0;
   for (std::size_t i = 0; i < p.lengths.size(); at += p.lengths[i++])
@@ -147,7 +122,7 @@ void each_piece(const Pieces& p, Body&& body) {
 
 Launcher reference(const Problem& p, const Capabilities&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [pieces = pieces_of(p), cut = p.op == "split"](const LaunchArgs& a) {
+    return [pieces = concat_pieces(p), cut = p.op == "split"](const LaunchArgs& a) {
       each_piece(pieces, [&](std::int64_t length, std::int64_t at, int tensor) {
         for (std::int64_t r = 0; r < pieces.rows; ++r)
           for (std::int64_t i = 0; i < length; ++i) {
@@ -170,7 +145,7 @@ struct PieceCopy {
 
 // One copy of a box for each piece; boxes of zeros are copies that read the same element over and over.
 Launcher boxes(const Problem& p, const Capabilities&) {
-  const Pieces pieces = pieces_of(p);
+  const ConcatPieces pieces = concat_pieces(p);
   const bool cut = p.op == "split";
   std::vector<PieceCopy> copies;
   each_piece(pieces, [&](std::int64_t length, std::int64_t at, int tensor) {
@@ -194,6 +169,7 @@ Launcher boxes(const Problem& p, const Capabilities&) {
 std::vector<Case> concat_cases() {
   auto along = [](std::int64_t axis) { return Attrs{{"axis", axis}}; };
   return {{.tier = Tier::ci, .inputs = {{1}}, .attrs = along(0)},
+          {.tier = Tier::ci, .inputs = std::vector<Shape>(11, Shape{2, 3}), .attrs = along(1)},
           {.tier = Tier::ci, .inputs = {{3}, {1}, {4}}, .attrs = along(0)},
           {.tier = Tier::ci, .inputs = {{2, 3}, {5, 3}}, .attrs = along(0)},
           {.tier = Tier::ci, .inputs = {{4, 1}, {4, 1}, {4, 2}}, .attrs = along(-1)},
@@ -228,8 +204,30 @@ std::vector<Case> split_grad_cases() {
 
 }  // namespace
 
+ConcatPieces concat_pieces(const Problem& p) {
+  const Shape& whole = p.op == "split" ? p.inputs[0].shape : p.outputs[0].shape;
+  const std::int64_t axis = axis_of(p.op, p.attrs, whole);
+  ConcatPieces pieces;
+  for (int a = 0; a < axis; ++a) pieces.rows *= whole[a];
+  pieces.row = whole.numel() / pieces.rows;
+  const std::int64_t inner = pieces.row / whole[static_cast<int>(axis)];
+  if (p.op == "split_grad") {
+    for (std::int64_t size : p.attrs.integers("sizes")) pieces.lengths.push_back(size * inner);
+    for (std::int64_t flag : p.attrs.integers("present")) pieces.present.push_back(flag != 0);
+    return pieces;
+  }
+  for (const TensorType& type : p.op == "split" ? p.outputs : p.inputs)
+    pieces.lengths.push_back(type.shape.numel() / pieces.rows);
+  pieces.present.assign(pieces.lengths.size(), true);
+  return pieces;
+}
+
 std::vector<Operator> concat_operators() {
-  const std::vector<Kernel> kernels = {{.name = "cpu:boxes", .accepts = accepts, .prepare = boxes},
+  const std::vector<Kernel> kernels = {{.name = "cuda:pieces",
+                                        .device = DeviceKind::cuda,
+                                        .accepts = accepts,
+                                        .prepare = HEADROOM_CUDA(prepare_concat_cuda)},
+                                       {.name = "cpu:boxes", .accepts = accepts, .prepare = boxes},
                                        {.name = "reference", .accepts = accepts, .prepare = reference}};
   return {{.schema = {.name = "concat", .infer = infer_concat, .cost = traffic, .gradient = gradient_concat},
            .kernels = kernels,

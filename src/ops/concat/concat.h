@@ -11,4 +11,14 @@ namespace headroom {
 // 0, which have no input: outputs of a split that nothing used. All of them take every element type.
 std::vector<Operator> concat_operators();
 
+// The whole tensor as a matrix whose rows are cut into pieces; axes before the cut count its rows.
+struct ConcatPieces {
+  std::int64_t rows = 1, row = 0;
+  std::vector<std::int64_t> lengths;  // elements of each piece in one row
+  std::vector<bool> present;          // false: the piece has no tensor, and reads as zeros
+};
+ConcatPieces concat_pieces(const Problem& problem);  // of any of the three
+
+Launcher prepare_concat_cuda(const Problem& problem, const Capabilities&);
+
 }  // namespace headroom

@@ -19,7 +19,7 @@ TEST(Concat, PutsInputsSideBySide) {
                   .inputs = {{{2, 1}, DType::i64}, {{2, 2}, DType::i64}},
                   .outputs = {{{2, 3}, DType::i64}},
                   .attrs = {{"axis", std::int64_t{-1}}}};
-  for (const Kernel& kernel : operator_of("concat").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("concat")))
     EXPECT_EQ(run_kernel(kernel, p, {{1, 4}, {2, 3, 5, 6}}).outputs[0], (Values{1, 2, 3, 4, 5, 6}));
 }
 

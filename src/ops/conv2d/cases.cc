@@ -34,8 +34,27 @@ std::vector<Geometry> geometries() {
       {Tier::smoke, {18, 16, 5, 5}, {120, 16, 5, 5}, {}},
       {Tier::smoke, {3, 1, 20, 20}, {12, 1, 7, 7}, {}},
       {Tier::smoke, {2, 8, 11, 11}, {64, 8, 11, 11}, {{"pads", Ints{5, 5, 5, 5}}, {"strides", Ints{4, 4}}}},
+      // Many columns of maps, bands of rows, several images in a tile, gradients of strides, tails
+      // everywhere.
+      {Tier::smoke, {3, 12, 15, 13}, {24, 12, 7, 7}, {}},
+      {Tier::smoke, {5, 5, 9, 9}, {19, 5, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::smoke, {41, 3, 9, 8}, {30, 3, 3, 3}, {{"strides", Ints{1, 1}}}},
+      {Tier::smoke, {2, 3, 33, 31}, {40, 3, 3, 5}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 2, 0, 1}}}},
+      {Tier::smoke,
+       {3, 8, 12, 10},
+       {20, 4, 3, 3},
+       {{"groups", std::int64_t{2}}, {"dilations", Ints{2, 1}}, {"strides", Ints{1, 2}}}},
+      {Tier::smoke, {2, 64, 9, 7}, {72, 64, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::smoke, {3, 70, 1, 1}, {66, 70, 1, 1}, {}},
+      {Tier::smoke, {1, 2, 150, 140}, {5, 2, 3, 3}, {}},
+      {Tier::smoke,
+       {2, 33, 17, 18},
+       {33, 1, 5, 3},
+       {{"groups", std::int64_t{33}}, {"pads", Ints{2, 1, 2, 1}}, {"strides", Ints{2, 2}}}},
       {Tier::perf, {256, 1, 32, 32}, {6, 1, 5, 5}, {}},
       {Tier::perf, {256, 6, 14, 14}, {16, 6, 5, 5}, {}},
+      {Tier::perf, {256, 16, 5, 5}, {120, 16, 5, 5}, {}},
+      {Tier::perf, {32, 64, 56, 56}, {64, 64, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
   };
 }
 

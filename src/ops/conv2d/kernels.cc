@@ -1,7 +1,15 @@
 // Order is policy: a window over the whole input is a plain product; small layers run directly; the rest is
 // unrolled.
+#include <algorithm>
+
 #include "ops/conv2d/conv2d.h"
 #include "ops/cpu/gemm.h"
+
+#if defined(HEADROOM_HAS_CUDA) && defined(HEADROOM_HAS_CUDNN)
+#define HEADROOM_CUDNN(prepare) prepare
+#else
+#define HEADROOM_CUDNN(prepare) nullptr
+#endif
 
 namespace headroom {
 namespace {
@@ -36,6 +44,31 @@ Work im2col_work(const Problem& p, const Capabilities& capabilities) {
 
 std::vector<Kernel> kernels() {
   return {
+      {.name = "cuda:as_linear",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_cuda_as_linear,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_as_linear),
+       .workspace = workspace_conv2d_cuda_as_linear},
+      {.name = "cudnn",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_cudnn,
+       .prepare = HEADROOM_CUDNN(prepare_conv2d_cudnn),
+       .workspace = workspace_conv2d_cudnn},
+      {.name = "cuda:image_mma",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_image,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_image),
+       .workspace = workspace_conv2d_image},
+      {.name = "cuda:implicit_gemm",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_conv2d_implicit,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_implicit),
+       .workspace = workspace_conv2d_implicit},
+      {.name = "cuda:direct",
+       .device = DeviceKind::cuda,
+       .accepts = accepts_cuda_floats,
+       .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_direct),
+       .workspace = workspace_conv2d_cuda_direct},
       {.name = "cpu:as_linear",
        .accepts = accepts_conv2d_as_linear,
        .work = as_linear_work,
@@ -53,6 +86,14 @@ std::vector<Kernel> kernels() {
   };
 }
 
+// A pixel in the middle is in more windows than one at the edge, which the mean of the cost does not tell.
+double longest_grad_input_sum(const Problem& p) {
+  const Conv2d c = parse_conv2d(p);
+  const double longest = double(c.group_maps() * c.taps());
+  const double mean = double(c.output_image()) * double(c.depth()) / double(c.input_image());
+  return std::max(0.0, longest - mean);
+}
+
 }  // namespace
 
 std::vector<Operator> conv2d_operators() {
@@ -64,7 +105,8 @@ std::vector<Operator> conv2d_operators() {
       {.schema = {.name = "conv2d_grad_input", .infer = infer_conv2d_grad_input, .cost = cost_conv2d},
        .kernels = kernels(),
        .cases = conv2d_cases("conv2d_grad_input"),
-       .exact = true},
+       .exact = true,
+       .sum_length = longest_grad_input_sum},
       {.schema = {.name = "conv2d_grad_weight", .infer = infer_conv2d_grad_weight, .cost = cost_conv2d},
        .kernels = kernels(),
        .cases = conv2d_cases("conv2d_grad_weight"),

@@ -90,8 +90,14 @@ std::vector<Operator> count_correct_operators() {
   add(64, 10, DType::i64);
   add(7, 1000, {});
   add(5000, 10, {});
+  add(70, 33, {});
+  add(3, 5003, {});
   return {{.schema = {.name = "count_correct", .infer = infer, .cost = cost},
-           .kernels = {{.name = "cpu:compare_to_label", .prepare = compare_to_label},
+           .kernels = {{.name = "cuda:compare_to_label",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_count_correct_cuda)},
+                       {.name = "cpu:compare_to_label", .prepare = compare_to_label},
                        {.name = "reference", .prepare = reference}},
            .cases = cases,
            .exact = true}};

@@ -8,4 +8,6 @@ namespace headroom {
 // row that holds a NaN predicts nothing and is never correct.
 std::vector<Operator> count_correct_operators();
 
+Launcher prepare_count_correct_cuda(const Problem& problem, const Capabilities& capabilities);
+
 }  // namespace headroom

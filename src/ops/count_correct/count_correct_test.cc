@@ -18,7 +18,7 @@ double count(const Kernel& kernel, std::int64_t rows, const Values& scores, cons
 }
 
 TEST(CountCorrect, TheFirstOfEqualScoresIsThePrediction) {
-  for (const Kernel& kernel : operator_of("count_correct").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("count_correct"))) {
     EXPECT_EQ(count(kernel, 3, {1, 2, 2, 1, 2, 2, 1, 2, 2}, {1, 2, 0}), 1) << kernel.name;
     EXPECT_EQ(count(kernel, 2, {1, 2, 3, 3, 2, 1}, {2, 0}, DType::i64), 2) << kernel.name;
   }
@@ -26,14 +26,14 @@ TEST(CountCorrect, TheFirstOfEqualScoresIsThePrediction) {
 
 TEST(CountCorrect, NanPredictsNothing) {
   const double nan = std::nan("");
-  for (const Kernel& kernel : operator_of("count_correct").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("count_correct"))) {
     EXPECT_EQ(count(kernel, 3, {nan, 1, 1, nan, 2, 3}, {0, 0, 1}), 1) << kernel.name;
     EXPECT_EQ(count(kernel, 1, {nan}, {0}), 0) << kernel.name;
   }
 }
 
 TEST(CountCorrect, ALabelThatIsNoClassIsNeverCorrect) {
-  for (const Kernel& kernel : operator_of("count_correct").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("count_correct")))
     EXPECT_EQ(count(kernel, 3, {1, 2, 1, 2, 1, 2}, {-1, 2, 2147483647}), 0) << kernel.name;
 }
 

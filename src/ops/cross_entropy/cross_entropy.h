@@ -27,4 +27,7 @@ Launcher cross_entropy_blocks(const Problem& problem, const Capabilities&);
 std::size_t cross_entropy_workspace(const Problem& problem, const Capabilities&);
 Launcher cross_entropy_grad_vector(const Problem& problem, const Capabilities&);
 
+Launcher prepare_cross_entropy_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_cross_entropy_grad_cuda(const Problem& problem, const Capabilities&);
+
 }  // namespace headroom

@@ -21,7 +21,7 @@ Problem loss_problem(std::int64_t rows, std::int64_t classes, std::int64_t batch
 }
 
 TEST(CrossEntropy, EqualScoresCostTheLogarithmOfTheClasses) {
-  for (const Kernel& kernel : operator_of("cross_entropy").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("cross_entropy"))) {
     const auto run = run_kernel(kernel, loss_problem(3, 8), {Values(24, 5.0), {0, 3, 7}});
     EXPECT_NEAR(run.outputs[0][0], std::log(8), 1e-14) << kernel.name;
     for (double p : run.outputs[1]) EXPECT_NEAR(p, 0.125, 1e-16) << kernel.name;
@@ -29,21 +29,21 @@ TEST(CrossEntropy, EqualScoresCostTheLogarithmOfTheClasses) {
 }
 
 TEST(CrossEntropy, DividesByTheGlobalBatch) {
-  for (const Kernel& kernel : operator_of("cross_entropy").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("cross_entropy"))) {
     const auto run = run_kernel(kernel, loss_problem(2, 2, 8), {Values(4, 0.0), {0, 1}});
     EXPECT_NEAR(run.outputs[0][0], 2 * std::log(2) / 8, 1e-16) << kernel.name;
   }
 }
 
 TEST(CrossEntropy, HugeMarginsStayFinite) {
-  for (const Kernel& kernel : operator_of("cross_entropy").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("cross_entropy"))) {
     const auto run = run_kernel(kernel, loss_problem(2, 2), {{1e4, 0, 1e4, 0}, {0, 1}});
     EXPECT_NEAR(run.outputs[0][0], 5000, 1e-9) << kernel.name;
   }
 }
 
 TEST(CrossEntropy, ALabelThatIsNoClassMakesTheLossNan) {
-  for (const Kernel& kernel : operator_of("cross_entropy").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("cross_entropy")))
     for (double label : {-1.0, 3.0, 2147483647.0, -2147483648.0})
       for (DType type : {DType::i32, DType::i64}) {
         const auto run = run_kernel(kernel, loss_problem(2, 3, 0, type), {Values(6, 1.0), {label, 0}});
@@ -55,7 +55,7 @@ TEST(CrossEntropy, ALabelThatIsNoClassMakesTheLossNan) {
 
 TEST(CrossEntropy, ALabelThatIsNoClassSpoilsItsRowOfTheGradient) {
   const Problem p = make("cross_entropy_grad", {{{1}, DType::f64}, {{2, 2}, DType::f64}, {{2}, DType::i32}});
-  for (const Kernel& kernel : operator_of("cross_entropy_grad").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("cross_entropy_grad"))) {
     const auto run = run_kernel(kernel, p, {{1}, {0.5, 0.5, 0.25, 0.75}, {2, 1}});
     EXPECT_TRUE(std::isnan(run.outputs[0][0]) && std::isnan(run.outputs[0][1])) << kernel.name;
     EXPECT_EQ(run.outputs[0][2], 0.125) << kernel.name;
@@ -65,7 +65,7 @@ TEST(CrossEntropy, ALabelThatIsNoClassSpoilsItsRowOfTheGradient) {
 }
 
 TEST(CrossEntropy, NanScoresMakeTheLossNan) {
-  for (const Kernel& kernel : operator_of("cross_entropy").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("cross_entropy")))
     for (std::size_t at = 0; at < 3; ++at) {
       Values x(6, 1.0);
       x[at] = std::nan("");
@@ -84,7 +84,7 @@ TEST(CrossEntropy, TheLossHasTheSameBitsForAnyNumberOfThreads) {
     std::vector<double> losses;
     for (int threads : {1, 2, 3, 7}) {
       omp_set_num_threads(threads);
-      losses.push_back(run_kernel(op.kernels[0], p, inputs).outputs[0][0]);
+      losses.push_back(run_kernel(cpu_kernel(op), p, inputs).outputs[0][0]);
     }
     omp_set_num_threads(before);
     for (double loss : losses) EXPECT_EQ(loss, losses[0]);

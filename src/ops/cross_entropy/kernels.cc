@@ -1,6 +1,16 @@
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/softmax/row_split.h"
 
 namespace headroom {
+namespace {
+
+// The loss of each block's rows.
+std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
+  const CrossEntropyProblem p = cross_entropy_problem(problem);
+  return static_cast<std::size_t>(row_split(p.classes).blocks(p.rows)) * sizeof(double);
+}
+
+}  // namespace
 
 std::vector<Operator> cross_entropy_operators() {
   std::vector<Case> forward, backward;
@@ -24,18 +34,32 @@ std::vector<Operator> cross_entropy_operators() {
   add(Tier::ci, 33, 7, {{"global_batch", std::int64_t{100}}}, {});
   add(Tier::ci, 64, 10, {}, DType::i64);
   add(Tier::ci, 5, 1000, {}, {});
+  add(Tier::ci, 9, 16, {}, {});
+  add(Tier::ci, 5, 50, {}, {});
   add(Tier::smoke, 3000, 10, {}, {});
+  add(Tier::smoke, 300, 200, {}, {});
+  add(Tier::smoke, 21, 400, {}, {});
+  add(Tier::smoke, 4, 60001, {}, {});
   add(Tier::smoke, 40, 1003, {{"global_batch", std::int64_t{160}}}, DType::i64);
   return {
       {.schema = cross_entropy_schema(),
-       .kernels = {{.name = "cpu:blocks",
+       .kernels = {{.name = "cuda:rows",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .prepare = HEADROOM_CUDA(prepare_cross_entropy_cuda),
+                    .workspace = workspace_cuda},
+                   {.name = "cpu:blocks",
                     .prepare = cross_entropy_blocks,
                     .workspace = cross_entropy_workspace},
                    {.name = "reference", .prepare = cross_entropy_reference}},
        .cases = forward,
        .sum_length = [](const Problem& p) { return static_cast<double>(cross_entropy_problem(p).classes); }},
       {.schema = cross_entropy_grad_schema(),
-       .kernels = {{.name = "cpu:vector", .prepare = cross_entropy_grad_vector},
+       .kernels = {{.name = "cuda:map",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .prepare = HEADROOM_CUDA(prepare_cross_entropy_grad_cuda)},
+                   {.name = "cpu:vector", .prepare = cross_entropy_grad_vector},
                    {.name = "reference", .prepare = cross_entropy_grad_reference}},
        .cases = backward}};
 }

@@ -10,17 +10,14 @@
 #include "ops/expect.h"
 
 namespace headroom {
-namespace {
 
-struct DropoutProblem {
-  std::int64_t n = 0, first = 0;
-  double rate = 0;
-  std::uint64_t seed = 0, key = 0;
+std::uint64_t DropoutProblem::threshold() const {
+  return static_cast<std::uint64_t>(std::llround(std::ldexp(rate, 32)));
+}
 
-  // An element is dropped where its 32 random bits are below this.
-  std::uint64_t threshold() const { return static_cast<std::uint64_t>(std::llround(std::ldexp(rate, 32))); }
-  std::uint64_t stream(double step) const { return stream_of(static_cast<std::uint64_t>(step), key); }
-};
+std::uint64_t DropoutProblem::stream(double step) const {
+  return stream_of(static_cast<std::uint64_t>(step), key);
+}
 
 DropoutProblem dropout_problem(const Problem& p) {
   return {.n = p.inputs[0].shape.numel(),
@@ -29,6 +26,8 @@ DropoutProblem dropout_problem(const Problem& p) {
           .seed = static_cast<std::uint64_t>(p.attrs.integer("seed")),
           .key = static_cast<std::uint64_t>(p.attrs.integer("key"))};
 }
+
+namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
   expect_inputs("dropout", in, 2);
@@ -118,13 +117,18 @@ std::vector<Operator> dropout_operators() {
   add(Tier::ci, {3, 5, 7, 11}, 0.5, 13);
   add(Tier::ci, {259}, 0.9, 8'000'000'000'001, 1e9);
   add(Tier::smoke, {40000}, 0.1, 130);
+  add(Tier::smoke, {5003}, 0.4, 8);
   add(Tier::perf, {4194304}, 0.5);
   add(Tier::perf, {262144}, 0.5);
-  return {
-      {.schema = {.name = "dropout", .infer = infer, .cost = cost, .gradient = gradient},
-       .kernels = {{.name = "cpu:blocks", .prepare = blocks}, {.name = "reference", .prepare = reference}},
-       .cases = cases,
-       .no_gradient = {1}}};
+  return {{.schema = {.name = "dropout", .infer = infer, .cost = cost, .gradient = gradient},
+           .kernels = {{.name = "cuda:blocks",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_dropout_cuda)},
+                       {.name = "cpu:blocks", .prepare = blocks},
+                       {.name = "reference", .prepare = reference}},
+           .cases = cases,
+           .no_gradient = {1}}};
 }
 
 }  // namespace headroom

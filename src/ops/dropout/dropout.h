@@ -10,4 +10,16 @@ namespace headroom {
 // batch that is spread over several devices. The gradient is the same operator on dy.
 std::vector<Operator> dropout_operators();
 
+struct DropoutProblem {
+  std::int64_t n = 0, first = 0;
+  double rate = 0;
+  std::uint64_t seed = 0, key = 0;
+
+  std::uint64_t threshold() const;  // an element is dropped where its 32 random bits are below this
+  std::uint64_t stream(double step) const;
+};
+DropoutProblem dropout_problem(const Problem& problem);
+
+Launcher prepare_dropout_cuda(const Problem& problem, const Capabilities& capabilities);
+
 }  // namespace headroom

@@ -22,7 +22,7 @@ Problem make(std::int64_t n, const Attrs& attrs) {
 
 Values drop(std::int64_t n, const Attrs& attrs, double step = 1) {
   const Values ones(static_cast<std::size_t>(n), 1);
-  return run_kernel(operator_of("dropout").kernels[0], make(n, attrs), {ones, {step}}).outputs[0];
+  return run_kernel(cpu_kernel(operator_of("dropout")), make(n, attrs), {ones, {step}}).outputs[0];
 }
 
 TEST(Dropout, BlocksHoldThePublishedGeneratorsNumbers) {

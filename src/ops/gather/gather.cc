@@ -16,12 +16,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// data is [outer, extent, inner], the result [outer, count, inner].
-struct Gather {
-  std::string_view op;
-  std::int64_t outer = 1, extent = 1, inner = 1, count = 1;
-};
-
 std::int64_t axis_of(std::string_view op, const Shape& data, const Attrs& attrs) {
   return normalize_axis(op, attrs.integer("axis"), data.rank());
 }
@@ -72,19 +66,9 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit("gather_grad", {c.output_gradients[0], c.input(1)}, std::move(attrs)), kNone};
 }
 
-Gather gather_of(const Problem& p) {
-  const bool grad = p.op == "gather_grad";
-  const Shape& data = grad ? p.outputs[0].shape : p.inputs[0].shape;
-  const int axis = static_cast<int>(axis_of(p.op, data, p.attrs));
-  Gather g{.op = grad ? "gather_grad" : "gather", .extent = data[axis], .count = p.inputs[1].shape.numel()};
-  for (int a = 0; a < axis; ++a) g.outer *= data[a];
-  for (int a = axis + 1; a < data.rank(); ++a) g.inner *= data[a];
-  return g;
-}
-
 // Before anything is read: exceptions may not leave a team's loop.
 template <class I>
-void check_indices(const Gather& g, const I* indices) {
+void check_indices(const GatherSizes& g, const I* indices) {
   std::atomic<std::int64_t> first_bad{g.count};
   const auto most = static_cast<std::uint64_t>(g.extent);
   parallel_for(g.count, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
@@ -105,7 +89,7 @@ void check_indices(const Gather& g, const I* indices) {
 }
 
 template <class I>
-std::int64_t row_of(const Gather& g, I index) {
+std::int64_t row_of(const GatherSizes& g, I index) {
   return index < 0 ? std::int64_t{index} + g.extent : std::int64_t{index};
 }
 
@@ -114,7 +98,7 @@ Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
 Launcher reference(const Problem& p, const Capabilities&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return dispatch_labels(p.inputs[1].dtype, [&]<class I>() -> Launcher {
-      return [g = gather_of(p), grad = p.op == "gather_grad"](const LaunchArgs& a) {
+      return [g = gather_sizes(p), grad = p.op == "gather_grad"](const LaunchArgs& a) {
         const I* indices = a.in<I>(1);
         check_indices(g, indices);
         if (grad) std::fill_n(a.out<T>(0), g.outer * g.extent * g.inner, T{0});
@@ -135,7 +119,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
 
 // One copy per index, in the order of the output.
 template <class T, class I>
-void copy_slices(const Gather& g, const T* data, const I* indices, T* out) {
+void copy_slices(const GatherSizes& g, const T* data, const I* indices, T* out) {
   constexpr std::int64_t kWorthACall = 16;
   constexpr std::int64_t kAhead = 4;  // rows of a table lie anywhere: their beginnings are asked for early
   parallel_for(g.outer * g.count, kElementwiseGrain / g.inner + 1,
@@ -165,7 +149,7 @@ void copy_slices(const Gather& g, const T* data, const I* indices, T* out) {
 Launcher slices(const Problem& p, const Capabilities&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return dispatch_labels(p.inputs[1].dtype, [&]<class I>() -> Launcher {
-      return [g = gather_of(p)](const LaunchArgs& a) {
+      return [g = gather_sizes(p)](const LaunchArgs& a) {
         check_indices(g, a.in<I>(1));
         copy_slices(g, a.in<T>(0), a.in<I>(1), a.out<T>(0));
       };
@@ -179,7 +163,7 @@ struct Part {
 
 // A part of dx by whoever owns it: all indices are looked at, those of other parts are passed over.
 template <class T, class I>
-void add_slices(const Gather& g, const Part& part, const T* dy, const I* indices, T* dx) {
+void add_slices(const GatherSizes& g, const Part& part, const T* dy, const I* indices, T* dx) {
   const std::int64_t n = part.column_end - part.column;
   for (std::int64_t o = part.outer; o < part.outer_end; ++o) {
     T* to = dx + o * g.extent * g.inner + part.column;
@@ -199,7 +183,7 @@ void add_slices(const Gather& g, const Part& part, const T* dy, const I* indices
 Launcher owners(const Problem& p, const Capabilities&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return dispatch_labels(p.inputs[1].dtype, [&]<class I>() -> Launcher {
-      return [g = gather_of(p)](const LaunchArgs& a) {
+      return [g = gather_sizes(p)](const LaunchArgs& a) {
         check_indices(g, a.in<I>(1));
         constexpr std::int64_t kColumns = 64;  // at least, for rows to be read in stretches
         const std::int64_t threads = omp_get_max_threads(), work = g.count * g.inner;
@@ -244,11 +228,29 @@ std::vector<GatherCase> gather_cases() {
           {Tier::smoke, {50, 512}, {300}, 0, DType::i64},
           {Tier::smoke, {3000, 5}, {20000}, 0},
           {Tier::smoke, {9, 60, 70}, {80}, 1},
+          {Tier::smoke, {3, 40}, {5000}, 0},  // each named many times over
           {Tier::perf, {30000, 768}, {32, 128}, 0, DType::i64},
           {Tier::perf, {30000, 64}, {65536}, 0}};
 }
 
+// A place in the list of indices is remembered in 32 bits.
+Verdict accepts_grad_cuda(const Problem& p, const Capabilities& capabilities) {
+  if (p.inputs[1].shape.numel() > INT32_MAX) return refuse("more than 2^31 indices");
+  return accepts_cuda_floats(p, capabilities);
+}
+
 }  // namespace
+
+GatherSizes gather_sizes(const Problem& p) {
+  const bool grad = p.op == "gather_grad";
+  const Shape& data = grad ? p.outputs[0].shape : p.inputs[0].shape;
+  const int axis = static_cast<int>(axis_of(p.op, data, p.attrs));
+  GatherSizes g{
+      .op = grad ? "gather_grad" : "gather", .extent = data[axis], .count = p.inputs[1].shape.numel()};
+  for (int a = 0; a < axis; ++a) g.outer *= data[a];
+  for (int a = axis + 1; a < data.rank(); ++a) g.inner *= data[a];
+  return g;
+}
 
 std::vector<Operator> gather_operators() {
   std::vector<Case> forward, backward;
@@ -266,16 +268,24 @@ std::vector<Operator> gather_operators() {
     forward.push_back(std::move(forth));
     backward.push_back(std::move(back));
   }
-  return {
-      {.schema = {.name = "gather", .infer = infer, .cost = cost, .gradient = gradient},
-       .kernels = {{.name = "cpu:slices", .accepts = accepts, .prepare = slices},
-                   {.name = "reference", .accepts = accepts, .prepare = reference}},
-       .cases = forward,
-       .exact = true},
-      {.schema = {.name = "gather_grad", .infer = infer_grad, .cost = cost_grad},
-       .kernels = {{.name = "cpu:owners", .prepare = owners}, {.name = "reference", .prepare = reference}},
-       .cases = backward,
-       .exact = true}};
+  return {{.schema = {.name = "gather", .infer = infer, .cost = cost, .gradient = gradient},
+           .kernels = {{.name = "cuda:slices",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts,
+                        .prepare = HEADROOM_CUDA(prepare_gather_cuda)},
+                       {.name = "cpu:slices", .accepts = accepts, .prepare = slices},
+                       {.name = "reference", .accepts = accepts, .prepare = reference}},
+           .cases = forward,
+           .exact = true},
+          {.schema = {.name = "gather_grad", .infer = infer_grad, .cost = cost_grad},
+           .kernels = {{.name = "cuda:owners",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_grad_cuda,
+                        .prepare = HEADROOM_CUDA(prepare_gather_grad_cuda)},
+                       {.name = "cpu:owners", .prepare = owners},
+                       {.name = "reference", .prepare = reference}},
+           .cases = backward,
+           .exact = true}};
 }
 
 }  // namespace headroom

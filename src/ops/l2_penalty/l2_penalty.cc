@@ -85,16 +85,29 @@ Launcher chunked(const Problem& p, const Capabilities&) {
   });
 }
 
+// A double for each block: no tensor is cut finer than into chunks of half the size of the CPU's.
+std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+  std::int64_t blocks = 0;
+  for (const TensorType& type : p.inputs) blocks += 2 * (type.shape.numel() / kChunk + 1);
+  return static_cast<std::size_t>(blocks) * sizeof(double);
+}
+
 }  // namespace
 
 std::vector<Operator> l2_penalty_operators() {
   const Attrs attrs{{"lambda", 0.02}};
   return {{.schema = {.name = "l2_penalty", .infer = infer, .cost = cost},
-           .kernels = {{.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
+           .kernels = {{.name = "cuda:chunks",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_l2_penalty_cuda),
+                        .workspace = workspace_cuda},
+                       {.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = {{.tier = Tier::ci, .inputs = {{1}}, .attrs = attrs},
                      {.tier = Tier::ci, .inputs = {{7, 3}, {5}, {2, 2, 3, 3}}, .attrs = attrs},
                      {.tier = Tier::ci, .inputs = {{100, 100}, {8192}, {9, 4099}}, .attrs = attrs},
+                     {.tier = Tier::ci, .inputs = std::vector<Shape>(130, {67}), .attrs = attrs},
                      {.tier = Tier::perf, .inputs = {{784, 512}, {512, 10}}, .attrs = attrs}}}};
 }
 

@@ -8,4 +8,6 @@ namespace headroom {
 // gradient: the update adds lambda * p itself (see sgd).
 std::vector<Operator> l2_penalty_operators();
 
+Launcher prepare_l2_penalty_cuda(const Problem& problem, const Capabilities& capabilities);
+
 }  // namespace headroom

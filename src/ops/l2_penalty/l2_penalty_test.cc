@@ -14,7 +14,7 @@ Problem make(std::vector<Shape> inputs, double lambda, DType dtype = DType::f32)
 }
 
 TEST(L2Penalty, IsHalfLambdaTimesTheSquares) {
-  for (const Kernel& kernel : operator_of("l2_penalty").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("l2_penalty")))
     EXPECT_EQ(run_kernel(kernel, make({{2}, {1, 2}}, 0.5), {{1, 2}, {3, -4}}).outputs[0][0], 7.5)
         << kernel.name;
 }
@@ -25,12 +25,12 @@ TEST(L2Penalty, DoesNotLoseSmallTermsInALongSum) {
   x[0] = 1000;
   const double small = static_cast<double>(1e-3f);
   const double want = 1e6 + 199999 * small * small;
-  for (const Kernel& kernel : operator_of("l2_penalty").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("l2_penalty")))
     EXPECT_EQ(run_kernel(kernel, make({{200000}}, 2), {x}).outputs[0][0], static_cast<float>(want));
 }
 
 TEST(L2Penalty, NanShows) {
-  for (const Kernel& kernel : operator_of("l2_penalty").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("l2_penalty")))
     EXPECT_TRUE(std::isnan(run_kernel(kernel, make({{1}, {2}}, 1), {{1}, {2, std::nan("")}}).outputs[0][0]));
 }
 
@@ -41,10 +41,10 @@ TEST(L2Penalty, HasTheSameBitsForAnyNumberOfThreads) {
   const auto inputs = inputs_of(p, c, Numbers::normal, 3);
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  const Values alone = run_kernel(op.kernels[0], p, inputs).outputs[0];
+  const Values alone = run_kernel(cpu_kernel(op), p, inputs).outputs[0];
   for (int threads : {2, 3, 7}) {
     omp_set_num_threads(threads);
-    EXPECT_EQ(run_kernel(op.kernels[0], p, inputs).outputs[0], alone);
+    EXPECT_EQ(run_kernel(cpu_kernel(op), p, inputs).outputs[0], alone);
   }
   omp_set_num_threads(before);
 }

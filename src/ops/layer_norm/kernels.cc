@@ -4,6 +4,7 @@
 
 #include "ops/cpu/moments.h"
 #include "ops/cpu/parallel.h"
+#include "ops/layer_norm/cuda_shape.h"
 #include "ops/layer_norm/layer_norm.h"
 
 namespace headroom {
@@ -12,11 +13,11 @@ namespace {
 template <class T>
 void reference_row(std::int64_t n, double epsilon, const T* x, const T* scale, const T* bias, T* y,
                    double& mean, double& inv_std) {
-  double sum = 0, squares = 0;
+  long double sum = 0, squares = 0;  // wider than any kernel's
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
-  mean = sum / static_cast<double>(n);
+  mean = static_cast<double>(sum / n);
   for (std::int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
-  inv_std = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon);
+  inv_std = 1 / std::sqrt(static_cast<double>(squares / n) + epsilon);
   for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<T>((x[i] - mean) * inv_std * scale[i] + bias[i]);
 }
 
@@ -40,18 +41,19 @@ Launcher reference_grad(const Problem& problem, const Capabilities&) {
         return (a.in<T>(1)[r * n + c] - a.in<double>(3)[r]) * a.in<double>(4)[r];
       };
       for (std::int64_t r = 0; r < p.rows; ++r) {
-        double sum = 0, product = 0;
+        long double sum = 0, product = 0;
         for (std::int64_t c = 0; c < n; ++c) {
           const double g = double{dy[r * n + c]} * scale[c];
           sum += g, product += g * normal(r, c);
         }
         for (std::int64_t c = 0; c < n; ++c)
           a.out<T>(0)[r * n + c] =
-              static_cast<T>(a.in<double>(4)[r] * (double{dy[r * n + c]} * scale[c] -
-                                                   (sum + normal(r, c) * product) / static_cast<double>(n)));
+              static_cast<T>(a.in<double>(4)[r] *
+                             (double{dy[r * n + c]} * scale[c] -
+                              static_cast<double>(sum + normal(r, c) * product) / static_cast<double>(n)));
       }
       for (std::int64_t c = 0; c < n; ++c) {
-        double dscale = 0, dbias = 0;
+        long double dscale = 0, dbias = 0;
         for (std::int64_t r = 0; r < p.rows; ++r)
           dscale += dy[r * n + c] * normal(r, c), dbias += dy[r * n + c];
         a.out<T>(1)[c] = static_cast<T>(dscale), a.out<T>(2)[c] = static_cast<T>(dbias);
@@ -200,6 +202,19 @@ Launcher rows_grad(const Problem& problem, const Capabilities&) {
   });
 }
 
+std::size_t workspace_grad_cuda(const Problem& problem, const Capabilities&) {
+  const LayerNormProblem p = layer_norm_problem(problem);
+  const std::size_t bytes = problem.outputs[0].dtype == DType::f64 ? 8 : 4;
+  return static_cast<std::size_t>(2 * cuda::layer_norm_parts(p.rows, p.columns) * p.columns) * bytes;
+}
+
+// The sums over rows read dy and x again.
+Work work_grad_cuda(const Problem& problem, const Capabilities& capabilities) {
+  Work work = least_work(problem, capabilities);
+  work.bytes += static_cast<double>(2 * problem.inputs[0].bytes()), work.launches = 3;
+  return work;
+}
+
 double row_length(const Problem& p) { return static_cast<double>(layer_norm_problem(p).columns); }
 
 std::vector<Case> cases(bool gradient) {
@@ -224,6 +239,8 @@ std::vector<Case> cases(bool gradient) {
   add(Tier::ci, {3, 4, 6}, -2);
   add(Tier::ci, {6, 7}, 0);
   add(Tier::smoke, {2, 9000}, -1);
+  add(Tier::smoke, {3, 4501}, -1);
+  add(Tier::smoke, {300, 64}, -1);
   add(Tier::smoke, {1200, 67}, -1);
   add(Tier::perf, {4096, 1024}, -1);
   add(Tier::perf, {512, 512}, -1);
@@ -234,11 +251,22 @@ std::vector<Case> cases(bool gradient) {
 
 std::vector<Operator> layer_norm_operators() {
   return {{.schema = layer_norm_schema(),
-           .kernels = {{.name = "cpu:rows", .prepare = rows}, {.name = "reference", .prepare = reference}},
+           .kernels = {{.name = "cuda:rows",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_layer_norm_cuda)},
+                       {.name = "cpu:rows", .prepare = rows},
+                       {.name = "reference", .prepare = reference}},
            .cases = cases(false),
            .sum_length = row_length},
           {.schema = layer_norm_grad_schema(),
-           .kernels = {{.name = "cpu:rows", .prepare = rows_grad, .workspace = workspace_grad},
+           .kernels = {{.name = "cuda:rows",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .work = work_grad_cuda,
+                        .prepare = HEADROOM_CUDA(prepare_layer_norm_grad_cuda),
+                        .workspace = workspace_grad_cuda},
+                       {.name = "cpu:rows", .prepare = rows_grad, .workspace = workspace_grad},
                        {.name = "reference", .prepare = reference_grad}},
            .cases = cases(true),
            .sum_length = row_length}};

@@ -19,7 +19,7 @@ Problem make(std::vector<TensorType> inputs, Attrs attrs = {}) {
 TEST(LayerNorm, NormalisesEachRow) {
   const TensorType row{{4}, DType::f64};
   const Problem p = make({{{2, 4}, DType::f64}, row, row}, {{"epsilon", 4.0}});
-  for (const Kernel& kernel : operator_of("layer_norm").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("layer_norm"))) {
     const auto out = run_kernel(kernel, p, {{1, 3, 5, 7, 2, 2, 2, 2}, {3, 3, 3, 6}, {0, 0, 1, 1}}).outputs;
     const Values want = {-3, -1, 2, 7, 0, 0, 1, 1};
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(out[0][i], want[i], 1e-14) << kernel.name;
@@ -43,14 +43,14 @@ TEST(LayerNorm, HoldsToRoundingFarFromZero) {
   for (double& x : inputs[0]) x = double{static_cast<float>(1000 + x)};
   const Operator& op = operator_of("layer_norm");
   const auto want = run_kernel(reference_of(op), widened(p), inputs).outputs;
-  const auto got = run_kernel(op.kernels[0], p, inputs).outputs;
+  const auto got = run_kernel(cpu_kernel(op), p, inputs).outputs;
   EXPECT_LE(compare(p, 0, got[0], want[0], false).worst_ratio, 1);
 }
 
 TEST(LayerNorm, NanSpoilsItsRowOnly) {
   const TensorType row{{2}, DType::f64};
   const Problem p = make({{{2, 2}, DType::f64}, row, row});
-  for (const Kernel& kernel : operator_of("layer_norm").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("layer_norm"))) {
     const auto y = run_kernel(kernel, p, {{std::nan(""), 1, 1, 3}, {1, 1}, {0, 0}}).outputs[0];
     EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1])) << kernel.name;
     EXPECT_NEAR(y[3], 1, 1e-5) << kernel.name;
@@ -65,10 +65,10 @@ TEST(LayerNorm, GradientHasTheSameBitsForAnyNumberOfThreads) {
   const auto inputs = inputs_of(p, c, Numbers::normal, 3);
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  const auto alone = run_kernel(op.kernels[0], p, inputs).outputs;
+  const auto alone = run_kernel(cpu_kernel(op), p, inputs).outputs;
   for (int threads : {2, 3, 7}) {
     omp_set_num_threads(threads);
-    EXPECT_EQ(run_kernel(op.kernels[0], p, inputs).outputs, alone);
+    EXPECT_EQ(run_kernel(cpu_kernel(op), p, inputs).outputs, alone);
   }
   omp_set_num_threads(before);
 }

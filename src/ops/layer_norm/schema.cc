@@ -18,8 +18,10 @@ Parts parts_of(std::string_view op, const Shape& x, const Attrs& attrs) {
   return {Shape(saved), Shape(row)};
 }
 
+// Scale and bias may be fp32 beside an x of 16 bits.
 void expect_row(std::string_view op, const TensorType& given, const TensorType& x, const Shape& row) {
-  if (given != TensorType{row, x.dtype})
+  const bool narrow = x.dtype == DType::f16 || x.dtype == DType::bf16;
+  if (given != TensorType{row, x.dtype} && !(narrow && given == TensorType{row, DType::f32}))
     reject("{}: scale and bias of {} are {} of shape {}, not {} of shape {}", op, x.shape.str(),
            name_of(x.dtype), row.str(), name_of(given.dtype), given.shape.str());
 }
@@ -31,6 +33,7 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   const Parts parts = parts_of(kOp, in[0].shape, attrs);
   expect_row(kOp, in[1], in[0], parts.row);
   expect_row(kOp, in[2], in[0], parts.row);
+  expect_same(kOp, in[1], in[2]);
   const double epsilon = attrs.real("epsilon", 1e-5);
   if (!(epsilon >= 0)) reject(Hint{"1e-5 is usual"}, "{}: epsilon is {}", kOp, epsilon);
   const TensorType saved{parts.saved, DType::f64};
@@ -80,10 +83,10 @@ LayerNormProblem layer_norm_problem(const Problem& p) {
 }
 
 OpSchema layer_norm_schema() {
-  return {.name = "layer_norm", .infer = infer, .cost = cost, .gradient = gradient};
+  return {.name = "layer_norm", .infer = infer, .cost = cost, .gradient = gradient, .keeps_fp32 = {1, 2}};
 }
 OpSchema layer_norm_grad_schema() {
-  return {.name = "layer_norm_grad", .infer = infer_grad, .cost = cost_grad};
+  return {.name = "layer_norm_grad", .infer = infer_grad, .cost = cost_grad, .keeps_fp32 = {2}};
 }
 
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include "ops/activation/activation.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
+#include "ops/product_kernels.h"
 
 namespace headroom {
 namespace {
@@ -136,6 +137,36 @@ Work wide_work(const Problem& p, const Capabilities& capabilities) {
   return work;
 }
 
+Product product_of(const Problem& p, const Capabilities& capabilities) {
+  static_assert(static_cast<int>(Finish::tanh) == static_cast<int>(Activation::tanh) &&
+                static_cast<int>(Finish::sigmoid) == static_cast<int>(Activation::sigmoid) &&
+                static_cast<int>(Finish::relu) == static_cast<int>(Activation::relu));
+  const Linear l = parse(p.inputs, p.attrs);
+  return {.dtype = p.outputs[0].dtype,
+          .tf32 = capabilities.tf32 && p.outputs[0].dtype == DType::f32,
+          .trans_b = true,
+          .m = l.rows,
+          .n = l.out,
+          .k = l.in,
+          .lda = l.in,
+          .ldb = l.in,
+          .ldc = l.out,
+          .bias = l.bias,
+          .finish = static_cast<Finish>(l.activation)};
+}
+
+std::vector<Kernel> kernels() {
+  std::vector<Kernel> list = ProductKernels<product_of>::list();
+  list.push_back({.name = "cpu:blas", .work = blas_work, .prepare = blas});
+  list.push_back({.name = "cpu:wide",
+                  .accepts = accepts_cpu_fp32,
+                  .work = wide_work,
+                  .prepare = wide,
+                  .workspace = wide_workspace});
+  list.push_back({.name = "reference", .prepare = reference});
+  return list;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (auto [n, m, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {5, 3, 7}, {33, 10, 65}, {8, 84, 120}}) {
@@ -150,7 +181,17 @@ std::vector<Case> cases() {
                     .inputs = {{33, 65}, {10, 65}, {10}},
                     .attrs = {{"activation", std::string(f)}},
                     .exact = std::string_view(f) == "relu"});
+  // Rows that split k among blocks, and tiles with activations: paths of GPUs.
+  list.push_back({.tier = Tier::smoke, .inputs = {{20, 2056}, {10, 2056}, {10}}});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{70, 515}, {132, 515}, {132}},
+                  .attrs = {{"activation", std::string("tanh")}},
+                  .exact = false});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{256, 400}, {120, 400}, {120}},
+                  .attrs = {{"activation", std::string("relu")}}});
   list.push_back({.tier = Tier::perf, .inputs = {{3000, 784}, {512, 784}, {512}}});
+  list.push_back({.tier = Tier::perf, .inputs = {{3000, 512}, {10, 512}, {10}}});
   return list;
 }
 
@@ -158,13 +199,7 @@ std::vector<Case> cases() {
 
 std::vector<Operator> linear_operators() {
   return {{.schema = {.name = "linear", .infer = infer, .cost = cost, .gradient = gradient},
-           .kernels = {{.name = "cpu:blas", .work = blas_work, .prepare = blas},
-                       {.name = "cpu:wide",
-                        .accepts = accepts_cpu_fp32,
-                        .work = wide_work,
-                        .prepare = wide,
-                        .workspace = wide_workspace},
-                       {.name = "reference", .prepare = reference}},
+           .kernels = kernels(),
            .cases = cases(),
            .exact = true}};
 }

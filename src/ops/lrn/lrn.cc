@@ -115,6 +115,18 @@ std::vector<Case> cases(std::size_t inputs) {
   return list;
 }
 
+// What each output gives to itself and to its window, between the two passes.
+std::size_t grad_workspace_cuda(const Problem& p, const Capabilities&) {
+  return 2 * static_cast<std::size_t>(p.outputs[0].shape.numel()) *
+         (p.outputs[0].dtype == DType::f64 ? 8 : 4);
+}
+
+Work grad_work_cuda(const Problem& p, const Capabilities& capabilities) {
+  Work work = least_work(p, capabilities);
+  work.bytes += 2 * static_cast<double>(grad_workspace_cuda(p, capabilities)), work.launches = 2;
+  return work;
+}
+
 }  // namespace
 
 LrnProblem lrn_problem(const Problem& p) {
@@ -132,12 +144,22 @@ LrnProblem lrn_problem(const Problem& p) {
 
 std::vector<Operator> lrn_operators() {
   return {{.schema = {.name = "lrn", .infer = infer, .cost = cost, .gradient = gradient},
-           .kernels = {{.name = "cpu:strips", .prepare = lrn_strips},
+           .kernels = {{.name = "cuda:windows",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_lrn_cuda)},
+                       {.name = "cpu:strips", .prepare = lrn_strips},
                        {.name = "reference", .prepare = reference}},
            .cases = cases(1),
            .sum_length = window_length},
           {.schema = {.name = "lrn_grad", .infer = infer_grad, .cost = cost},
-           .kernels = {{.name = "cpu:strips", .prepare = lrn_grad_strips, .workspace = lrn_grad_workspace},
+           .kernels = {{.name = "cuda:windows",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .work = grad_work_cuda,
+                        .prepare = HEADROOM_CUDA(prepare_lrn_grad_cuda),
+                        .workspace = grad_workspace_cuda},
+                       {.name = "cpu:strips", .prepare = lrn_grad_strips, .workspace = lrn_grad_workspace},
                        {.name = "reference", .prepare = reference_grad}},
            .cases = cases(2),
            .sum_length = window_length}};

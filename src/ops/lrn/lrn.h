@@ -26,4 +26,7 @@ Launcher lrn_strips(const Problem& problem, const Capabilities&);
 Launcher lrn_grad_strips(const Problem& problem, const Capabilities&);
 std::size_t lrn_grad_workspace(const Problem& problem, const Capabilities& capabilities);
 
+Launcher prepare_lrn_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_lrn_grad_cuda(const Problem& problem, const Capabilities&);
+
 }  // namespace headroom

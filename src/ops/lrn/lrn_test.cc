@@ -20,7 +20,7 @@ const Attr kTwo{std::int64_t{2}}, kThree{std::int64_t{3}}, kFive{std::int64_t{5}
 // alpha / size is 1, so that s is 1 plus the squares of the window.
 TEST(Lrn, DividesByTheNeighboursThatExist) {
   const Problem p = make({1, 4, 1}, {{"size", kThree}, {"alpha", 3.0}, {"beta", 1.0}});
-  for (const Kernel& kernel : operator_of("lrn").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("lrn"))) {
     const Values y = run_kernel(kernel, p, {{1, 2, 3, 4}}).outputs[0];
     const Values want = {1 / 6.0, 2 / 15.0, 3 / 30.0, 4 / 26.0};
     for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(y[i], want[i], 1e-15) << kernel.name;
@@ -29,7 +29,7 @@ TEST(Lrn, DividesByTheNeighboursThatExist) {
 
 TEST(Lrn, AnEvenWindowReachesFurtherUp) {
   const Problem p = make({1, 3, 1}, {{"size", kTwo}, {"alpha", 2.0}, {"beta", 1.0}});
-  for (const Kernel& kernel : operator_of("lrn").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("lrn"))) {
     const Values y = run_kernel(kernel, p, {{1, 2, 3}}).outputs[0];
     const Values want = {1 / 6.0, 2 / 14.0, 3 / 10.0};
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], want[i], 1e-15) << kernel.name;
@@ -41,7 +41,7 @@ TEST(Lrn, NanAndLargeValuesStayInTheirWindow) {
   for (double spoilt : {std::nan(""), 1e15, double{INFINITY}}) {
     Values x(36, 1.0);
     x[1] = spoilt;
-    for (const Kernel& kernel : operator_of("lrn").kernels) {
+    for (const Kernel& kernel : kernels_here(operator_of("lrn"))) {
       const Values y = run_kernel(kernel, p, {x}).outputs[0];
       EXPECT_NEAR(y[2 * 4 + 1], std::pow(4, -0.75), 1e-6) << kernel.name << " after " << spoilt;
       EXPECT_NEAR(y[0], std::pow(3, -0.75), 1e-6);

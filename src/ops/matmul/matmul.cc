@@ -5,6 +5,7 @@
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
 #include "ops/expect.h"
+#include "ops/product_kernels.h"
 
 namespace headroom {
 namespace {
@@ -113,6 +114,38 @@ Work wide_work(const Problem& problem, const Capabilities& capabilities) {
   return work;
 }
 
+Product product_of(const Problem& problem, const Capabilities& capabilities) {
+  MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  std::vector<ProductRun> runs = {ProductRun{}};
+  if (p.folds())
+    p.m *= p.count();
+  else
+    runs = runs_of(p.a, p.b, p.m * p.n);
+  return {.dtype = problem.outputs[0].dtype,
+          .tf32 = capabilities.tf32 && problem.outputs[0].dtype == DType::f32,
+          .trans_a = p.trans_a,
+          .trans_b = p.trans_b,
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lda = p.lda,
+          .ldb = p.ldb,
+          .ldc = p.n,
+          .runs = std::move(runs)};
+}
+
+std::vector<Kernel> kernels() {
+  std::vector<Kernel> list = ProductKernels<product_of>::list();
+  list.push_back({.name = "cpu:blas", .work = blas_work, .prepare = blas});
+  list.push_back({.name = "cpu:wide",
+                  .accepts = wide_accepts,
+                  .work = wide_work,
+                  .prepare = wide,
+                  .workspace = wide_workspace});
+  list.push_back({.name = "reference", .prepare = reference});
+  return list;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> list;
   const Attrs plain{}, ta{{"trans_a", std::int64_t{1}}}, tb{{"trans_b", std::int64_t{1}}},
@@ -144,7 +177,12 @@ std::vector<Case> cases() {
   add(Tier::smoke, {24, 33, 17}, {24, 29, 17}, tb);
   add(Tier::smoke, {3, 130, 140}, {3, 140, 150}, plain);
   add(Tier::smoke, {599, 751}, {751, 433}, plain);
+  add(Tier::smoke, {500, 10}, {500, 132}, ta);  // a last layer's weights: few rows, long sums
+  add(Tier::smoke, {520, 76}, {520, 9}, ta);
+  add(Tier::smoke, {260, 72}, {136, 72}, tb);
   add(Tier::perf, {2048, 2048}, {2048, 2048}, plain);
+  add(Tier::perf, {3000, 10}, {3000, 512}, ta);
+  add(Tier::perf, {3000, 512}, {3000, 784}, ta);
   add(Tier::perf, {96, 128, 64}, {96, 128, 64}, tb);  // scores of eight sequences, twelve heads each
   add(Tier::perf, {96, 128, 128}, {96, 128, 64}, plain);
   return list;
@@ -154,13 +192,7 @@ std::vector<Case> cases() {
 
 std::vector<Operator> matmul_operators() {
   return {{.schema = {.name = "matmul", .infer = infer, .cost = cost, .gradient = matmul_gradient},
-           .kernels = {{.name = "cpu:blas", .work = blas_work, .prepare = blas},
-                       {.name = "cpu:wide",
-                        .accepts = wide_accepts,
-                        .work = wide_work,
-                        .prepare = wide,
-                        .workspace = wide_workspace},
-                       {.name = "reference", .prepare = reference}},
+           .kernels = kernels(),
            .cases = cases(),
            .exact = true}};
 }

@@ -214,11 +214,21 @@ std::vector<Operator> pad_operators() {
     }
   const Kernel last{.name = "reference", .prepare = reference};
   return {{.schema = {.name = "pad", .infer = infer, .cost = traffic, .gradient = gradient},
-           .kernels = {{.name = "cpu:rows", .prepare = pad_rows}, last},
+           .kernels = {{.name = "cuda:elements",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_pad_cuda)},
+                       {.name = "cpu:rows", .prepare = pad_rows},
+                       last},
            .cases = forward,
            .exact = true},
           {.schema = {.name = "pad_grad", .infer = infer_grad, .cost = cost_grad},
-           .kernels = {{.name = "cpu:rows", .prepare = pad_grad_rows}, last},
+           .kernels = {{.name = "cuda:copies",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_pad_grad_cuda)},
+                       {.name = "cpu:rows", .prepare = pad_grad_rows},
+                       last},
            .cases = backward,
            .exact = true,
            .sum_length = most_copies}};

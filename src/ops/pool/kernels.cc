@@ -45,6 +45,8 @@ const std::vector<PoolCase>& pool_cases() {
       {Tier::smoke,
        {1, 1, 3, 4500},
        {{"kernel", Integers{2, 3}}, {"strides", Integers{1, 2}}}},  // longer than a buffered row
+      {Tier::ci, {1, 2, 4, 16}, {{"kernel", Integers{2, 2}}}},      // eight of 16 bits at once
+      {Tier::smoke, {3, 2, 20, 30}, {{"kernel", Integers{9, 11}}, {"strides", Integers{3, 4}}}},
       {Tier::smoke, {9, 6, 28, 28}, {{"kernel", Integers{2, 2}}}},  // large enough to share among threads
       {Tier::smoke,
        {3, 8, 28, 28},
@@ -89,28 +91,71 @@ std::vector<Case> avg_grad_cases() {
 
 }  // namespace
 
+bool covers_by_pairs(const PoolProblem& p) {
+  const Window2d& w = p.window;
+  const Extent2d two{2, 2};
+  return w.kernel == two && w.stride == two && w.dilation == Extent2d{1, 1} && w.pad == Extent2d{0, 0} &&
+         w.input == Extent2d{2 * w.output.h, 2 * w.output.w};
+}
+
+Verdict accepts_pool_cuda(const Problem& problem, const Capabilities& capabilities) {
+  const PoolProblem p = pool_problem(problem);
+  const Window2d& w = p.window;
+  constexpr std::int64_t kLargest = std::int64_t{1} << 28;  // sums of a few of them fit an int
+  for (const Extent2d& e : {w.input, w.output, w.kernel, w.stride, w.dilation, w.pad, w.pad_end})
+    if (e.h > kLargest || e.w > kLargest) return refuse("places in a plane are counted in 32 bits");
+  if (p.input_plane() >= INT32_MAX || (w.kernel.h - 1) * w.dilation.h > kLargest ||
+      (w.kernel.w - 1) * w.dilation.w > kLargest)
+    return refuse("places in a plane are counted in 32 bits");
+  return accepts_cuda_floats(problem, capabilities);
+}
+
+std::size_t max_pool_grad_cuda_workspace(const Problem& problem, const Capabilities&) {
+  const PoolProblem p = pool_problem(problem);
+  if (covers_by_pairs(p)) return 0;
+  return static_cast<std::size_t>(p.planes * p.output_plane()) * sizeof(std::int32_t);
+}
+
+Work max_pool_grad_cuda_work(const Problem& problem, const Capabilities& capabilities) {
+  Work work = least_work(problem, capabilities);
+  const auto places = static_cast<double>(max_pool_grad_cuda_workspace(problem, capabilities));
+  if (places > 0) work.bytes += 2 * places, work.launches = 2;
+  return work;
+}
+
 std::vector<Operator> pool_operators() {
   const Kernel reference{.name = "reference", .prepare = pool_reference};
+  const Kernel cuda{.name = "cuda:windows",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_pool_cuda,
+                    .prepare = HEADROOM_CUDA(prepare_pool_cuda)};
+  Kernel cuda_max_grad = cuda;
+  cuda_max_grad.work = max_pool_grad_cuda_work;
+  cuda_max_grad.workspace = max_pool_grad_cuda_workspace;
   return {
       {.schema = max_pool_schema(),
-       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_pairs},
+       .kernels = {cuda,
+                   {.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_pairs},
                    {.name = "cpu:rows", .accepts = accepts_pool_rows, .prepare = max_pool_rows},
                    reference},
        .cases = forward_cases(),
        .exact = true},
       {.schema = max_pool_grad_schema(),
-       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_grad_pairs},
+       .kernels = {cuda_max_grad,
+                   {.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = max_pool_grad_pairs},
                    {.name = "cpu:planes", .accepts = accepts_pool_planes, .prepare = max_pool_grad_planes},
                    reference},
        .cases = max_grad_cases(),
        .exact = true},
       {.schema = avg_pool_schema(),
-       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_pairs},
+       .kernels = {cuda,
+                   {.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_pairs},
                    {.name = "cpu:rows", .accepts = accepts_pool_rows, .prepare = avg_pool_rows},
                    reference},
        .cases = forward_cases()},
       {.schema = avg_pool_grad_schema(),
-       .kernels = {{.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_grad_pairs},
+       .kernels = {cuda,
+                   {.name = "cpu:pairs", .accepts = accepts_pool_pairs, .prepare = avg_pool_grad_pairs},
                    {.name = "cpu:planes", .accepts = accepts_pool_planes, .prepare = avg_pool_grad_planes},
                    reference},
        .cases = avg_grad_cases()},

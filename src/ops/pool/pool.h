@@ -48,6 +48,14 @@ Verdict accepts_pool_planes(const Problem& problem, const Capabilities&);
 Launcher max_pool_grad_planes(const Problem& problem, const Capabilities&);
 Launcher avg_pool_grad_planes(const Problem& problem, const Capabilities&);
 
+// On a GPU: pairs as above in one pass, any other window by gathering. Of any of the four operators.
+bool covers_by_pairs(const PoolProblem& problem);  // with nothing left over
+Verdict accepts_pool_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_pool_cuda(const Problem& problem, const Capabilities&);
+// Where each window has its maximum, between the two passes of max_pool_grad.
+std::size_t max_pool_grad_cuda_workspace(const Problem& problem, const Capabilities&);
+Work max_pool_grad_cuda_work(const Problem& problem, const Capabilities& capabilities);
+
 // Input elements that one output row (or column) reads, and how many elements divide its mean. Tabulated in
 // prepare so that inner loops neither clip nor divide.
 struct Taps {

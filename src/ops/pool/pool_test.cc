@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/pool/pool.h"
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
@@ -18,7 +19,7 @@ Problem make(std::string_view op, std::vector<Shape> inputs, const Attrs& attrs,
 
 // Runs every kernel that accepts and expects the same numbers of each.
 void expect_all(const Problem& problem, const std::vector<Values>& inputs, const Values& want) {
-  for (const Kernel& kernel : operator_of(problem.op).kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of(problem.op))) {
     if (!kernel.accepts(problem, cpu_capabilities()).ok) continue;
     const Values got = run_kernel(kernel, problem, inputs).outputs[0];
     ASSERT_EQ(got.size(), want.size());
@@ -116,8 +117,7 @@ TEST(Pool, PairsRefuseOtherWindowsWithAReason) {
        {Attrs{{"kernel", Integers{2, 2}}, {"ceil_mode", kOn}},
         Attrs{{"kernel", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}},
         Attrs{{"kernel", Integers{2, 2}}, {"strides", Integers{1, 1}}}, Attrs{{"kernel", Integers{3, 3}}}}) {
-    const Verdict v = operator_of("max_pool")
-                          .kernels[0]
+    const Verdict v = cpu_kernel(operator_of("max_pool"))
                           .accepts(make("max_pool", {{1, 1, 7, 7}}, attrs), cpu_capabilities());
     EXPECT_FALSE(v.ok);
     EXPECT_FALSE(v.reason.empty());

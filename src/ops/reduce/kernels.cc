@@ -1,4 +1,5 @@
 #include "ops/reduce/reduce.h"
+#include "ops/reduce/stages.h"
 
 namespace headroom {
 namespace {
@@ -33,6 +34,10 @@ std::vector<Trial> trials() {
           {Tier::smoke, {40, 1100}, {0}},
           {Tier::smoke, {3, 2000, 3}, {1}},
           {Tier::smoke, {2, 3, 33, 65}, {0, 2, 3}},
+          {Tier::smoke, {70000}, {}},
+          {Tier::smoke, {300, 200}, {0}},
+          {Tier::smoke, {2000, 9}, {1}},
+          {Tier::smoke, {1500, 20, 3}, {1}},
           {Tier::perf, {4194304}, {}},
           {Tier::perf, {262144}, {}},
           {Tier::perf, {4096, 1024}, {1}},
@@ -89,6 +94,32 @@ std::vector<Case> expansions() {
           expand(Tier::perf, {256, 1}, {256, 1024})};
 }
 
+std::size_t wide_bytes(const Problem& p) { return p.outputs[0].dtype == DType::f64 ? 8 : 4; }
+
+std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+  return static_cast<std::size_t>(between_stages(stages_of(reduce_problem(p)))) * wide_bytes(p);
+}
+
+std::size_t max_grad_workspace_cuda(const Problem& p, const Capabilities& capabilities) {
+  return static_cast<std::size_t>(p.inputs[0].shape.numel()) * wide_bytes(p) +
+         workspace_cuda(p, capabilities);
+}
+
+Work work_cuda(const Problem& p, const Capabilities& capabilities) {
+  Work work = least_work(p, capabilities);
+  work.launches = static_cast<int>(stages_of(reduce_problem(p)).size());
+  work.bytes += 2 * static_cast<double>(workspace_cuda(p, capabilities));
+  return work;
+}
+
+// Marks are written, counted, and turned into shares.
+Work max_grad_work_cuda(const Problem& p, const Capabilities& capabilities) {
+  Work work = work_cuda(p, capabilities);
+  work.launches += 2;
+  work.bytes += 3 * static_cast<double>(p.outputs[0].bytes());
+  return work;
+}
+
 }  // namespace
 
 std::vector<Operator> reduce_operators() {
@@ -96,18 +127,34 @@ std::vector<Operator> reduce_operators() {
   for (const std::string name : {"reduce_sum", "reduce_mean", "reduce_max"})
     list.push_back(
         {.schema = reduce_schema(name),
-         .kernels = {{.name = "cpu:passes", .prepare = reduce_passes, .workspace = reduce_workspace},
+         .kernels = {{.name = "cuda:stages",
+                      .device = DeviceKind::cuda,
+                      .accepts = accepts_cuda_floats,
+                      .work = work_cuda,
+                      .prepare = HEADROOM_CUDA(prepare_reduce_cuda),
+                      .workspace = workspace_cuda},
+                     {.name = "cpu:passes", .prepare = reduce_passes, .workspace = reduce_workspace},
                      {.name = "reference", .prepare = reduce_reference}},
          .cases = reductions(),
          .exact = name != "reduce_mean"});
   list.push_back({.schema = reduce_max_grad_schema(),
-                  .kernels = {{.name = "cpu:passes",
+                  .kernels = {{.name = "cuda:stages",
+                               .device = DeviceKind::cuda,
+                               .accepts = accepts_cuda_floats,
+                               .work = max_grad_work_cuda,
+                               .prepare = HEADROOM_CUDA(prepare_reduce_max_grad_cuda),
+                               .workspace = max_grad_workspace_cuda},
+                              {.name = "cpu:passes",
                                .prepare = reduce_max_grad_passes,
                                .workspace = reduce_max_grad_workspace},
                               {.name = "reference", .prepare = reduce_max_grad_reference}},
                   .cases = max_gradients()});
   list.push_back({.schema = expand_schema(),
-                  .kernels = {{.name = "cpu:rows", .prepare = expand_rows},
+                  .kernels = {{.name = "cuda:stretch",
+                               .device = DeviceKind::cuda,
+                               .accepts = accepts_cuda_floats,
+                               .prepare = HEADROOM_CUDA(prepare_expand_cuda)},
+                              {.name = "cpu:rows", .prepare = expand_rows},
                               {.name = "reference", .prepare = expand_reference}},
                   .cases = expansions(),
                   .exact = true});

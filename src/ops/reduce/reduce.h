@@ -33,4 +33,8 @@ Launcher reduce_max_grad_passes(const Problem& problem, const Capabilities&);
 std::size_t reduce_max_grad_workspace(const Problem& problem, const Capabilities&);
 Launcher expand_rows(const Problem& problem, const Capabilities&);
 
+Launcher prepare_reduce_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_reduce_max_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_expand_cuda(const Problem& problem, const Capabilities&);
+
 }  // namespace headroom

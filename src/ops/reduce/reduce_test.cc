@@ -15,7 +15,7 @@ std::vector<Values> run_all(std::string_view op, const std::vector<Shape>& shape
   const Case c{.tier = Tier::ci, .inputs = shapes, .attrs = attrs};
   const Problem problem = problem_of(operator_of(op), c, DType::f32);
   std::vector<Values> results;
-  for (const Kernel& kernel : operator_of(op).kernels)
+  for (const Kernel& kernel : kernels_here(operator_of(op)))
     results.push_back(run_kernel(kernel, problem, inputs).outputs[0]);
   return results;
 }
@@ -67,10 +67,10 @@ TEST(Reduce, HasTheSameBitsForAnyNumberOfThreads) {
     const Problem p = problem_of(op, c, DType::f32);
     const auto inputs = inputs_of(p, c, Numbers::normal, 3);
     omp_set_num_threads(1);
-    const Values alone = run_kernel(op.kernels[0], p, inputs).outputs[0];
+    const Values alone = run_kernel(cpu_kernel(op), p, inputs).outputs[0];
     for (int threads : {2, 3, 7}) {
       omp_set_num_threads(threads);
-      EXPECT_EQ(run_kernel(op.kernels[0], p, inputs).outputs[0], alone) << attrs.str();
+      EXPECT_EQ(run_kernel(cpu_kernel(op), p, inputs).outputs[0], alone) << attrs.str();
     }
   }
   omp_set_num_threads(before);

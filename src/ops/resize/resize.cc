@@ -154,6 +154,25 @@ std::vector<ResizeCase> resize_cases() {
           {Tier::perf, {8, 64, 56, 56}, {112, 112}}};
 }
 
+// A table for each axis: 24 bytes for each place, of the longer side.
+std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+  const Shape &a = p.inputs[0].shape, &b = p.outputs[0].shape;
+  return 24 * static_cast<std::size_t>(std::max(a[2], b[2]) + std::max(a[3], b[3]));
+}
+
+Verdict accepts_cuda(const Problem& p, const Capabilities& capabilities) {
+  for (const auto* side : {&p.inputs[0].shape, &p.outputs[0].shape})
+    if ((*side)[2] > (1 << 30) || (*side)[3] > (1 << 30))
+      return refuse("places on an axis are counted in 32 bits");
+  return accepts_cuda_floats(p, capabilities);
+}
+
+Work work_cuda(const Problem& p, const Capabilities& capabilities) {
+  Work work = least_work(p, capabilities);
+  work.launches = 2;
+  return work;
+}
+
 }  // namespace
 
 ResizeProblem resize_problem(const Problem& p) {
@@ -213,11 +232,24 @@ std::vector<Operator> resize_operators() {
   const Kernel last{.name = "reference", .prepare = reference};
   return {
       {.schema = {.name = "resize", .infer = infer, .cost = cost, .gradient = gradient},
-       .kernels = {{.name = "cpu:rows", .prepare = resize_rows, .workspace = resize_rows_workspace}, last},
+       .kernels = {{.name = "cuda:taps",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda,
+                    .work = work_cuda,
+                    .prepare = HEADROOM_CUDA(prepare_resize_cuda),
+                    .workspace = workspace_cuda},
+                   {.name = "cpu:rows", .prepare = resize_rows, .workspace = resize_rows_workspace},
+                   last},
        .cases = forward,
        .exact = true},
       {.schema = {.name = "resize_grad", .infer = infer_grad, .cost = cost},
-       .kernels = {{.name = "cpu:rows", .prepare = resize_grad_rows, .workspace = resize_grad_rows_workspace},
+       .kernels = {{.name = "cuda:taps",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda,
+                    .work = work_cuda,
+                    .prepare = HEADROOM_CUDA(prepare_resize_grad_cuda),
+                    .workspace = workspace_cuda},
+                   {.name = "cpu:rows", .prepare = resize_grad_rows, .workspace = resize_grad_rows_workspace},
                    last},
        .cases = backward,
        .exact = true}};

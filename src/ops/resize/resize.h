@@ -45,4 +45,7 @@ std::size_t resize_rows_workspace(const Problem& problem, const Capabilities& ca
 Launcher resize_grad_rows(const Problem& problem, const Capabilities&);
 std::size_t resize_grad_rows_workspace(const Problem& problem, const Capabilities& capabilities);
 
+Launcher prepare_resize_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_resize_grad_cuda(const Problem& problem, const Capabilities&);
+
 }  // namespace headroom

@@ -18,7 +18,7 @@ Values row(const Values& x, std::int64_t width, Attrs attrs) {
                   .outputs = operator_of("resize").schema.infer({type}, attrs),
                   .attrs = attrs};
   std::vector<Values> results;
-  for (const Kernel& kernel : operator_of("resize").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("resize")))
     results.push_back(run_kernel(kernel, p, {x}).outputs[0]);
   EXPECT_EQ(results[0].size(), results[1].size());
   for (std::size_t i = 0; i < results[0].size(); ++i)

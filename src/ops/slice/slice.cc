@@ -5,7 +5,6 @@
 
 #include "graph/graph.h"
 #include "ops/axes.h"
-#include "ops/cpu/strided_copy.h"
 #include "ops/expect.h"
 #include "ops/stored.h"
 
@@ -134,12 +133,9 @@ Launcher reference(const Problem& p, const Capabilities&) {
 }
 
 Launcher boxes(const Problem& p, const Capabilities&) {
-  Box box = box_of(p);
-  if (box.backward)
-    for (auto& axis : box.axes) std::swap(axis.from, axis.to);
-  const StridedCopy copy = strided_copy(box.axes, box.backward ? 0 : box.first, box.backward ? box.first : 0);
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [copy, backward = box.backward, n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
+    return [copy = slice_copy(p), backward = p.op == "slice_grad",
+            n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
       if (backward) fill_parallel(n, a.out<T>(0), T{0});
       copy_strided(copy, a.in<T>(0), a.out<T>(0));
     };
@@ -172,8 +168,19 @@ std::vector<SliceCase> slice_cases() {
 
 }  // namespace
 
+StridedCopy slice_copy(const Problem& problem) {
+  Box box = box_of(problem);
+  if (box.backward)
+    for (auto& axis : box.axes) std::swap(axis.from, axis.to);
+  return strided_copy(box.axes, box.backward ? 0 : box.first, box.backward ? box.first : 0);
+}
+
 std::vector<Operator> slice_operators() {
-  const std::vector<Kernel> kernels = {{.name = "cpu:boxes", .accepts = accepts, .prepare = boxes},
+  const std::vector<Kernel> kernels = {{.name = "cuda:boxes",
+                                        .device = DeviceKind::cuda,
+                                        .accepts = accepts,
+                                        .prepare = HEADROOM_CUDA(prepare_slice_cuda)},
+                                       {.name = "cpu:boxes", .accepts = accepts, .prepare = boxes},
                                        {.name = "reference", .accepts = accepts, .prepare = reference}};
   std::vector<Case> forward, backward;
   for (const SliceCase& c : slice_cases()) {

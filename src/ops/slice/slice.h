@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/cpu/strided_copy.h"
 #include "ops/operator.h"
 
 namespace headroom {
@@ -10,5 +11,9 @@ namespace headroom {
 // first element includes it. Takes every element type. slice_grad(dy; the same and input_shape): dy in the
 // places it was taken from, zeros elsewhere. Where all steps are 1 the gradient of slice is a pad instead.
 std::vector<Operator> slice_operators();
+
+// Of either operator; slice_grad has zeros around it.
+StridedCopy slice_copy(const Problem& problem);
+Launcher prepare_slice_cuda(const Problem& problem, const Capabilities&);
 
 }  // namespace headroom

@@ -21,7 +21,13 @@ std::vector<Trial> trials() {
           {Tier::ci, {3, 5, 7}, 1},
           {Tier::ci, {2, 9, 3, 23}, -3},
           {Tier::ci, {4, 1, 70}, 1},
+          {Tier::ci, {5, 16}},
+          {Tier::ci, {9, 17}},
+          {Tier::ci, {3, 61}},
+          {Tier::smoke, {11, 300}},
+          {Tier::smoke, {11, 1024}},
           {Tier::smoke, {2, 5000}},
+          {Tier::smoke, {2, 9001}},
           {Tier::smoke, {3000, 10}},
           {Tier::smoke, {2, 21, 33, 17}, 1},
           {Tier::perf, {4096, 1024}},
@@ -36,6 +42,10 @@ double row_length(const Problem& p) { return static_cast<double>(softmax_problem
 }  // namespace
 
 std::vector<Operator> softmax_operators() {
+  const Kernel cuda{.name = "cuda:rows",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .prepare = HEADROOM_CUDA(prepare_softmax_cuda)};
   std::vector<Operator> list;
   for (const std::string name : {"softmax", "log_softmax"}) {
     std::vector<Case> forward, backward;
@@ -45,16 +55,22 @@ std::vector<Operator> softmax_operators() {
       forward.push_back({.tier = t.tier, .inputs = {t.shape}, .attrs = attrs});
       backward.push_back({.tier = t.tier, .inputs = {t.shape, t.shape}, .attrs = attrs});
     }
+    // Rows beyond a GPU's registers and shared memory. Gradients of so long a row of normal numbers are all
+    // cancellation.
+    for (std::int64_t length : {20000, 60001})
+      forward.push_back({.tier = Tier::smoke, .inputs = {{2, length}}});
     list.push_back(
         {.schema = softmax_schema(name),
-         .kernels = {{.name = "cpu:blocks", .accepts = softmax_along_rows, .prepare = softmax_blocks},
+         .kernels = {cuda,
+                     {.name = "cpu:blocks", .accepts = softmax_along_rows, .prepare = softmax_blocks},
                      {.name = "cpu:columns", .prepare = softmax_columns},
                      {.name = "reference", .prepare = softmax_reference}},
          .cases = forward,
          .sum_length = row_length});
     list.push_back(
         {.schema = softmax_schema(name + "_grad"),
-         .kernels = {{.name = "cpu:rows", .accepts = softmax_along_rows, .prepare = softmax_grad_rows},
+         .kernels = {cuda,
+                     {.name = "cpu:rows", .accepts = softmax_along_rows, .prepare = softmax_grad_rows},
                      {.name = "cpu:columns", .prepare = softmax_grad_columns},
                      {.name = "reference", .prepare = softmax_reference}},
          .cases = backward,

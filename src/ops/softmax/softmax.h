@@ -24,6 +24,7 @@ Launcher softmax_blocks(const Problem& problem, const Capabilities&);
 Launcher softmax_grad_rows(const Problem& problem, const Capabilities&);
 Launcher softmax_columns(const Problem& problem, const Capabilities&);
 Launcher softmax_grad_columns(const Problem& problem, const Capabilities&);
+Launcher prepare_softmax_cuda(const Problem& problem, const Capabilities&);  // and its gradient
 
 // y = exp(x - max of its row) for `rows` rows of `columns`, and each row's sum. What softmax and
 // cross-entropy share. Rows are taken in blocks so that the exponential runs over one long stretch, however

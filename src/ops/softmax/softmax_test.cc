@@ -15,7 +15,7 @@ Problem make(std::string_view op, std::vector<Shape> inputs, DType dtype = DType
 
 std::vector<Values> run_all(const Problem& problem, const std::vector<Values>& inputs) {
   std::vector<Values> results;
-  for (const Kernel& kernel : operator_of(problem.op).kernels)
+  for (const Kernel& kernel : kernels_here(operator_of(problem.op)))
     if (kernel.accepts(problem, cpu_capabilities()).ok)
       results.push_back(run_kernel(kernel, problem, inputs).outputs[0]);
   return results;

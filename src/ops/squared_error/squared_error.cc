@@ -8,16 +8,6 @@
 #include "ops/expect.h"
 
 namespace headroom {
-namespace {
-
-// Summed in chunks of fixed size, then in order: the same bits for any number of threads.
-constexpr std::int64_t kChunk = 8192;
-
-struct ErrorProblem {
-  std::int64_t n = 0;
-  double count = 0;  // what the sum is divided by
-  std::int64_t chunks() const { return (n + kChunk - 1) / kChunk; }
-};
 
 ErrorProblem error_problem(const Problem& p) {
   const Shape& shape = p.inputs[p.op == "squared_error" ? 0 : 1].shape;
@@ -26,6 +16,10 @@ ErrorProblem error_problem(const Problem& p) {
           .count = batch > 0 ? static_cast<double>(n / shape[0]) * static_cast<double>(batch)
                              : static_cast<double>(n)};
 }
+
+namespace {
+
+constexpr std::int64_t kChunk = ErrorProblem::kChunk;
 
 void expect_rows(std::string_view op, const TensorType& a, const TensorType& b, const Attrs& attrs) {
   expect_float(op, a);
@@ -135,6 +129,14 @@ Launcher vector_grad(const Problem& problem, const Capabilities&) {
   });
 }
 
+std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+  return static_cast<std::size_t>(error_problem(p).blocks()) * sizeof(double);
+}
+
+Kernel cuda_kernel(std::string_view name, Launcher (*prepare)(const Problem&, const Capabilities&)) {
+  return {.name = name, .device = DeviceKind::cuda, .accepts = accepts_cuda_floats, .prepare = prepare};
+}
+
 std::vector<Case> one_hot_cases() {
   std::vector<Case> cases;
   const auto add = [&](Tier tier, std::int64_t rows, std::int64_t classes, DType labels,
@@ -172,16 +174,23 @@ std::vector<Operator> squared_error_operators() {
   add(Tier::perf, {4096, 1024});
   add(Tier::perf, {256, 1024});
   return {{.schema = one_hot_schema(),
-           .kernels = {{.name = "cpu:rows", .prepare = one_hot_rows},
+           .kernels = {cuda_kernel("cuda:map", HEADROOM_CUDA(prepare_one_hot_cuda)),
+                       {.name = "cpu:rows", .prepare = one_hot_rows},
                        {.name = "reference", .prepare = one_hot_reference}},
            .cases = one_hot_cases(),
            .exact = true},
           {.schema = {.name = "squared_error", .infer = infer, .cost = cost, .gradient = gradient},
-           .kernels = {{.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
+           .kernels = {{.name = "cuda:chunks",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_squared_error_cuda),
+                        .workspace = workspace_cuda},
+                       {.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = forward},
           {.schema = {.name = "squared_error_grad", .infer = infer_grad, .cost = cost},
-           .kernels = {{.name = "cpu:vector", .prepare = vector_grad},
+           .kernels = {cuda_kernel("cuda:map", HEADROOM_CUDA(prepare_squared_error_grad_cuda)),
+                       {.name = "cpu:vector", .prepare = vector_grad},
                        {.name = "reference", .prepare = reference_grad}},
            .cases = backward}};
 }

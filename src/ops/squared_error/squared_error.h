@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "ops/operator.h"
 
 namespace headroom {
@@ -11,8 +13,22 @@ namespace headroom {
 // outside [0, classes) makes its row NaN.
 std::vector<Operator> squared_error_operators();
 
+struct ErrorProblem {
+  // Summed in chunks of fixed size, then in order: the same bits for any number of threads.
+  static constexpr std::int64_t kChunk = 8192;
+  std::int64_t n = 0;
+  double count = 0;  // what the sum is divided by
+  std::int64_t chunks() const { return (n + kChunk - 1) / kChunk; }
+  std::int64_t blocks() const { return std::clamp<std::int64_t>(n / 4096, 1, 1024); }  // of a GPU
+};
+ErrorProblem error_problem(const Problem& problem);
+
 OpSchema one_hot_schema();
 Launcher one_hot_reference(const Problem& problem, const Capabilities&);
 Launcher one_hot_rows(const Problem& problem, const Capabilities&);
+
+Launcher prepare_squared_error_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_squared_error_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_one_hot_cuda(const Problem& problem, const Capabilities&);
 
 }  // namespace headroom

@@ -20,7 +20,7 @@ Problem labels(std::int64_t rows, const Attrs& attrs) {
 
 TEST(SquaredError, IsTheMeanOverAllElements) {
   const std::vector<Values> inputs = {{1, 2, 3, 4}, {1, 0, 3, 8}};
-  for (const Kernel& kernel : operator_of("squared_error").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("squared_error"))) {
     EXPECT_EQ(run_kernel(kernel, make("squared_error", {{2, 2}, {2, 2}}), inputs).outputs[0], Values{5})
         << kernel.name;
     const Problem shared = make("squared_error", {{2, 2}, {2, 2}}, {{"global_batch", std::int64_t{4}}});
@@ -31,7 +31,7 @@ TEST(SquaredError, IsTheMeanOverAllElements) {
 TEST(SquaredError, GradientHasTheSameDivisor) {
   const Problem shared =
       make("squared_error_grad", {{1}, {2, 2}, {2, 2}}, {{"global_batch", std::int64_t{4}}});
-  for (const Kernel& kernel : operator_of("squared_error_grad").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("squared_error_grad")))
     EXPECT_EQ(run_kernel(kernel, shared, {{2}, {1, 2, 3, 4}, {1, 0, 3, 8}}).outputs[0],
               (Values{0, 1, 0, -2}));
 }
@@ -43,9 +43,9 @@ TEST(SquaredError, HasTheSameBitsForAnyNumberOfThreads) {
   const auto inputs = inputs_of(p, c, Numbers::normal, 3);
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  const Values alone = run_kernel(op.kernels[0], p, inputs).outputs[0];
+  const Values alone = run_kernel(cpu_kernel(op), p, inputs).outputs[0];
   omp_set_num_threads(3);
-  EXPECT_EQ(run_kernel(op.kernels[0], p, inputs).outputs[0], alone);
+  EXPECT_EQ(run_kernel(cpu_kernel(op), p, inputs).outputs[0], alone);
   omp_set_num_threads(before);
 }
 
@@ -56,7 +56,7 @@ TEST(SquaredError, RejectsBadRequests) {
 }
 
 TEST(OneHot, MarksTheLabelAndSpoilsUnknownRows) {
-  for (const Kernel& kernel : operator_of("one_hot").kernels) {
+  for (const Kernel& kernel : kernels_here(operator_of("one_hot"))) {
     const Values y = run_kernel(kernel, labels(3, {{"classes", std::int64_t{2}}}), {{1, 0, 2}}).outputs[0];
     EXPECT_EQ(Values(y.begin(), y.begin() + 4), (Values{0, 1, 1, 0}));
     EXPECT_TRUE(std::isnan(y[4]) && std::isnan(y[5]));

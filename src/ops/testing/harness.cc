@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include "base/half.h"
 #include "base/random.h"
 #include "ops/stored.h"
 
@@ -15,33 +16,70 @@ namespace {
 constexpr std::size_t kGuard = 256;  // bytes before and after each buffer, filled with a pattern
 constexpr unsigned char kPattern = 0xA5;
 
-template <class F>
-void visit(DType dtype, F&& f) {
-  if (dtype == DType::f16 || dtype == DType::bf16) fail("the harness does not fill {}", name_of(dtype));
-  dispatch_stored(dtype, f);
+// Widened values to the bytes a tensor is stored as, and back.
+void store(DType dtype, const Values& values, void* to) {
+  if (dtype == DType::f16 || dtype == DType::bf16) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      static_cast<std::uint16_t*>(to)[k] = half_bits(dtype, values[k]);
+    return;
+  }
+  dispatch_stored(dtype, [&]<class T>() {
+    for (std::size_t k = 0; k < values.size(); ++k) static_cast<T*>(to)[k] = static_cast<T>(values[k]);
+  });
 }
 
-// A buffer with a guard zone on either side; new memory is NaN so that unwritten outputs show.
+Values load(const TensorType& type, const void* from) {
+  Values values(static_cast<std::size_t>(type.shape.numel()));
+  if (type.dtype == DType::f16 || type.dtype == DType::bf16) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      values[k] = half_value(type.dtype, static_cast<const std::uint16_t*>(from)[k]);
+    return values;
+  }
+  dispatch_stored(type.dtype, [&]<class T>() {
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = double(static_cast<const T*>(from)[k]);
+  });
+  return values;
+}
+
+// A buffer of a device with a guard zone on either side; new memory is NaN so that unwritten outputs show.
 class Guarded {
  public:
-  explicit Guarded(std::size_t bytes) : size_(bytes), bytes_(bytes + 2 * kGuard + 64, kPattern) {
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
-    start_ = bytes_.data() + (64 - address % 64) % 64 + kGuard;
-    std::memset(start_, 0xFF, size_);
+  Guarded(Device& device, std::size_t bytes) : device_(&device), size_(bytes) {
+    buffer_ = device.allocate(bytes + 2 * kGuard);
+    std::vector<unsigned char> fresh(bytes + 2 * kGuard, kPattern);
+    std::fill_n(fresh.begin() + kGuard, bytes, 0xFF);
+    device.upload(buffer_.data(), fresh.data(), fresh.size());
   }
-  void* data() { return start_; }
+  void* data() const { return static_cast<unsigned char*>(buffer_.data()) + kGuard; }
+  void fill(const TensorType& type, const Values& values) {
+    std::vector<unsigned char> host(size_);
+    store(type.dtype, values, host.data());
+    device_->upload(data(), host.data(), size_);
+  }
+  Values values(const TensorType& type) const {
+    std::vector<unsigned char> host(size_);
+    device_->download(host.data(), data(), size_);
+    return load(type, host.data());
+  }
   bool intact() const {
-    auto clean = [](const unsigned char* at) {
+    std::vector<unsigned char> host(size_ + 2 * kGuard);
+    device_->download(host.data(), buffer_.data(), host.size());
+    auto clean = [](auto at) {
       return std::all_of(at, at + kGuard, [](unsigned char c) { return c == kPattern; });
     };
-    return clean(start_ - kGuard) && clean(start_ + size_);
+    return clean(host.begin()) && clean(host.end() - kGuard);
   }
 
  private:
+  Device* device_;
   std::size_t size_;
-  std::vector<unsigned char> bytes_;
-  unsigned char* start_;
+  Buffer buffer_;
 };
+
+Device& cpu() {
+  static const auto device = open_device("cpu", omp_get_max_threads());
+  return *device;
+}
 
 }  // namespace
 
@@ -50,7 +88,10 @@ Problem problem_of(const Operator& op, const Case& c, DType dtype) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const bool label = i < c.fills.size() && c.fills[i].kind == Fill::Kind::label;
     const std::optional<DType> fixed = i < c.dtypes.size() ? c.dtypes[i] : std::nullopt;
-    const DType type = fixed ? *fixed : label ? DType::i32 : dtype;
+    const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
+    const auto& wide = op.schema.keeps_fp32;
+    const bool kept = narrow && std::find(wide.begin(), wide.end(), int(i)) != wide.end();
+    const DType type = fixed ? *fixed : label ? DType::i32 : kept ? DType::f32 : dtype;
     p.inputs.push_back({c.inputs[i], type});
   }
   p.outputs = op.schema.infer(p.inputs, p.attrs);
@@ -78,48 +119,59 @@ std::vector<Values> inputs_of(const Problem& problem, const Case& c, Numbers num
           // Small integers keep every partial sum exact; normals are rounded to fp32 so that both widths
           // agree.
           values[k] = numbers == Numbers::small_integers ? double(random.below(k, 9)) - 4
+                      : numbers == Numbers::positive     ? 0.05 + random.uniform(k)
                                                          : double(static_cast<float>(random.normal(k)));
       }
+    // What is stored is what both see.
+    for (double& value : values) {
+      const DType type = problem.inputs[i].dtype;
+      if (is_narrow(type)) value = half_value(type, half_bits(type, value));
+      if (type == DType::f32) value = double(static_cast<float>(value));
+    }
     all.push_back(std::move(values));
   }
   return all;
 }
 
-Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs) {
-  const Capabilities capabilities = cpu_capabilities(omp_get_max_threads());
+Device* test_gpu(std::string* why) {
+  static const GpuSurvey survey = survey_gpus();
+  static const auto device = survey.gpus.empty() ? nullptr : open_device("cuda");
+  if (device == nullptr && why != nullptr) *why = survey.why_not;
+  return device.get();
+}
+
+Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs, bool tf32) {
+  Device& device = kernel.device == DeviceKind::cuda ? *test_gpu() : cpu();
+  Capabilities capabilities = device.capabilities();
+  capabilities.tf32 = tf32;
   std::vector<Guarded> in, out;
   std::vector<const void*> in_pointers;
   std::vector<void*> out_pointers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    in.emplace_back(static_cast<std::size_t>(problem.inputs[i].bytes()));
-    visit(problem.inputs[i].dtype, [&]<class T>() {
-      for (std::size_t k = 0; k < inputs[i].size(); ++k)
-        static_cast<T*>(in[i].data())[k] = static_cast<T>(inputs[i][k]);
-    });
+    in.emplace_back(device, static_cast<std::size_t>(problem.inputs[i].bytes()));
+    in[i].fill(problem.inputs[i], inputs[i]);
   }
   const OpSchema& schema = schema_of(problem.op);
   const std::vector<int> aliases = schema.aliases ? schema.aliases(problem) : std::vector<int>{};
-  for (const TensorType& type : problem.outputs) out.emplace_back(static_cast<std::size_t>(type.bytes()));
+  for (const TensorType& type : problem.outputs)
+    out.emplace_back(device, static_cast<std::size_t>(type.bytes()));
   for (auto& buffer : in) in_pointers.push_back(buffer.data());
+  std::vector<const Guarded*> results;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const int alias = i < aliases.size() ? aliases[i] : -1;
-    out_pointers.push_back(alias < 0 ? out[i].data() : in[static_cast<std::size_t>(alias)].data());
+    results.push_back(alias < 0 ? &out[i] : &in[static_cast<std::size_t>(alias)]);
+    out_pointers.push_back(results.back()->data());
   }
-  Guarded workspace(kernel.workspace ? kernel.workspace(problem, capabilities) : 0);
-  kernel.prepare(problem, capabilities)({in_pointers.data(), out_pointers.data(), workspace.data(), nullptr});
+  Guarded workspace(device, kernel.workspace ? kernel.workspace(problem, capabilities) : 0);
+  kernel.prepare(problem,
+                 capabilities)({in_pointers.data(), out_pointers.data(), workspace.data(), &device.stream()});
+  device.stream().synchronize();
 
   Run run;
   for (const auto* list : {&in, &out})
     for (const Guarded& buffer : *list) run.guards_intact &= buffer.intact();
   run.guards_intact &= workspace.intact();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    Values values(static_cast<std::size_t>(problem.outputs[i].shape.numel()));
-    visit(problem.outputs[i].dtype, [&]<class T>() {
-      for (std::size_t k = 0; k < values.size(); ++k)
-        values[k] = double(static_cast<const T*>(out_pointers[i])[k]);
-    });
-    run.outputs.push_back(std::move(values));
-  }
+  for (std::size_t i = 0; i < out.size(); ++i) run.outputs.push_back(results[i]->values(problem.outputs[i]));
   return run;
 }
 
@@ -129,10 +181,26 @@ const Kernel& reference_of(const Operator& op) {
   return op.kernels.back();
 }
 
+const Kernel& cpu_kernel(const Operator& op) {
+  return *std::find_if(op.kernels.begin(), op.kernels.end(),
+                       [](const Kernel& kernel) { return kernel.device == DeviceKind::cpu; });
+}
+
+std::vector<Kernel> kernels_here(const Operator& op) {
+  std::vector<Kernel> list;
+  for (const Kernel& kernel : op.kernels)
+    if (kernel.device == DeviceKind::cpu || (kernel.prepare != nullptr && test_gpu() != nullptr))
+      list.push_back(kernel);
+  return list;
+}
+
 std::vector<Kernel> kernels_for(const Problem& problem) {
   std::vector<Kernel> list;
-  for (const Kernel& kernel : operator_of(problem.op).kernels)
-    if (kernel.accepts(problem, cpu_capabilities()).ok) list.push_back(kernel);
+  for (const Kernel& kernel : kernels_here(operator_of(problem.op))) {
+    const bool gpu = kernel.device == DeviceKind::cuda;
+    if (kernel.accepts(problem, gpu ? test_gpu()->capabilities() : cpu_capabilities()).ok)
+      list.push_back(kernel);
+  }
   return list;
 }
 
@@ -144,7 +212,7 @@ Problem widened(Problem problem) {
 }
 
 Comparison compare(const Problem& problem, std::size_t output, const Values& got, const Values& want,
-                   bool exact) {
+                   bool exact, bool tf32) {
   const DType dtype = problem.outputs[output].dtype;
   const Cost cost = schema_of(problem.op).cost(problem);
   const double elements = std::max<double>(1, double(want.size()));
@@ -156,7 +224,8 @@ Comparison compare(const Problem& problem, std::size_t output, const Values& got
   // Sums of n products of unit normals have the size sqrt(n), also where a fused activation squeezes them
   // afterwards.
   const double size = std::max(std::sqrt(square / elements), std::sqrt(products));
-  const double roundoff = unit_roundoff(dtype);
+  // Factors rounded to 11 bits show in every product.
+  const double roundoff = std::max(unit_roundoff(dtype), tf32 && products > 0 ? std::ldexp(1.0, -11) : 0.0);
 
   Comparison worst;
   for (std::size_t i = 0; i < want.size(); ++i) {

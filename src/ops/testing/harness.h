@@ -11,7 +11,8 @@ namespace headroom::testing {
 
 using Values = std::vector<double>;  // any tensor, widened
 
-enum class Numbers { normal, small_integers };
+// All-positive data shows what mixed signs hide: accumulators that cut off instead of rounding.
+enum class Numbers { normal, small_integers, positive };
 
 // The problem a case stands for, in one float type.
 Problem problem_of(const Operator& op, const Case& c, DType dtype);
@@ -23,9 +24,15 @@ struct Run {
   std::vector<Values> outputs;
   bool guards_intact = true;
 };
-Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs);
+// On the CPU, or on the first GPU for a kernel that is for GPUs.
+Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs,
+               bool tf32 = false);
+// The first GPU, opened once; null where there is none, and then `why` says why.
+Device* test_gpu(std::string* why = nullptr);
 
 const Kernel& reference_of(const Operator& op);
+const Kernel& cpu_kernel(const Operator& op);             // the first one for CPUs
+std::vector<Kernel> kernels_here(const Operator& op);     // those for devices that this machine has
 std::vector<Kernel> kernels_for(const Problem& problem);  // those of its operator that accept it
 Problem widened(Problem problem);                         // the same problem with its floats in fp64
 
@@ -37,6 +44,6 @@ struct Comparison {
   std::string where;
 };
 Comparison compare(const Problem& problem, std::size_t output, const Values& got, const Values& want,
-                   bool exact);
+                   bool exact, bool tf32 = false);
 
 }  // namespace headroom::testing

@@ -4,7 +4,6 @@
 
 #include "graph/graph.h"
 #include "ops/axes.h"
-#include "ops/cpu/strided_copy.h"
 #include "ops/expect.h"
 #include "ops/stored.h"
 
@@ -68,9 +67,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
 
 Launcher tiles(const Problem& p, const Capabilities&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [copy = strided_copy(axes_of(p))](const LaunchArgs& a) {
-      copy_strided(copy, a.in<T>(0), a.out<T>(0));
-    };
+    return [copy = transpose_copy(p)](const LaunchArgs& a) { copy_strided(copy, a.in<T>(0), a.out<T>(0)); };
   });
 }
 
@@ -98,6 +95,8 @@ std::vector<Case> cases() {
                                        {Tier::smoke, {5, 67, 23, 29}, {0, 2, 3, 1}},
                                        {Tier::smoke, {9, 40, 6, 33}, {0, 2, 1, 3}},
                                        {Tier::smoke, {300, 517}, {1, 0}},
+                                       {Tier::smoke, {4, 33, 35, 3}, {0, 3, 1, 2}},
+                                       {Tier::smoke, {3, 40, 37, 5}, {2, 3, 0, 1}},
                                        {Tier::perf, {2048, 2048}, {1, 0}},
                                        {Tier::perf, {32, 64, 56, 56}, {0, 2, 3, 1}},
                                        {Tier::perf, {32, 56, 56, 64}, {0, 3, 1, 2}},
@@ -109,9 +108,15 @@ std::vector<Case> cases() {
 
 }  // namespace
 
+StridedCopy transpose_copy(const Problem& problem) { return strided_copy(axes_of(problem)); }
+
 std::vector<Operator> transpose_operators() {
   return {{.schema = {.name = "transpose", .infer = infer, .cost = traffic, .gradient = gradient},
-           .kernels = {{.name = "cpu:tiles", .accepts = accepts, .prepare = tiles},
+           .kernels = {{.name = "cuda:tiles",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts,
+                        .prepare = HEADROOM_CUDA(prepare_transpose_cuda)},
+                       {.name = "cpu:tiles", .accepts = accepts, .prepare = tiles},
                        {.name = "reference", .accepts = accepts, .prepare = reference}},
            .cases = cases(),
            .exact = true}};

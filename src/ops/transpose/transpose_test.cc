@@ -19,7 +19,7 @@ TEST(Transpose, NamesTheAxisEachOutputAxisComesFrom) {
 
 TEST(Transpose, TakesIntegersOfAnySize) {
   for (DType dtype : {DType::i64, DType::i32, DType::u8})
-    for (const Kernel& kernel : operator_of("transpose").kernels) {
+    for (const Kernel& kernel : kernels_here(operator_of("transpose"))) {
       const Problem p{.op = "transpose",
                       .inputs = {{{2, 3}, dtype}},
                       .outputs = {transposed({2, 3}, {}, dtype)},

@@ -1,21 +1,12 @@
 #pragma once
 
-// What a function of one element consists of. Each is a struct with
-//   kSpecial, kOther   operations per element, for the cost
-//   kFromOutput        does the slope take y instead of x?
-//   at, slope          the definition and its derivative, for the reference
+// A function of one element on vectors: each struct adds to its definition in scalar.h
 //   map<T>, grad<T>    the same on vectors; grad multiplies by dy
-// A gradient that is made of other operators has no slope.
 
 #include "ops/cpu/verf.h"
+#include "ops/unary/scalar.h"
 
 namespace headroom {
-
-// alpha and beta, or the bounds of clip.
-template <class T>
-struct Knobs {
-  T a, b;
-};
 
 template <class T>
 using Vec = simd::Vec<T>;

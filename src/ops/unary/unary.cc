@@ -9,15 +9,15 @@
 #include "ops/unary/smooth.h"
 
 namespace headroom {
-namespace {
 
-// clip's bounds default to none, the others' alpha and beta to ONNX's values.
 Knobs<double> knobs_of(std::string_view op, const Attrs& attrs) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (op.starts_with("clip")) return {attrs.real("min", -kInfinity), attrs.real("max", kInfinity)};
   const double alpha = op.starts_with("leaky_relu") ? 0.01 : op.starts_with("hard_sigmoid") ? 0.2 : 1;
   return {attrs.real("alpha", alpha), attrs.real("beta", 0.5)};
 }
+
+namespace {
 
 template <class T>
 Knobs<T> knobs_as(const Problem& p) {
@@ -123,6 +123,11 @@ Launcher vectorized_grad(const Problem& p, const Capabilities&) {
   });
 }
 
+constexpr Kernel kCuda{.name = "cuda:map",
+                       .device = DeviceKind::cuda,
+                       .accepts = accepts_cuda_floats,
+                       .prepare = HEADROOM_CUDA(prepare_unary_cuda)};
+
 using Prepare = Launcher (*)(const Problem&, const Capabilities&);
 
 // gelu is two functions under one name.
@@ -156,7 +161,8 @@ std::vector<Case> cases_of(const std::vector<Trial>& trials, std::size_t inputs)
 template <class F>
 Operator function(const std::string& name, const std::vector<Trial>& trials = {{}}) {
   return {.schema = {.name = name, .infer = infer, .cost = cost<F>},
-          .kernels = {{.name = "cpu:vector", .prepare = vectorized<F>},
+          .kernels = {kCuda,
+                      {.name = "cpu:vector", .prepare = vectorized<F>},
                       {.name = "reference", .prepare = reference<F>}},
           .cases = cases_of(trials, 1)};
 }
@@ -167,7 +173,8 @@ void add_with_gradient(std::vector<Operator>& list, const std::string& name,
   list.push_back(function<F>(name, trials));
   list.back().schema.gradient = gradient<F>;
   list.push_back({.schema = {.name = name + "_grad", .infer = infer_grad, .cost = cost<F>},
-                  .kernels = {{.name = "cpu:vector", .prepare = vectorized_grad<F>},
+                  .kernels = {kCuda,
+                              {.name = "cpu:vector", .prepare = vectorized_grad<F>},
                               {.name = "reference", .prepare = reference_grad<F>}},
                   .cases = cases_of(trials, 2)});
 }
@@ -195,10 +202,10 @@ std::vector<Operator> unary_operators() {
   add_with_gradient<HardSwish>(list, "hard_swish");
   add_with_gradient<Gelu>(list, "gelu", {{}, {.attrs = {{"approximate", std::string("tanh")}}}});
   Operator &forward = list[list.size() - 2], &backward = list.back();
-  forward.kernels[0].prepare = by_attr<vectorized<Gelu>, vectorized<GeluTanh>>;
-  forward.kernels[1].prepare = by_attr<reference<Gelu>, reference<GeluTanh>>;
-  backward.kernels[0].prepare = by_attr<vectorized_grad<Gelu>, vectorized_grad<GeluTanh>>;
-  backward.kernels[1].prepare = by_attr<reference_grad<Gelu>, reference_grad<GeluTanh>>;
+  forward.kernels[1].prepare = by_attr<vectorized<Gelu>, vectorized<GeluTanh>>;
+  forward.kernels[2].prepare = by_attr<reference<Gelu>, reference<GeluTanh>>;
+  backward.kernels[1].prepare = by_attr<vectorized_grad<Gelu>, vectorized_grad<GeluTanh>>;
+  backward.kernels[2].prepare = by_attr<reference_grad<Gelu>, reference_grad<GeluTanh>>;
   return list;
 }
 

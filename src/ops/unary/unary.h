@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/operator.h"
+#include "ops/unary/scalar.h"
 
 namespace headroom {
 
@@ -16,5 +17,10 @@ namespace headroom {
 // follows from it, else x. exp, log and neg need none of their own. At a kink the slope is PyTorch's: abs 0
 // at 0, leaky_relu alpha at 0, clip 1 at its bounds, hard_sigmoid 0 where it saturates.
 std::vector<Operator> unary_operators();
+
+// clip's bounds default to none, the others' alpha and beta to ONNX's values.
+Knobs<double> knobs_of(std::string_view op, const Attrs& attrs);
+
+Launcher prepare_unary_cuda(const Problem& problem, const Capabilities& capabilities);
 
 }  // namespace headroom

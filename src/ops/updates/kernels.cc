@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "ops/cpu/parallel.h"
+#include "ops/cuda/tensor_table.h"
 #include "ops/updates/rules.h"
 
 namespace headroom {
@@ -85,7 +86,8 @@ enum class Sweep { reference, vectors, wide };
 // T is what rules compute in; tensors are of the same type, or of fp32 where they are widened.
 template <const UpdateRule& kRule, class T, class Rule>
 Launcher launcher(const Problem& problem, Sweep how) {
-  return [update = update_problem(kRule, problem), bound = Rule(problem.attrs), how](const LaunchArgs& a) {
+  return [update = update_problem(kRule, problem), bound = Rule(settings_of(kRule, problem.attrs)),
+          how](const LaunchArgs& a) {
     const double rate = *a.in<double>(0);
     Rule rule = bound;
     rule.begin(rate, kRule.counts_steps ? *a.in<double>(1) : 0);
@@ -135,6 +137,14 @@ Launcher prepare_float(const Problem& p, const Capabilities&) {
                         [&]<class T>() -> Launcher { return prepare<kRule, T>(p, kHow); });
 }
 
+template <const UpdateRule& kRule>
+Work work_cuda(const Problem& p, const Capabilities& capabilities) {
+  Work work = least_work(p, capabilities);
+  constexpr int kMost = cuda::TensorTable::kMost;
+  work.launches = (static_cast<int>(update_problem(kRule, p).tensors.size()) + kMost - 1) / kMost;
+  return work;
+}
+
 std::vector<Case> cases(const UpdateRule& rule, const std::vector<Attrs>& settings) {
   const std::vector<std::vector<Shape>> networks = {
       {{7, 3}, {5}, {1}}, {{33, 1001}, {1001}, {1001, 10}}, {{1024, 1024}, {1024}, {1, 1}}};
@@ -166,7 +176,12 @@ Operator make(std::vector<Attrs> settings) {
                                  const Attrs& attrs) { return infer_update(kRule, in, attrs); },
                      .cost = [](const Problem& p) { return update_cost(kRule, p); },
                      .aliases = [](const Problem& p) { return update_aliases(kRule, p); }},
-          .kernels = {{.name = "cpu:one_pass", .prepare = prepare_float<kRule, Sweep::vectors>},
+          .kernels = {{.name = "cuda:one_pass",
+                       .device = DeviceKind::cuda,
+                       .accepts = accepts_cuda_floats,
+                       .work = work_cuda<kRule>,
+                       .prepare = HEADROOM_CUDA(prepare_update_cuda)},
+                      {.name = "cpu:one_pass", .prepare = prepare_float<kRule, Sweep::vectors>},
                       {.name = "cpu:wide",
                        .accepts = accepts_cpu_fp32,
                        .prepare = prepare_float<kRule, Sweep::wide>},

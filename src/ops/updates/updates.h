@@ -32,7 +32,7 @@ struct UpdateSetting {
   double below = 1;
 };
 
-// One optimizer, as far as it does not depend on the type of the elements; rules.h has the arithmetic.
+// One optimizer, as far as it does not depend on the type of the elements; arithmetic.h has the rest.
 struct UpdateRule {
   std::string_view name;
   bool counts_steps = false;                   // takes `step` after the learning rate
@@ -70,5 +70,7 @@ std::vector<TensorType> infer_update(const UpdateRule& rule, const std::vector<T
                                      const Attrs& attrs);
 Cost update_cost(const UpdateRule& rule, const Problem& problem);
 std::vector<int> update_aliases(const UpdateRule& rule, const Problem& problem);
+
+Launcher prepare_update_cuda(const Problem& problem, const Capabilities& capabilities);  // any of them
 
 }  // namespace headroom

@@ -178,11 +178,20 @@ std::vector<Operator> where_operators() {
                           .dtypes = {condition}});
   }
   return {{.schema = {.name = "where", .infer = infer, .cost = cost, .gradient = gradient},
-           .kernels = {{.name = "cpu:rows", .prepare = rows}, {.name = "reference", .prepare = reference}},
+           .kernels = {{.name = "cuda:map",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_where_cuda)},
+                       {.name = "cpu:rows", .prepare = rows},
+                       {.name = "reference", .prepare = reference}},
            .cases = forward,
            .exact = true},
           {.schema = {.name = "where_grad", .infer = infer_grad, .cost = cost},
-           .kernels = {{.name = "cpu:rows", .prepare = rows_grad},
+           .kernels = {{.name = "cuda:map",
+                        .device = DeviceKind::cuda,
+                        .accepts = accepts_cuda_floats,
+                        .prepare = HEADROOM_CUDA(prepare_where_grad_cuda)},
+                       {.name = "cpu:rows", .prepare = rows_grad},
                        {.name = "reference", .prepare = reference_grad}},
            .cases = backward,
            .exact = true}};

@@ -10,7 +10,7 @@ namespace {
 TEST(Where, PicksAndStretches) {
   const Case c{.tier = Tier::ci, .inputs = {{2, 1}, {3}, {2, 3}}, .dtypes = {DType::boolean}};
   const Problem p = problem_of(operator_of("where"), c, DType::f32);
-  for (const Kernel& kernel : operator_of("where").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("where")))
     EXPECT_EQ(run_kernel(kernel, p, {{1, 0}, {1, 2, 3}, {4, 5, 6, 7, 8, 9}}).outputs[0],
               (Values{1, 2, 3, 7, 8, 9}));
 }
@@ -18,7 +18,7 @@ TEST(Where, PicksAndStretches) {
 TEST(Where, AnyByteButZeroIsTrueAndTheOtherSideMayBeNan) {
   const Case c{.tier = Tier::ci, .inputs = {{2}, {2}, {2}}, .dtypes = {DType::u8}};
   const Problem p = problem_of(operator_of("where"), c, DType::f32);
-  for (const Kernel& kernel : operator_of("where").kernels)
+  for (const Kernel& kernel : kernels_here(operator_of("where")))
     EXPECT_EQ(run_kernel(kernel, p, {{200, 0}, {1, std::nan("")}, {std::nan(""), 2}}).outputs[0],
               (Values{1, 2}));
 }

@@ -1,0 +1,48 @@
+#include "base/half.h"
+
+#include <bit>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+struct Format {
+  int fraction_bits, exponent_bits;
+  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  std::uint16_t infinity() const {
+    return static_cast<std::uint16_t>(((1 << exponent_bits) - 1) << fraction_bits);
+  }
+};
+
+Format format_of(DType dtype) { return dtype == DType::f16 ? Format{10, 5} : Format{7, 8}; }
+
+}  // namespace
+
+std::uint16_t half_bits(DType dtype, double value) {
+  const Format f = format_of(dtype);
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(f.infinity() | (1 << (f.fraction_bits - 1)));
+  if (std::isinf(value)) return static_cast<std::uint16_t>(sign | f.infinity());
+  int exponent = 0;
+  const double size = std::abs(value);
+  std::frexp(size, &exponent);  // size = m 2^exponent, m in [0.5, 1)
+  // The spacing of the format at this size; below the normal numbers it no longer shrinks.
+  const int unit = std::max(exponent - 1, 1 - f.bias()) - f.fraction_bits;
+  // nearbyint rounds ties to even. A carry into the next power of two is the next number of the format, too.
+  const double steps = std::nearbyint(std::ldexp(size, -unit));
+  const int base = std::max(exponent - 1 + f.bias(), 1) - 1;  // exponent field, less the implicit one
+  const double bits = size == 0 ? 0 : steps + std::ldexp(base, f.fraction_bits);
+  if (bits >= f.infinity()) return static_cast<std::uint16_t>(sign | f.infinity());
+  return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(bits));
+}
+
+double half_value(DType dtype, std::uint16_t bits) {
+  const Format f = format_of(dtype);
+  const int exponent = (bits & 0x7FFF) >> f.fraction_bits, fraction = bits & ((1 << f.fraction_bits) - 1);
+  const double sign = bits & 0x8000 ? -1 : 1;
+  if (exponent == (1 << f.exponent_bits) - 1) return fraction ? NAN : sign * INFINITY;
+  const int whole = exponent == 0 ? fraction : fraction + (1 << f.fraction_bits);
+  return sign * std::ldexp(whole, std::max(exponent, 1) - f.bias() - f.fraction_bits);
+}
+
+}  // namespace headroom

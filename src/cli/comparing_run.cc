@@ -1,0 +1,84 @@
+#include "cli/comparing_run.h"
+
+#include "base/table.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "train/compare.h"
+
+namespace headroom::cli {
+namespace {
+
+// "cpu", "cuda:1", "cpu/fp64": the request with another device, and another precision where one is named.
+Common against(const Common& common, const std::string& text) {
+  Common other = common;
+  const std::size_t slash = text.find('/');
+  other.device = text.substr(0, slash);
+  if (slash != std::string::npos) other.precision = text.substr(slash + 1);
+  if (other.device == "cpu" && other.precision != "fp64") other.precision = "fp32";
+  return other;
+}
+
+std::string label(const Common& c) { return c.device + "/" + c.precision; }
+
+Json to_json(const Divergence& d) {
+  Json arrays = Json::object();
+  for (const ArrayDistance& a : d.arrays)
+    arrays[a.name] = {{"relative", a.relative}, {"relative_max", a.relative_max}};
+  return {{"step", d.step}, {"loss", d.loss}, {"other_loss", d.other_loss}, {"arrays", arrays}};
+}
+
+void print_arrays(const Divergence& last) {
+  Table table({"weights", "relative error", "largest error over largest weight"});
+  for (const ArrayDistance& a : last.arrays)
+    table.row({a.name, fmt::format("{:.2e}", a.relative), fmt::format("{:.2e}", a.relative_max)});
+  print("\n" + table.str());
+}
+
+}  // namespace
+
+void comparing_run(const RunRequest& request, const Common& common) {
+  if (!request.checkpoint_dir.empty() || !request.resume.empty() || !request.save.empty())
+    reject(Hint{"leave out --check-against to train for good"}, "a comparison saves nothing");
+  RunSetup setup = resolve(request, common);
+  const Common other = against(common, request.check_against);
+  const Dataset data = load_data(setup, false);
+  const auto device = common.open(), other_device = other.open();
+  auto engine_on = [&](const Common& c, Device& d) {
+    EngineOptions options = c.engine_options(setup.kernels);
+    options.update = setup.update;
+    return std::make_unique<Engine>(setup.net, d, options);
+  };
+  const auto engine = engine_on(common, *device), reference = engine_on(other, *other_device);
+  note_signals();
+  setup.train.stop = [] { return noted_signal() != 0; };
+
+  Table table(
+      {"step", "loss " + label(common), "loss " + label(other), "largest relative error of a weight array"});
+  std::vector<Divergence> list;
+  {
+    Progress progress(fmt::format("training {} twice", setup.net.name));
+    list = compare_training(*engine, *reference, data, setup.train, [&](const Divergence& d) {
+      progress.line(fmt::format("step {}: {:.2e}", d.step, d.worst()));
+      table.row({std::to_string(d.step), fmt::format("{:.6f}", d.loss), fmt::format("{:.6f}", d.other_loss),
+                 fmt::format("{:.2e}", d.worst())});
+    });
+  }
+  const double accuracy = evaluate(*engine, data.test, setup.train.preprocess, setup.train.batch).accuracy,
+               other_accuracy =
+                   evaluate(*reference, data.test, setup.train.preprocess, setup.train.batch).accuracy;
+  if (common.json) {
+    Json steps = Json::array();
+    for (const Divergence& d : list) steps.push_back(to_json(d));
+    return print_json({{"model", setup.net.name},
+                       {"device", label(common)},
+                       {"other", label(other)},
+                       {"accuracy", {{"test", accuracy}, {"other_test", other_accuracy}}},
+                       {"divergence", steps}});
+  }
+  print(table.str());
+  if (!list.empty()) print_arrays(list.back());
+  print(fmt::format("\naccuracy {:.4f} by {}, {:.4f} by {}\n", accuracy, label(common), other_accuracy,
+                    label(other)));
+}
+
+}  // namespace headroom::cli

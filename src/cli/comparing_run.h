@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cli/run_setup.h"
+
+namespace headroom::cli {
+
+// train --check-against: the same training on two devices, and how far apart they end.
+void comparing_run(const RunRequest& request, const Common& common);
+
+}  // namespace headroom::cli

@@ -1,0 +1,17 @@
+#include "device/cuda/check.h"
+
+#include <string_view>
+
+#include "base/error.h"
+
+namespace headroom::cuda {
+
+void check(cudaError_t error, const char* call, const char* file, int line) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();             // a later call must not report this one again
+  std::string_view where = file;  // as seen from the project's folder, whatever the build called it
+  if (const std::size_t at = where.rfind("src/"); at != std::string_view::npos) where.remove_prefix(at);
+  fail("{}:{}: {}: {} ({})", where, line, call, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+}  // namespace headroom::cuda

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "device/device.h"
+
+namespace headroom {
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream();
+  ~CudaStream() override;
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  void synchronize() override;
+  cudaStream_t handle() const { return handle_; }
+
+ private:
+  cudaStream_t handle_ = nullptr;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int index, Capabilities capabilities);
+  ~CudaDevice() override;
+  const Capabilities& capabilities() const override { return capabilities_; }
+  Stream& stream() override { return *stream_; }
+  Stream& copy_stream() override { return *copies_; }
+  // Those that return when they are done also wait for what the stream was given before.
+  void upload(void* dst, const void* src, std::size_t bytes) override;
+  void download(void* dst, const void* src, std::size_t bytes) override;
+  void copy(void* dst, const void* src, std::size_t bytes) override;
+  void zero(void* dst, std::size_t bytes) override;
+  void upload_async(void* dst, const void* src, std::size_t bytes, Stream& stream) override;
+  void download_async(void* dst, const void* src, std::size_t bytes, Stream& stream) override;
+  std::unique_ptr<Event> make_event() override;
+  std::unique_ptr<Captured> capture(const std::function<void()>& work) override;
+  std::size_t free_bytes_now() const override;
+
+ private:
+  void* allocate_bytes(std::size_t bytes, bool on_host) override;
+  void free_bytes(void* data, bool on_host) noexcept override;
+
+  int index_;
+  Capabilities capabilities_;
+  std::unique_ptr<CudaStream> stream_, copies_;
+};
+
+std::unique_ptr<Device> open_cuda_device(std::string_view name);
+
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "machine/cuda/library_product.h"
+#include "machine/roofline.h"
+#include "machine/timing.h"
+
+namespace headroom {
+namespace {
+
+class CudaRoofline : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const GpuSurvey survey = survey_gpus(); survey.gpus.empty()) GTEST_SKIP() << survey.why_not;
+    gpu_ = open_device("cuda");
+  }
+  std::unique_ptr<Device> gpu_;
+};
+
+TEST_F(CudaRoofline, MeasuresEveryCeiling) {
+  const Machine machine = measure_gpu(*gpu_, 2);
+  EXPECT_EQ(machine.name, "here-gpu");
+  EXPECT_EQ(machine.kind, "gpu");
+  EXPECT_EQ(machine.title, gpu_->capabilities().name);
+  EXPECT_EQ(machine.memory().name, "memory");
+  EXPECT_GT(machine.memory().bytes_per_s, 1e11);
+  for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16"})
+    EXPECT_GT(machine.peak_flops.at(precision), 1e11) << precision;
+  EXPECT_GT(machine.peak_flops.at("fp16"), machine.peak_flops.at("fp32"));
+  EXPECT_GT(machine.levels.front().bytes_per_s, machine.memory().bytes_per_s);
+  EXPECT_GT(machine.launch_s, 1e-7);
+  EXPECT_LT(machine.launch_s, 1e-3);
+  EXPECT_GT(machine.link_bytes_per_s, 1e9);
+  for (const char* name :
+       {"upload_pinned", "upload_pageable", "download_pinned", "download_pageable", "graph_kernel",
+        "launch_and_wait", "synchronize_idle", "burst_fp32", "sustained_tf32"})
+    EXPECT_GT(machine.extras.at(name).value, 0) << name;
+  EXPECT_LT(machine.extras.at("graph_kernel").value, machine.launch_s);
+  EXPECT_EQ(to_json(machine_from_json(to_json(machine), "x")), to_json(machine));
+}
+
+TEST_F(CudaRoofline, HereIsMeasuredOnceAndInAHurry) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("headroom_gpu_{}", ::getpid());
+  std::filesystem::remove_all(folder);
+  ::setenv("HEADROOM_CACHE", folder.c_str(), 1);
+  gpu_->allocate(1);  // the driver starts up
+  const double begin = now_s();
+  const Machine first = here_gpu_or_measure(*gpu_);
+  EXPECT_LT(now_s() - begin, 5);
+  EXPECT_EQ(to_json(here_gpu_or_measure(*gpu_)), to_json(first));
+  EXPECT_EQ(to_json(find_machine("here-gpu")), to_json(first));
+  ::unsetenv("HEADROOM_CACHE");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(CudaRoofline, NonsenseIsRefused) {
+  EXPECT_THROW(measure_gpu(*gpu_, 0), Error);
+  EXPECT_THROW(measure_gpu(*open_device("cpu"), 1), Error);
+}
+
+TEST_F(CudaRoofline, LibraryProductsRunInEveryPrecision) {
+  cuda::Stopwatch watch(*gpu_);
+  for (const cuda::Unit unit :
+       {cuda::Unit::fp64_tensor, cuda::Unit::fp32, cuda::Unit::tf32, cuda::Unit::fp16, cuda::Unit::bf16}) {
+    const auto product = cuda::library_product(unit, 1024, watch);
+    if (!product) GTEST_SKIP() << "no cuBLASLt here";
+    EXPECT_EQ(product->flops(), 2.0 * 1024 * 1024 * 1024);
+    EXPECT_GT(watch.least_seconds(0.01, [&] { product->launch(); }), 1e-7);
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,54 @@
+#include "ops/pool/cuda.h"
+#include "ops/adaptive_pool/adaptive_pool.h"
+#include "ops/cuda/launch.h"
+#include "ops/reduce/cuda.h"
+#include "ops/reduce/stages.h"
+
+namespace headroom {
+namespace {
+
+cuda::PoolAxis axis_of(const AdaptiveAxis& axis) {
+  return {.input = static_cast<int>(axis.input), .output = static_cast<int>(axis.output), .adaptive = true};
+}
+
+cuda::Pool pool_of(const AdaptiveProblem& p) {
+  return {.planes = p.planes, .rows = axis_of(p.rows), .columns = axis_of(p.columns)};
+}
+
+// One window over all of a plane is a reduction of rows, and its mean's gradient is stretched over the plane.
+Launcher global(const Problem& problem, const AdaptiveProblem& p) {
+  const DType dtype = problem.outputs[0].dtype;
+  const Shape planes{p.planes, 1}, all{p.planes, p.input_plane()};
+  const bool max = problem.op.find("max") != std::string::npos;
+  const double scale = max ? 1 : 1 / static_cast<double>(p.input_plane());
+  if (problem.op.ends_with("_grad"))
+    return [loop = cuda::loop_of(all, {planes}), dtype, scale](const LaunchArgs& a) {
+      cuda::expand(dtype, loop, scale, a.inputs[0], a.outputs[0], cuda::stream_of(a));
+    };
+  return [stages = adaptive_global_stages(p), dtype, scale, max](const LaunchArgs& a) {
+    cuda::reduce(max, stages, dtype, a.inputs[0], scale, dtype, a.outputs[0], a.workspace,
+                 cuda::stream_of(a));
+  };
+}
+
+}  // namespace
+
+Launcher prepare_adaptive_pool_cuda(const Problem& problem, const Capabilities&) {
+  const AdaptiveProblem p = adaptive_problem(problem);
+  const bool max = problem.op.find("max") != std::string::npos, grad = problem.op.ends_with("_grad");
+  if (p.global() && !(max && grad)) return global(problem, p);
+  return [pool = pool_of(p), dtype = problem.outputs[0].dtype, max, grad](const LaunchArgs& a) {
+    const cudaStream_t stream = cuda::stream_of(a);
+    if (max && grad)
+      cuda::max_pool_grad(dtype, pool, a.inputs[0], a.inputs[1], static_cast<int*>(a.workspace), a.outputs[0],
+                          stream);
+    else if (grad)
+      cuda::mean_pool_grad(dtype, pool, a.inputs[0], a.outputs[0], stream);
+    else if (max)
+      cuda::max_pool(dtype, pool, a.inputs[0], a.outputs[0], stream);
+    else
+      cuda::mean_pool(dtype, pool, a.inputs[0], a.outputs[0], stream);
+  };
+}
+
+}  // namespace headroom

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace headroom::cuda {
+
+// Into how many parts the sums of a channel are cut: from the shape alone, so that neither the device nor the
+// moment shows in the bits. Built everywhere: a plan asks for the workspace without a toolkit.
+struct BatchNormSplit {
+  bool columns = false;  // a matrix, read row by row
+  int parts = 1;
+
+  static constexpr std::int64_t kShortPlane = 16;
+  static constexpr std::int64_t kManyBlocks = 2048;
+  static constexpr std::int64_t kColumns = 32;    // of a block of the matrix
+  static constexpr std::int64_t kLeastRows = 64;  // of a part of the matrix
+
+  BatchNormSplit() = default;
+  BatchNormSplit(std::int64_t rows, std::int64_t channels, std::int64_t plane)
+      : columns(plane < kShortPlane) {
+    const std::int64_t across = columns ? (channels * plane + kColumns - 1) / kColumns : channels;
+    const std::int64_t wished = (kManyBlocks + across - 1) / across;
+    // A part of a channel should keep the eight warps of a block busy, each with a run or more.
+    const std::int64_t most = columns ? (rows + kLeastRows - 1) / kLeastRows : (rows * plane + 2047) / 2048;
+    const std::int64_t least = wished < most ? wished : most;
+    parts = static_cast<int>(least < 1 ? 1 : least > 64 ? 64 : least);
+  }
+
+  // Two sums for each part of each channel or column, then, for a matrix, the coefficients of each channel.
+  std::size_t workspace(std::int64_t channels, std::int64_t plane) const {
+    const std::int64_t sums = 2 * parts * channels * (columns ? plane : 1);
+    return static_cast<std::size_t>(sums + (columns ? 4 * channels : 0)) * sizeof(double);
+  }
+};
+
+}  // namespace headroom::cuda

@@ -1,0 +1,26 @@
+#include "ops/binary/cuda.h"
+
+#include "ops/binary/binary.h"
+#include "ops/cuda/launch.h"
+
+namespace headroom {
+
+Launcher prepare_binary_cuda(const Problem& p, const Capabilities&) {
+  using cuda::Binary;
+  const Binary op = p.op == "add"             ? Binary::add
+                    : p.op == "sub"           ? Binary::sub
+                    : p.op == "mul"           ? Binary::mul
+                    : p.op == "div"           ? Binary::div
+                    : p.op == "pow"           ? Binary::pow
+                    : p.op == "pow_grad_base" ? Binary::pow_grad_base
+                                              : Binary::pow_grad_exponent;
+  std::vector<Shape> operands;
+  for (const TensorType& type : p.inputs) operands.push_back(type.shape);
+  return [op, dtype = p.outputs[0].dtype, loop = cuda::loop_of(p.outputs[0].shape, operands),
+          three = operands.size() == 3](const LaunchArgs& a) {
+    cuda::binary(dtype, op, loop, a.inputs[0], a.inputs[1], three ? a.inputs[2] : nullptr, a.outputs[0],
+                 cuda::stream_of(a));
+  };
+}
+
+}  // namespace headroom

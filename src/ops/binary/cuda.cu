@@ -1,0 +1,99 @@
+#include "ops/binary/cuda.h"
+
+#include "ops/cuda/stretch.cuh"
+
+namespace headroom::cuda {
+namespace {
+
+struct Add {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a * b;
+  }
+};
+struct Div {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a / b;
+  }
+};
+
+// Squares and cubes are worth a comparison: they are most of all powers, and come out as products do.
+template <class C>
+__device__ C power(C x, C e) {
+  return e == C{2} ? x * x : e == C{3} ? x * x * x : e == C{1} ? x : pow(x, e);
+}
+
+struct Pow {
+  template <class C>
+  __device__ C operator()(C x, C e) const {
+    return power(x, e);
+  }
+};
+struct PowGradBase {
+  template <class C>
+  __device__ C operator()(C dy, C x, C e) const {
+    return e == C{0} ? C{0} : dy * (e * power(x, e - C{1}));
+  }
+};
+struct PowGradExponent {
+  template <class C>
+  __device__ C operator()(C dy, C x, C y) const {
+    return x == C{0} && isfinite(y) ? C{0} : dy * (y * log(x));
+  }
+};
+
+template <class F>
+void two(DType dtype, const Loop& loop, const void* a, const void* b, void* out, cudaStream_t stream) {
+  dispatch_floats(dtype, [&]<class T>() {
+    stretch<T, 2>(loop, {{static_cast<const T*>(a), static_cast<const T*>(b)}, static_cast<T*>(out)}, F{},
+                  stream);
+  });
+}
+
+template <class F>
+void three(DType dtype, const Loop& loop, const void* a, const void* b, const void* c, void* out,
+           cudaStream_t stream) {
+  dispatch_floats(dtype, [&]<class T>() {
+    stretch<T, 3>(loop,
+                  {{static_cast<const T*>(a), static_cast<const T*>(b), static_cast<const T*>(c)},
+                   static_cast<T*>(out)},
+                  F{}, stream);
+  });
+}
+
+}  // namespace
+
+void binary(DType dtype, Binary op, const Loop& loop, const void* a, const void* b, const void* c, void* out,
+            cudaStream_t stream) {
+  switch (op) {
+    case Binary::add:
+      return two<Add>(dtype, loop, a, b, out, stream);
+    case Binary::sub:
+      return two<Sub>(dtype, loop, a, b, out, stream);
+    case Binary::mul:
+      return two<Mul>(dtype, loop, a, b, out, stream);
+    case Binary::div:
+      return two<Div>(dtype, loop, a, b, out, stream);
+    case Binary::pow:
+      return two<Pow>(dtype, loop, a, b, out, stream);
+    case Binary::pow_grad_base:
+      return three<PowGradBase>(dtype, loop, a, b, c, out, stream);
+    case Binary::pow_grad_exponent:
+      return three<PowGradExponent>(dtype, loop, a, b, c, out, stream);
+  }
+}
+
+}  // namespace headroom::cuda

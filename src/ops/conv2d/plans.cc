@@ -1,0 +1,207 @@
+#include "ops/conv2d/plans.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace headroom {
+namespace {
+
+using cuda::divide_by;
+using cuda::ImagePlan;
+using cuda::Sweep;
+
+constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+int processors(const Capabilities& capabilities) {
+  return capabilities.multiprocessors > 0 ? capabilities.multiprocessors : 132;
+}
+
+// Shared memory of one block at the most; a multiprocessor has 1 KiB more, and keeps 1 KiB for each block.
+int shared_bytes(const Capabilities& capabilities) {
+  const int cc = capabilities.compute_capability;
+  return 1024 * (cc == 90 || cc == 100 || cc == 103 ? 227 : cc == 80 || cc == 87 ? 163 : 99);
+}
+
+// Fragments of 8 maps in a block: as few as there are, else the least waste in the last block.
+int fragments_for(int maps) {
+  const int all = ceil_div(maps, 8);
+  if (all <= 4) return all;
+  return ceil_div(all, 3) * 3 < ceil_div(all, 4) * 4 ? 3 : 4;
+}
+
+void set_view(const Sweep& s, int rows, ImagePlan& q) {
+  const int back_h = (s.kernel_h - 1) * s.step_h, back_w = (s.kernel_w - 1) * s.step_w;
+  q.rows = rows;
+  q.bands = ceil_div(s.out_h, rows);
+  q.view_h = (rows - 1) * s.mul_h + std::abs(back_h) + 1;
+  q.view_w = (s.out_w - 1) * s.mul_w + std::abs(back_w) + 1;
+  q.top = s.off_h + std::min(0, back_h);
+  q.left = s.off_w + std::min(0, back_w);
+  q.view_words = static_cast<int>(
+      std::min<std::int64_t>(std::int64_t{s.channels} * q.view_h * q.view_w, std::int64_t{1} << 24));
+  q.flat = s.div_h == 1 && s.div_w == 1 && q.top == 0 && q.left == 0 && q.view_h == s.in_h &&
+           q.view_w == s.in_w && q.bands == 1;
+}
+
+// Bands until the tile fits and, for a small batch, until there is a block for everyone; several images where
+// one has only a few pixels. `bytes` tells what a plan takes.
+template <class Bytes>
+bool cut(const Sweep& s, int wanted_tiles, int budget, ImagePlan& q, const Bytes& bytes) {
+  const int least_rows = std::min(s.out_h, ceil_div(64, s.out_w));
+  int bands = std::clamp(ceil_div(wanted_tiles, s.batch), 1, s.out_h / least_rows);
+  q.images = 1;
+  for (int last = 0;; ++bands) {
+    const int rows = ceil_div(s.out_h, bands);
+    if (rows < least_rows) return false;
+    if (rows == last) continue;
+    last = rows;
+    set_view(s, rows, q);
+    if (q.view_words < 1 << 16 && bytes(q) <= budget) break;
+    if (rows == 1) return false;
+  }
+  if (q.bands == 1 && s.out_plane() < 128)
+    for (int images = std::min({128 / s.out_plane(), s.batch / std::max(1, wanted_tiles), 32}); images > 1;
+         --images) {
+      q.images = images;
+      if (std::int64_t{images} * q.view_words < 1 << 16 && bytes(q) <= budget) break;
+      q.images = 1;
+    }
+  return true;
+}
+
+void finish(const Sweep& s, int most_workers, ImagePlan& q) {
+  q.tiles = ceil_div(s.batch, q.images) * q.bands;
+  // As many as stay busy equally long.
+  q.workers = ceil_div(q.tiles, ceil_div(q.tiles, std::max(1, most_workers)));
+  q.by_pixels = divide_by(q.rows * s.out_w);
+  q.by_width = divide_by(s.out_w);
+  q.by_view_h = divide_by(q.view_h);
+  q.by_view_w = divide_by(q.view_w);
+}
+
+bool small_enough(const Sweep& s) {
+  constexpr int kMost = 1 << 14;  // beyond it indices would have to be wider
+  return std::max({s.in_h, s.in_w, s.out_h, s.out_w, s.channels, s.maps}) < kMost && s.taps() < kMost &&
+         s.depth() < 4 * kMost && std::int64_t{s.groups} * s.maps < 32768;
+}
+
+}  // namespace
+
+Sweep sweep_of(const Problem& p) {
+  const Conv2d c = parse_conv2d(p);
+  const Window2d& w = c.window;
+  const auto i = [](std::int64_t v) { return static_cast<int>(v); };
+  Sweep s{.batch = i(c.batch),
+          .groups = i(c.groups),
+          .channels = i(c.group_channels()),
+          .maps = i(c.group_maps()),
+          .in_h = i(w.input.h),
+          .in_w = i(w.input.w),
+          .out_h = i(w.output.h),
+          .out_w = i(w.output.w),
+          .kernel_h = i(w.kernel.h),
+          .kernel_w = i(w.kernel.w),
+          .mul_h = i(w.stride.h),
+          .mul_w = i(w.stride.w),
+          .off_h = i(-w.pad.h),
+          .off_w = i(-w.pad.w),
+          .step_h = i(w.dilation.h),
+          .step_w = i(w.dilation.w),
+          .div_h = 1,
+          .div_w = 1,
+          .weight_group = c.group_maps() * c.depth(),
+          .weight_map = c.depth(),
+          .weight_channel = c.taps(),
+          .activation = static_cast<int>(c.activation)};
+  if (c.covers_input() && c.groups == 1) {  // a fully connected layer: every element is a channel of its own
+    s.channels = i(c.depth()), s.weight_channel = 1;
+    s.in_h = s.in_w = s.kernel_h = s.kernel_w = s.mul_h = s.mul_w = s.step_h = s.step_w = 1;
+  }
+  if (p.op != "conv2d_grad_input") return s;
+  std::swap(s.channels, s.maps);
+  std::swap(s.in_h, s.out_h);
+  std::swap(s.in_w, s.out_w);
+  std::swap(s.mul_h, s.div_h);
+  std::swap(s.mul_w, s.div_w);
+  std::swap(s.weight_map, s.weight_channel);
+  s.off_h = -s.off_h, s.off_w = -s.off_w, s.step_h = -s.step_h, s.step_w = -s.step_w;
+  s.activation = 0;
+  return s;
+}
+
+std::optional<ImagePlan> image_plan(const Sweep& s, const Capabilities& capabilities) {
+  if (!small_enough(s)) return std::nullopt;
+  ImagePlan q{};
+  q.steps = ceil_div(s.depth(), 8);
+  q.maps8 = fragments_for(s.maps);
+  q.map_blocks = ceil_div(s.maps, 8 * q.maps8);
+  const int columns = s.groups * q.map_blocks, sms = processors(capabilities),
+            most = shared_bytes(capabilities);
+  const auto bytes = [&](const ImagePlan& plan) {
+    return q.steps * (q.maps8 * 256 + 32) + plan.images * plan.view_words * 4;
+  };
+  const int wanted = ceil_div(2 * sms, columns);
+  // Two blocks side by side: one computes while the other fills its view.
+  if (!cut(s, wanted, most / 2 - 1024, q, bytes) && !cut(s, wanted, most, q, bytes)) return std::nullopt;
+  q.bytes = bytes(q);
+  const int resident = std::clamp((most + 1024) / (q.bytes + 1024), 1, q.maps8 > 2 ? 2 : 4);
+  finish(s, resident * sms / columns, q);
+  const int warps = cuda::image_threads(q.maps8) / 32, pixels = q.images * q.rows * s.out_w;
+  q.rows16 = ceil_div(pixels, 64) >= warps ? 4 : 1;
+  return q;
+}
+
+std::optional<ImagePlan> image_weight_plan(const Sweep& s, const Capabilities& capabilities) {
+  if (!small_enough(s)) return std::nullopt;
+  ImagePlan q{};
+  q.maps8 = fragments_for(s.maps);
+  q.map_blocks = ceil_div(s.maps, 8 * q.maps8);
+  constexpr int kWarps = cuda::kWeightThreads / 32;
+  const int groups = ceil_div(s.depth(), 32);
+  q.row_blocks = ceil_div(groups, kWarps);
+  q.row_groups = ceil_div(groups, q.row_blocks);
+  q.slices = kWarps / q.row_groups;
+  const int columns = s.groups * q.map_blocks * q.row_blocks, sms = processors(capabilities);
+  const auto steps = [&](const ImagePlan& plan) { return ceil_div(plan.images * plan.rows * s.out_w, 8); };
+  // Rows of dy lie 4 apart modulo 32: the lanes of a fragment then read different banks.
+  const auto pitch = [&](const ImagePlan& plan) {
+    return ceil_div(std::max(0, 8 * steps(plan) - 4), 32) * 32 + 4;
+  };
+  const auto bytes = [&](const ImagePlan& plan) {
+    const int view = ceil_div(plan.images * plan.view_words, 2) * 2;
+    const int tile = 4 * (q.maps8 * 8 * pitch(plan) + view) + steps(plan) * 32;
+    return std::max(tile, (q.slices - 1) * q.row_groups * 2 * q.maps8 * 4 * 32 * 4);
+  };
+  const int most = shared_bytes(capabilities);
+  if (!cut(s, ceil_div(sms, columns), most, q, bytes)) return std::nullopt;
+  q.steps = steps(q);
+  q.pixel_pitch = pitch(q);
+  q.by_pixel_pitch = divide_by(q.pixel_pitch);
+  q.bytes = bytes(q);
+  finish(s, sms / columns, q);
+  return q;
+}
+
+int direct_weight_pieces(const Sweep& s, const Capabilities& capabilities) {
+  const std::int64_t blocks = std::int64_t{s.groups} * s.maps * s.channels * ((s.taps() + 7) / 8);
+  const std::int64_t wanted = (8 * processors(capabilities) + blocks - 1) / blocks;
+  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, s.pixels() / 1024), 1, 256));
+}
+
+int implicit_pieces(const Sweep& s, const Capabilities& capabilities) {
+  const std::int64_t columns = s.maps <= 16 ? 16 : 64;
+  const std::int64_t blocks = (s.pixels() + 63) / 64 * s.groups * ((s.maps + columns - 1) / columns);
+  const std::int64_t sms = processors(capabilities);
+  if (2 * blocks > sms) return 1;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::min<std::int64_t>(sms / blocks, s.depth() / 64), 1, 32));
+}
+
+int implicit_weight_pieces(const Sweep& s, const Capabilities& capabilities) {
+  const std::int64_t columns = s.maps <= 16 ? 16 : 64;
+  const std::int64_t blocks = (s.depth() + 63) / 64 * s.groups * ((s.maps + columns - 1) / columns);
+  const std::int64_t wanted = (2 * processors(capabilities) + blocks - 1) / blocks;
+  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, s.pixels() / 128), 1, 256));
+}
+
+}  // namespace headroom

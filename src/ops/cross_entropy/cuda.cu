@@ -1,0 +1,132 @@
+// Probabilities and loss in one launch: each block leaves the sum of its rows' losses, and the last one adds
+// them up, in fp64 and in order.
+#include "ops/cross_entropy/cuda.h"
+
+#include "ops/cuda/labels.cuh"
+#include "ops/softmax/rows.cuh"
+
+namespace headroom::cuda {
+namespace {
+
+__device__ unsigned arrivals;
+
+template <class T>
+__device__ double row_loss(const T* x, std::int64_t classes, std::int64_t label,
+                           const RowSums<Compute<T>>& sums) {
+  if (label < 0 || label >= classes) return static_cast<double>(NAN);
+  return double{log(sums.sum)} - (double{widen(x[label])} - double{sums.most});
+}
+
+// `loss` is that of this thread; all threads of all blocks call.
+template <class T>
+__device__ void finish(double loss, double batch, double* parts, T* out) {
+  loss = block_sum(loss);
+  if (threadIdx.x == 0) parts[blockIdx.x] = loss;
+  if (!last_to_arrive(&arrivals, gridDim.x)) return;
+  loss = block_total(parts, gridDim.x);
+  if (threadIdx.x == 0) *out = narrow<T>(static_cast<Compute<T>>(loss / batch));
+}
+
+template <class T, int kPer>
+__global__ void short_rows(LossShape s, int lanes, const T* x, Labels labels, double* parts, T* loss, T* y) {
+  using C = Compute<T>;
+  const auto classes = static_cast<int>(s.classes);
+  const RowPlace at = row_place(s.rows, classes, lanes);
+  const bool speaks = at.lane == 0 && at.n > 0;  // for the row
+  const std::int64_t label = speaks ? labels[at.row] : 0;
+  const T* from = x + at.row * classes;
+  C v[kPer];
+  load_row<kPer>(from, at, lanes, least<C>(), v);
+  const RowSums<C> sums = exp_row<kPer>(v, lanes, false);
+  const C scale = C{1} / sums.sum;
+#pragma unroll
+  for (int k = 0; k < kPer; ++k) v[k] *= scale;
+  store_row<kPer>(v, at, lanes, y + at.row * classes);
+  finish(speaks ? row_loss(from, classes, label, sums) : 0.0, s.batch, parts, loss);
+}
+
+template <class T>
+__global__ __launch_bounds__(1024) void long_rows(LossShape s, bool cached, const T* x, Labels labels,
+                                                  double* parts, T* loss, T* y) {
+  using C = Compute<T>;
+  extern __shared__ __align__(16) unsigned char cache[];
+  const std::int64_t row = blockIdx.x, base = row * s.classes;
+  RowSums<C> sums;
+  const T* from = long_row_sums(x + base, s.classes, cached ? reinterpret_cast<T*>(cache) : nullptr, &sums);
+  const C scale = C{1} / sums.sum;
+#pragma unroll 4
+  for (std::int64_t c = threadIdx.x; c < s.classes; c += blockDim.x)
+    y[base + c] = narrow<T>(exp(widen(from[c]) - sums.most) * scale);
+  finish(threadIdx.x == 0 ? row_loss(x + base, s.classes, labels[row], sums) : 0.0, s.batch, parts, loss);
+}
+
+// A thread takes neighbouring elements, which may reach into the next row.
+template <class T>
+__global__ void slopes(LossShape s, bool whole, const T* dloss, const T* y, Labels labels, T* dx) {
+  using C = Compute<T>;
+  using P = Pack<T>;
+  const std::int64_t n = s.rows * s.classes, first = thread_number() * kPack<T>;
+  if (first >= n) return;
+  const bool full = whole && first + kPack<T> <= n;
+  P pack;
+  if (full)
+    pack = *reinterpret_cast<const P*>(y + first);
+  else
+#pragma unroll
+    for (int k = 0; k < kPack<T>; ++k)
+      if (first + k < n) pack.v[k] = y[first + k];
+  const C scale = widen(*dloss) / static_cast<C>(s.batch);
+  Cut at = cut(first, s.classes);
+  std::int64_t label = labels[at.whole];
+#pragma unroll
+  for (int k = 0; k < kPack<T>; ++k) {
+    if (first + k >= n) break;
+    const bool known = label >= 0 && label < s.classes;
+    const C d = scale * (widen(pack.v[k]) - (at.rest == label ? C{1} : C{0}));
+    pack.v[k] = narrow<T>(known ? d : static_cast<C>(NAN));
+    if (++at.rest == s.classes && first + k + 1 < n) at = {at.whole + 1, 0}, label = labels[at.whole];
+  }
+  if (full)
+    *reinterpret_cast<P*>(dx + first) = pack;
+  else
+#pragma unroll
+    for (int k = 0; k < kPack<T>; ++k)
+      if (first + k < n) dx[first + k] = pack.v[k];
+}
+
+}  // namespace
+
+void cross_entropy(DType dtype, const LossShape& s, const void* x, const void* labels, double* parts,
+                   void* loss, void* y, cudaStream_t stream) {
+  const Labels l{labels, s.wide_labels};
+  const RowSplit split = row_split(s.classes);
+  const auto blocks = static_cast<unsigned>(split.blocks(s.rows));
+  dispatch_floats(dtype, [&]<class T>() {
+    const auto* from = static_cast<const T*>(x);
+    auto *mean = static_cast<T*>(loss), *to = static_cast<T*>(y);
+    if (split.lanes != 0) {
+      dispatch_per(split.per, [&]<int kPer>() {
+        short_rows<T, kPer>
+            <<<blocks, RowSplit::kThreads, 0, stream>>>(s, split.lanes, from, l, parts, mean, to);
+      });
+    } else {
+      const std::size_t bytes = row_cache(long_rows<T>, static_cast<std::size_t>(s.classes) * sizeof(T));
+      long_rows<<<blocks, long_row_threads(s.classes), bytes, stream>>>(s, bytes != 0, from, l, parts, mean,
+                                                                        to);
+    }
+    HEADROOM_CUDA_LAUNCHED();
+  });
+}
+
+void cross_entropy_grad(DType dtype, const LossShape& s, const void* dloss, const void* y, const void* labels,
+                        void* dx, cudaStream_t stream) {
+  dispatch_floats(dtype, [&]<class T>() {
+    const std::int64_t threads = (s.rows * s.classes + kPack<T> - 1) / kPack<T>;
+    slopes<<<blocks_for(threads), kThreads, 0, stream>>>(
+        s, aligned(y) && aligned(dx), static_cast<const T*>(dloss), static_cast<const T*>(y),
+        Labels{labels, s.wide_labels}, static_cast<T*>(dx));
+    HEADROOM_CUDA_LAUNCHED();
+  });
+}
+
+}  // namespace headroom::cuda

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "ops/cuda/types.cuh"
+#include "ops/product.h"
+
+namespace headroom::cuda {
+
+__device__ inline float sigmoid_of(float x) { return 1.0f / (1.0f + expf(-x)); }
+__device__ inline double sigmoid_of(double x) { return 1.0 / (1.0 + exp(-x)); }
+__device__ inline float tanh_of(float x) { return tanhf(x); }
+__device__ inline double tanh_of(double x) { return tanh(x); }
+
+// NaN passes all of them.
+template <class C, int N>
+__device__ inline void finish_values(Finish finish, C (&x)[N]) {
+  if (finish == Finish::none) return;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (finish == Finish::relu)
+      x[i] = x[i] < C{0} ? C{0} : x[i];
+    else
+      x[i] = finish == Finish::sigmoid ? sigmoid_of(x[i]) : tanh_of(x[i]);
+}
+
+}  // namespace headroom::cuda

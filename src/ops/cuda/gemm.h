@@ -1,0 +1,54 @@
+#pragma once
+
+// Matrix products on the GPU. Four kernels, because no one of them is best at everything:
+//
+//   cuda:skinny    outputs with at most 16 rows or columns: the last layer of a classifier and its gradients.
+//   They
+//                  are bound by one pass over the large operand, or by the launch; a tile would be mostly
+//                  empty.
+//   cuda:tf32x3    exact fp32. Libraries do it on the ordinary cores (35 to 50 TFLOP/s on an H200); tensor
+//   cores
+//                  do it faster with every factor in two parts of tf32, and as accurately if the sums are
+//                  looked after (gemm_tiles.cuh).
+//   cuda:cublaslt  everything else: tf32, 16 bit and fp64 run near the peak of the tensor cores by
+//   instructions
+//                  that our own kernels do not use.
+//   cuda:tiles     the same kernels as cuda:tf32x3 for all types: needs nothing but the driver.
+//
+// Sums are in fp32 (fp64 for fp64), always in the same order: a product has the same bits in every run.
+
+#include <memory>
+
+#include <cuda_runtime_api.h>
+
+#include "ops/product.h"
+
+namespace headroom::cuda {
+
+// One batched product by cuBLASLt, bound to its shape: C = f(op(A) op(B) + bias + beta C), row-major.
+// Everything that takes time or memory is done here, nothing in run.
+class GemmPlan {
+ public:
+  struct Problem {
+    DType dtype = DType::f32;
+    bool tf32 = false, trans_a = false, trans_b = false;
+    std::int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;
+    std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
+    bool bias = false, relu = false, add_to_c = false;
+  };
+  // Throws where cuBLASLt cannot be loaded. Without a suitable algorithm, good() is false.
+  GemmPlan(const Problem& problem, std::size_t workspace_bytes);
+  ~GemmPlan();
+  GemmPlan(GemmPlan&&) noexcept;
+  GemmPlan& operator=(GemmPlan&&) noexcept;
+
+  bool good() const;
+  void run(cudaStream_t stream, const void* a, const void* b, void* c, const void* bias,
+           void* workspace) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace headroom::cuda

@@ -1,0 +1,114 @@
+#pragma once
+
+// Pieces of tensor-core kernels: copies that do not pass through registers, fragment loads, products of one
+// warp. Everything here belongs to compute capability 8.0 and later; Hopper's own wgmma is not used.
+//
+// Fragments, with g = lane / 4 and t = lane % 4 (a row-major as m x k, b as k x n, c as m x n):
+//   c, m16n8:    c[0] c[1] = C[g][2t] C[g][2t+1], c[2] c[3] = the same of row g + 8
+//   m16n8k8 tf32:    a = A[g][t], A[g+8][t], A[g][t+4], A[g+8][t+4];  b = B[t][g], B[t+4][g]
+//   m16n8k16 16-bit: a = A[g][2t..], A[g+8][2t..], A[g][2t+8..], A[g+8][2t+8..], two elements each;
+//                    b = B[2t..][g], B[2t+8..][g], two elements each (of neighbouring k)
+//   m8n8k4 fp64:     a = A[g][t];  b = B[t][g];  c = C[g][2t], C[g][2t+1]
+
+#include "ops/cuda/types.cuh"
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "tensor-core kernels need compute capability 8.0: set CMAKE_CUDA_ARCHITECTURES to 80 or more"
+#endif
+
+namespace headroom::cuda {
+
+__device__ inline unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+// Copies kBytes (4, 8 or 16; both addresses aligned to it) to shared memory, of which only the first `valid`
+// are read and the rest are zero. With valid = 0 the source is not touched.
+template <int kBytes>
+__device__ inline void copy_async(void* shared, const void* global, int valid) {
+  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
+  if constexpr (kBytes == 16)  // past L1: a tile is read once
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
+                 "r"(valid)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared_address(shared)), "l"(global),
+                 "r"(valid), "n"(kBytes)
+                 : "memory");
+}
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until at most kLeft of the groups this thread committed are still under way.
+template <int kLeft>
+__device__ inline void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+
+// Four 8x8 matrices of 16-bit elements; lanes 8i..8i+7 give the addresses (16-byte aligned) of the rows of
+// matrix i, and r[i] is its fragment: element pair [lane / 4][2 (lane % 4)], or of the transposed matrix.
+__device__ inline void load_matrices(unsigned (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+__device__ inline void load_matrices_transposed(unsigned (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+// fp32 as tf32 holds it: 11 significant bits, rounded to nearest (ties away); the low 13 bits are 0.
+__device__ inline unsigned to_tf32(float x) {
+  unsigned r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+
+// x = hi + lo up to 2^-23 |x|. lo x lo, of 2^-22 of a product, may be left out of sums in fp32.
+struct SplitTf32 {
+  unsigned hi, lo;
+};
+__device__ inline SplitTf32 split_tf32(float x) {
+  const unsigned hi = to_tf32(x);
+  return {hi, to_tf32(x - __uint_as_float(hi))};
+}
+
+// c += a b. The sum is fp32, but the hardware cuts its low bits off instead of rounding: some 1.2 units of the
+// last place of c are lost per call, always towards 0. Sums that must be as good as fp32 start from a fresh c
+// every 16 of k and are added up by ordinary additions.
+__device__ inline void mma_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+template <class T>
+__device__ inline void mma_16bit(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
+template <>
+__device__ inline void mma_16bit<Half>(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+template <>
+__device__ inline void mma_16bit<Brain>(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// fp64 throughout, rounded as ordinary fused multiply-adds.
+__device__ inline void mma_fp64(double (&c)[2], double a, double b) {
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[0]), "+d"(c[1])
+               : "d"(a), "d"(b));
+}
+
+}  // namespace headroom::cuda

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "base/dtype_kind.h"
+#include "ops/cuda/tensor_table.h"
+
+namespace headroom::cuda {
+
+// Elements per block and, so, per partial sum.
+inline constexpr std::int64_t kSquaresChunk = 4096;
+
+// Leaves the sums of the table's squares in parts[before, before + blocks). If `finish`, also
+// y = scale * (all parts so far).
+void squares(DType dtype, const TensorTable& table, double* parts, unsigned before, bool finish, double scale,
+             void* y, cudaStream_t stream);
+
+}  // namespace headroom::cuda

@@ -1,0 +1,64 @@
+#pragma once
+
+// Matrix products as the GPU kernels of linear and matmul take them. Plain data, for device code too.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/dtype_kind.h"
+
+namespace headroom {
+
+// What is done to a sum before it is stored. The order is that of Activation.
+enum class Finish : std::uint8_t { none, relu, sigmoid, tanh };
+
+// Products of matrices that lie at constant distances: of the first ones, and from each to the next, in
+// elements.
+struct ProductRun {
+  std::int64_t count = 1;
+  std::int64_t a = 0, b = 0, c = 0;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+};
+
+// C[m,n] = f(op(A) op(B) + bias[n]), row-major, once per element of every run.
+struct Product {
+  DType dtype = DType::f32;
+  bool tf32 = false;  // fp32 factors may be rounded to 11 bits
+  bool trans_a = false, trans_b = false;
+  std::int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;
+  bool bias = false;
+  Finish finish = Finish::none;
+  std::vector<ProductRun> runs = {ProductRun{}};
+
+  std::int64_t most_at_once() const;  // the longest run
+};
+
+// Lists of offsets as few runs; the matrices of c follow one another.
+std::vector<ProductRun> runs_of(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
+                                std::int64_t c_elements);
+
+// How "cuda:tiles" cuts a product: square tiles of the output, and the sum over k in pieces that are added up
+// afterwards where there would be too few tiles for the device.
+struct TilePlan {
+  int tile = 64;
+  int splits = 1;
+  std::int64_t k_per_split = 0;
+  std::size_t workspace = 0;
+};
+TilePlan plan_tiles(const Product& product, int multiprocessors);
+
+// How "cuda:skinny" goes over the large operand. `rows` are along the longer side of the output.
+struct SkinnyPlan {
+  bool wide_output = false;  // the short side is m: C is transposed to what the kernel thinks
+  std::int64_t rows = 1, columns = 1;
+  bool along = true;      // the large operand is contiguous along k
+  int warps_along_k = 1;  // of the 8 of a block, where it is
+  int splits = 1;         // over blocks, added up afterwards
+  std::int64_t k_per_split = 0;
+  std::size_t workspace = 0;
+};
+SkinnyPlan plan_skinny(const Product& product, int multiprocessors);
+inline constexpr std::int64_t kMostSkinny = 16;
+
+}  // namespace headroom

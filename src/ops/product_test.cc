@@ -1,0 +1,94 @@
+#include "ops/product.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/operator.h"
+#include "ops/product_kernels.h"
+
+namespace headroom {
+namespace {
+
+const Capabilities kHopper{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132};
+
+TEST(Products, OffsetsBecomeFewRuns) {
+  const auto even = runs_of({0, 6, 12, 18}, {0, 0, 0, 0}, 9);
+  ASSERT_EQ(even.size(), 1u);
+  EXPECT_EQ(even[0].count, 4);
+  EXPECT_EQ(even[0].stride_a, 6);
+  EXPECT_EQ(even[0].stride_b, 0);
+  EXPECT_EQ(even[0].stride_c, 9);
+  // Both sides broadcast: one run for each matrix of a.
+  const auto uneven = runs_of({0, 0, 0, 6, 6, 6}, {0, 5, 10, 0, 5, 10}, 9);
+  ASSERT_EQ(uneven.size(), 2u);
+  EXPECT_EQ(uneven[1].count, 3);
+  EXPECT_EQ(uneven[1].a, 6);
+  EXPECT_EQ(uneven[1].stride_b, 5);
+  EXPECT_EQ(uneven[1].c, 27);
+}
+
+TEST(Products, EveryOffsetIsKept) {
+  const std::vector<std::int64_t> a = {0, 4, 4, 8, 20, 16, 12}, b = {3, 3, 0, 0, 0, 1, 2};
+  std::size_t i = 0;
+  for (const ProductRun& run : runs_of(a, b, 2))
+    for (std::int64_t j = 0; j < run.count; ++j, ++i) {
+      EXPECT_EQ(run.a + j * run.stride_a, a[i]);
+      EXPECT_EQ(run.b + j * run.stride_b, b[i]);
+      EXPECT_EQ(run.c + j * run.stride_c, 2 * static_cast<std::int64_t>(i));
+    }
+  EXPECT_EQ(i, a.size());
+}
+
+TEST(Products, SplitsCoverTheSum) {
+  for (const std::int64_t k : {1, 31, 400, 784, 3000, 17496})
+    for (const std::int64_t n : {1, 84, 512, 4096}) {
+      const Product p{.m = 256, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n};
+      const TilePlan tiles = plan_tiles(p, 132);
+      EXPECT_GE(tiles.splits * tiles.k_per_split, k);
+      EXPECT_LT((tiles.splits - 1) * tiles.k_per_split, k) << "an empty piece";
+      EXPECT_EQ(tiles.workspace,
+                tiles.splits == 1 ? 0u : std::size_t(tiles.splits) * 256 * std::size_t(n) * 4);
+      const SkinnyPlan skinny = plan_skinny(p, 132);
+      EXPECT_GE(skinny.splits * skinny.k_per_split, k);
+      EXPECT_LT((skinny.splits - 1) * skinny.k_per_split, k);
+      EXPECT_EQ(skinny.k_per_split % 8, 0);
+    }
+}
+
+TEST(Products, LargeOnesTakeLargeTilesAndAreNotSplit) {
+  const Product p{.m = 4096, .n = 4096, .k = 4096, .lda = 4096, .ldb = 4096, .ldc = 4096};
+  EXPECT_EQ(plan_tiles(p, 132).tile, 128);
+  EXPECT_EQ(plan_tiles(p, 132).splits, 1);
+  const Product small{.m = 256, .n = 120, .k = 400, .lda = 400, .ldb = 120, .ldc = 120};
+  EXPECT_EQ(plan_tiles(small, 132).tile, 64);
+}
+
+// The order of the list is policy; here is what it comes to on a Hopper.
+std::string chosen(DType dtype, std::vector<Shape> inputs, Capabilities capabilities) {
+  Problem problem{.op = "linear", .inputs = {}, .outputs = {}, .attrs = {}};
+  for (const Shape& shape : inputs) problem.inputs.push_back({shape, dtype});
+  problem.outputs = operator_of("linear").schema.infer(problem.inputs, {});
+  for (const Kernel& kernel : operator_of("linear").kernels) {
+    if (kernel.device != capabilities.kind) continue;
+    const Verdict verdict = kernel.accepts(problem, capabilities);
+    if (verdict.ok) return std::string(kernel.name);
+    EXPECT_FALSE(verdict.reason.empty());
+  }
+  return "";
+}
+
+TEST(Products, EachTypeHasItsKernel) {
+  const std::vector<Shape> hidden = {{3000, 784}, {512, 784}}, last = {{3000, 512}, {10, 512}};
+  Capabilities tf32 = kHopper, bare = kHopper;
+  tf32.tf32 = true;
+  bare.cublaslt = false;
+  EXPECT_EQ(chosen(DType::f32, hidden, kHopper), "cuda:tf32x3");
+  EXPECT_EQ(chosen(DType::f32, hidden, tf32), "cuda:cublaslt");
+  EXPECT_EQ(chosen(DType::f16, hidden, kHopper), "cuda:cublaslt");
+  EXPECT_EQ(chosen(DType::f64, hidden, kHopper), "cuda:cublaslt");
+  EXPECT_EQ(chosen(DType::bf16, hidden, bare), "cuda:tiles");
+  EXPECT_EQ(chosen(DType::f32, last, kHopper), "cuda:skinny");
+  EXPECT_EQ(chosen(DType::f16, last, kHopper), "cuda:skinny");
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,98 @@
+#include "train/compare.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "train/weights.h"
+
+namespace headroom {
+namespace {
+
+std::vector<double> values_of(const Storage& storage, const std::string& name) {
+  const TensorType& type = storage.type(name);
+  return dispatch_float(type.dtype, [&]<class T>() {
+    std::vector<T> host(static_cast<std::size_t>(type.shape.numel()));
+    storage.read(name, host.data(), host.size() * sizeof(T));
+    return std::vector<double>(host.begin(), host.end());
+  });
+}
+
+// 1, 2, 5, 10, 20, 50, …
+bool is_round(std::int64_t step) {
+  while (step % 10 == 0) step /= 10;
+  return step == 1 || step == 2 || step == 5;
+}
+
+LoaderOptions loading(const Engine& engine, const TrainOptions& o) {
+  LoaderOptions options = loader_options(engine, o.preprocess, o.batch);
+  options.epochs = o.epochs;
+  options.shuffle = o.shuffle;
+  options.seed = o.seed;
+  options.augment = o.augment;
+  return options;
+}
+
+// One of the two, with batches of its own in the same order.
+struct Side {
+  Side(Engine& e, const Dataset& data, const TrainOptions& o)
+      : engine(e), feed(make_feed(e.device(), data.train, loading(e, o), o.feed)) {}
+  // False after the last batch.
+  bool step(double rate, std::int64_t number) {
+    const DeviceBatch* batch = feed->next();
+    if (batch == nullptr) return false;
+    engine.set_learning_rate(rate);
+    ends_epoch = batch->last_of_epoch;
+    loss = engine.train_step(engine.ready(Mode::train, batch->count), batch->images, batch->labels, number);
+    return true;
+  }
+  Engine& engine;
+  std::unique_ptr<Feed> feed;
+  double loss = 0;
+  bool ends_epoch = false;
+};
+
+}  // namespace
+
+double Divergence::worst() const {
+  double most = 0;
+  for (const ArrayDistance& a : arrays) most = std::max(most, a.relative);
+  return most;
+}
+
+std::vector<ArrayDistance> weight_distances(Engine& engine, Engine& other) {
+  std::vector<ArrayDistance> list;
+  for (const std::string& name : engine.weight_names()) {
+    const auto a = values_of(engine.storage(), name), b = values_of(other.storage(), name);
+    double square = 0, size = 0, most = 0, largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double d = a[i] - b[i];
+      square += d * d, size += b[i] * b[i];
+      most = std::max(most, std::abs(d)), largest = std::max(largest, std::abs(b[i]));
+    }
+    list.push_back(
+        {name, size > 0 ? std::sqrt(square / size) : std::sqrt(square), largest > 0 ? most / largest : most});
+  }
+  return list;
+}
+
+std::vector<Divergence> compare_training(Engine& engine, Engine& other, const Dataset& data,
+                                         const TrainOptions& options,
+                                         const std::function<void(const Divergence&)>& seen) {
+  require_trainable(engine, data, options.batch);
+  require_trainable(other, data, options.batch);
+  copy_weights(engine, other);
+  Side one(engine, data, options), two(other, data, options);
+  const Schedule schedule = make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
+                                          one.feed->batches_per_epoch());
+  std::vector<Divergence> list;
+  for (std::int64_t step = 1;; ++step) {
+    const double rate = schedule.at(step - 1);
+    if (!one.step(rate, step) || !two.step(rate, step)) return list;
+    if (!is_round(step) && !one.ends_epoch) continue;
+    list.push_back({step, one.loss, two.loss, weight_distances(engine, other)});
+    seen(list.back());
+    if (options.stop && options.stop()) return list;
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,239 @@
+#include "train/feed.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ops/operator.h"
+#include "plan/plan.h"
+
+namespace headroom {
+namespace {
+
+std::int64_t batches_of(const Split& split, const LoaderOptions& o) {
+  return (split.count() + o.batch - 1) / o.batch;
+}
+
+std::size_t image_bytes(const LoaderOptions& o) {
+  return static_cast<std::size_t>(o.input.numel()) * size_of(o.dtype);
+}
+
+class HostFeed final : public Feed {
+ public:
+  HostFeed(const Split& split, const LoaderOptions& o) : Feed(batches_of(split, o)), loader_(split, o) {}
+  const DeviceBatch* next() override {
+    const Batch* b = loader_.next();
+    if (b == nullptr) return nullptr;
+    batch_ = {b->images, b->labels, b->count, b->last_of_epoch};
+    return &batch_;
+  }
+  std::string_view how() const override { return "host"; }
+
+ private:
+  Loader loader_;
+  DeviceBatch batch_;
+};
+
+// The set lies on the device as the network takes it. In file order a batch is a place in it; shuffled, its
+// rows are gathered by the device.
+class ResidentFeed final : public Feed {
+ public:
+  ResidentFeed(Device& device, const Split& split, const LoaderOptions& o)
+      : Feed(batches_of(split, o)),
+        device_(device),
+        options_(o),
+        count_(split.count()),
+        epoch_(o.first_epoch),
+        batch_number_(o.first_batch) {
+    images_ = device.allocate(image_bytes(o) * static_cast<std::size_t>(count_));
+    labels_ = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(count_));
+    fill(split);
+    if (!o.shuffle) return;
+    order_ = device.allocate(sizeof(std::int64_t) * static_cast<std::size_t>(count_));
+    batch_images_ = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
+    batch_labels_ = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(o.batch));
+  }
+
+  const DeviceBatch* next() override {
+    if (batch_number_ == batches_per_epoch()) ++epoch_, batch_number_ = 0;
+    if (epoch_ >= options_.epochs) return nullptr;
+    const std::int64_t first = batch_number_++ * options_.batch;
+    batch_.count = std::min(options_.batch, count_ - first);
+    batch_.last_of_epoch = first + batch_.count == count_;
+    if (options_.shuffle) {
+      gather(first);
+    } else {
+      batch_.images =
+          static_cast<const std::byte*>(images_.data()) + image_bytes(options_) * std::size_t(first);
+      batch_.labels = static_cast<const std::int32_t*>(labels_.data()) + first;
+    }
+    return &batch_;
+  }
+  std::string_view how() const override { return "resident"; }
+
+ private:
+  void fill(const Split& split) {
+    LoaderOptions all = options_;
+    all.shuffle = false, all.epochs = 1, all.first_epoch = 0, all.first_batch = 0;
+    all.batch = std::min<std::int64_t>(count_, 4096);
+    Loader loader(split, all);
+    std::size_t done = 0;
+    while (const Batch* b = loader.next()) {
+      const auto n = static_cast<std::size_t>(b->count);
+      device_.upload(static_cast<std::byte*>(images_.data()) + done * image_bytes(options_), b->images,
+                     n * image_bytes(options_));
+      device_.upload(static_cast<std::int32_t*>(labels_.data()) + done, b->labels, n * sizeof(std::int32_t));
+      done += n;
+    }
+  }
+
+  // Rows of a matrix by their numbers: the operator of that name, bound once for each batch size.
+  struct Rows {
+    std::int64_t count = 0;
+    Launcher images, labels;
+  };
+  Launcher rows(std::int64_t count, Shape row, DType dtype) const {
+    Problem p{.op = "gather", .inputs = {}, .outputs = {}, .attrs = {{"axis", std::int64_t{0}}}};
+    p.inputs = {{{count_, row.numel()}, dtype}, {{count}, DType::i64}};
+    p.outputs = schema_of("gather").infer(p.inputs, p.attrs);
+    const Capabilities& here = device_.capabilities();
+    const Kernel& kernel = *first_that_accepts(p, here).kernel;
+    if (kernel.workspace && kernel.workspace(p, here) > 0)
+      fail("gather: '{}' wants scratch memory", kernel.name);
+    return kernel.prepare(p, here);
+  }
+  const Rows& rows_for(std::int64_t count) {
+    for (const Rows& known : rows_)
+      if (known.count == count) return known;
+    rows_.push_back({count, rows(count, options_.input, options_.dtype), rows(count, {1}, DType::i32)});
+    return rows_.back();
+  }
+
+  void gather(std::int64_t first) {
+    if (ordered_epoch_ != epoch_) {
+      const auto order = epoch_order(count_, true, options_.seed, epoch_);
+      device_.upload(order_.data(), order.data(), order.size() * sizeof(std::int64_t));
+      ordered_epoch_ = epoch_;
+    }
+    const Rows& launch = rows_for(batch_.count);
+    const void* numbers = static_cast<const std::int64_t*>(order_.data()) + first;
+    const std::array<const void*, 2> images = {images_.data(), numbers}, labels = {labels_.data(), numbers};
+    void *to_images = batch_images_.data(), *to_labels = batch_labels_.data();
+    launch.images({images.data(), &to_images, nullptr, &device_.stream()});
+    launch.labels({labels.data(), &to_labels, nullptr, &device_.stream()});
+    batch_.images = to_images;
+    batch_.labels = static_cast<const std::int32_t*>(to_labels);
+  }
+
+  Device& device_;
+  const LoaderOptions options_;
+  const std::int64_t count_;
+  std::int64_t epoch_, batch_number_, ordered_epoch_ = -1;
+  Buffer images_, labels_, order_, batch_images_, batch_labels_;
+  std::vector<Rows> rows_;
+  DeviceBatch batch_;
+};
+
+// Two buffers on the device. While one is computed on, the next batch is copied to the other; the host comes
+// back to a loader's buffer only when its copy is over.
+class StreamFeed final : public Feed {
+ public:
+  StreamFeed(Device& device, const Split& split, LoaderOptions o, const FeedOptions& how)
+      : Feed(batches_of(split, o)), device_(device), options_(o), how_(how) {
+    if (how.pinned)
+      o.allocate = [this](std::size_t bytes) {
+        return pinned_.emplace_back(device_.allocate_host(bytes)).data();
+      };
+    loader_ = std::make_unique<Loader>(split, o);
+    for (Place& place : places_) {
+      place.images = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
+      place.labels = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(o.batch));
+      place.copied = device.make_event(), place.used = device.make_event();
+    }
+    if (how_.overlap) fetch(places_[0]);
+  }
+
+  // The batch handed out last is used by everything queued so far.
+  const DeviceBatch* next() override {
+    if (!how_.overlap) {
+      fetch(places_[0]);
+      return handed(places_[0]);
+    }
+    if (handed_ >= 0) {
+      Place& last = places_[static_cast<std::size_t>(handed_)];
+      last.used->record(device_.stream());
+      last.used->hold(device_.copy_stream());
+    }
+    handed_ = handed_ < 0 ? 0 : 1 - handed_;
+    Place& place = places_[static_cast<std::size_t>(handed_)];
+    if (place.batch.count == 0) return nullptr;
+    place.copied->hold(device_.stream());
+    place.copied->synchronize();  // the loader may fill that buffer again
+    fetch(places_[static_cast<std::size_t>(1 - handed_)]);
+    return handed(place);
+  }
+  std::string_view how() const override {
+    if (how_.pinned) return how_.overlap ? "pinned, overlapped" : "pinned";
+    return how_.overlap ? "pageable, overlapped" : "pageable";
+  }
+
+ private:
+  struct Place {
+    Buffer images, labels;
+    std::unique_ptr<Event> copied, used;
+    DeviceBatch batch;
+  };
+
+  void fetch(Place& place) {
+    place.batch = {};
+    const Batch* b = loader_->next();
+    if (b == nullptr) return;
+    Stream& stream = how_.overlap ? device_.copy_stream() : device_.stream();
+    const auto n = static_cast<std::size_t>(b->count);
+    device_.upload_async(place.images.data(), b->images, n * image_bytes(options_), stream);
+    device_.upload_async(place.labels.data(), b->labels, n * sizeof(std::int32_t), stream);
+    if (how_.overlap)
+      place.copied->record(stream);
+    else
+      stream.synchronize();
+    place.batch = {place.images.data(), static_cast<const std::int32_t*>(place.labels.data()), b->count,
+                   b->last_of_epoch};
+  }
+  const DeviceBatch* handed(const Place& place) const {
+    return place.batch.count == 0 ? nullptr : &place.batch;
+  }
+
+  Device& device_;
+  const LoaderOptions options_;
+  const FeedOptions how_;
+  std::vector<Buffer> pinned_;
+  std::unique_ptr<Loader> loader_;
+  std::array<Place, 2> places_;
+  int handed_ = -1;
+};
+
+// Half of what is free: the plans' scratch memory may still grow.
+bool fits(Device& device, const Split& split, const LoaderOptions& o) {
+  return 2 * image_bytes(o) * static_cast<std::size_t>(split.count()) <= device.free_bytes_now();
+}
+
+}  // namespace
+
+std::unique_ptr<Feed> make_feed(Device& device, const Split& split, const LoaderOptions& loader,
+                                const FeedOptions& options) {
+  if (device.kind() == DeviceKind::cpu) return std::make_unique<HostFeed>(split, loader);
+  if (options.resident && !loader.augment.any() && fits(device, split, loader))
+    return make_resident_feed(device, split, loader);
+  return make_stream_feed(device, split, loader, options);
+}
+
+std::unique_ptr<Feed> make_resident_feed(Device& device, const Split& split, const LoaderOptions& loader) {
+  return std::make_unique<ResidentFeed>(device, split, loader);
+}
+
+std::unique_ptr<Feed> make_stream_feed(Device& device, const Split& split, const LoaderOptions& loader,
+                                       const FeedOptions& options) {
+  return std::make_unique<StreamFeed>(device, split, loader, options);
+}
+
+}  // namespace headroom

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "data/loader.h"
+#include "device/device.h"
+
+namespace headroom {
+
+// How batches reach a device. On the CPU they are read where the loader wrote them and none of this matters.
+struct FeedOptions {
+  bool resident = true;  // keep the whole set on the device when it fits and nothing changes it
+  bool pinned = true;    // else: stream from pinned host memory,
+  bool overlap = true;   // and copy the next batch while this one is computed
+};
+
+// A batch in the device's memory.
+struct DeviceBatch {
+  const void* images = nullptr;
+  const std::int32_t* labels = nullptr;
+  std::int64_t count = 0;
+  bool last_of_epoch = false;
+};
+
+class Feed {
+ public:
+  virtual ~Feed() = default;
+  // Valid for work queued before the next call; null after the last epoch.
+  virtual const DeviceBatch* next() = 0;
+  virtual std::string_view how() const = 0;  // "host", "resident", "pinned, overlapped", …
+  std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
+
+ protected:
+  explicit Feed(std::int64_t batches_per_epoch) : batches_per_epoch_(batches_per_epoch) {}
+
+ private:
+  std::int64_t batches_per_epoch_;
+};
+
+// The split has to outlive the feed. Batches, their order and their values are the loader's, whatever the
+// way.
+std::unique_ptr<Feed> make_feed(Device& device, const Split& split, const LoaderOptions& loader,
+                                const FeedOptions& options);
+
+// The two ways of a GPU, on any device.
+std::unique_ptr<Feed> make_resident_feed(Device& device, const Split& split, const LoaderOptions& loader);
+std::unique_ptr<Feed> make_stream_feed(Device& device, const Split& split, const LoaderOptions& loader,
+                                       const FeedOptions& options);
+
+}  // namespace headroom

@@ -1,0 +1,98 @@
+// headroom doctor: what is here, what is missing, how to get it.
+#include "support/program.h"
+
+#include <chrono>
+
+#include "data/download.h"
+#include "data/image.h"
+
+namespace headroom::testing {
+namespace {
+
+class CliDoctor : public ProgramTest {
+ protected:
+  // By the name of each check.
+  std::map<std::string, Json> checks(const Words& more = {}, const Environment& environment = {}) const {
+    Words words = {"doctor"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::map<std::string, Json> all;
+    const Json json = succeed_json(words, environment);
+    for (const Json& check : json.at("checks")) all[check.at("name")] = check;
+    return all;
+  }
+};
+
+TEST_F(CliDoctor, TellsWhatIsHere) {
+  const Json json = succeed_json({"doctor"});
+  const Capabilities cpu = cpu_capabilities();
+  EXPECT_EQ(json.at("cpu").at("name"), cpu.name);
+  EXPECT_EQ(json.at("cpu").at("threads"), cpu.threads);
+  EXPECT_EQ(json.at("gpus").size(), survey_gpus().gpus.size());
+  EXPECT_EQ(json.at("cuda").at("built_in"), !survey_gpus().runtime.empty());
+  const auto all = checks();
+  EXPECT_EQ(all.at("PNG pictures").at("state"), has_png() ? "ok" : "missing");
+  EXPECT_EQ(all.at("JPEG pictures").at("state"), has_jpeg() ? "ok" : "missing");
+  EXPECT_EQ(all.at("downloads").at("state"), can_download() ? "ok" : "missing");
+  EXPECT_EQ(all.at("data set glyphs").at("state"), "ok");
+  EXPECT_EQ(all.at("machine 'here'").at("state"), "ok");  // every test has one made up
+  for (const char* name : {"cuBLASLt", "cuDNN", "NCCL", "CUPTI", "NVML"})
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const auto& item) {
+      return item.first.starts_with(name);
+    })) << name;
+}
+
+TEST_F(CliDoctor, TellsHowToGetWhatIsMissing) {
+  for (const auto& [name, check] : checks()) {
+    EXPECT_EQ(check.contains("try"), check.at("state") != "ok") << name;
+    EXPECT_FALSE(check.at("details").get<std::string>().empty()) << name;
+  }
+  const auto missing = checks({"--data-dir", file("nowhere").string()}).at("data set mnist");
+  EXPECT_EQ(missing.at("state"), "missing");
+  EXPECT_NE(missing.at("try").get<std::string>().find("headroom data fetch mnist"), std::string::npos);
+
+  std::filesystem::remove(temporary_.path() / "cache/machines/here.json");
+  EXPECT_EQ(checks().at("machine 'here'").at("try"), "headroom roofline");
+  const std::string text = succeed({"doctor"}).out;
+  for (const char* part : {"To get what is missing", "headroom roofline", "processor", "cache folder"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST_F(CliDoctor, LooksForLibrariesWhereTheLoaderDoes) {
+  put("libnccl.so.2", "not really");
+  const Json found =
+      checks({}, {{"LD_LIBRARY_PATH", "/nowhere:" + folder().string()}}).at("NCCL (several GPUs)");
+  // Where there is a GPU it is loaded too, and the loader refuses it.
+  EXPECT_EQ(found.at("state"), survey_gpus().gpus.empty() ? "ok" : "missing");
+  EXPECT_NE(found.at("details").get<std::string>().find("libnccl.so.2"), std::string::npos) << found;
+}
+
+TEST_F(CliDoctor, ACacheThatCannotBeWrittenIsNamed) {
+  put("file", "");
+  const auto cache = checks({}, {{"HEADROOM_CACHE", file("file/below").string()}}).at("cache folder");
+  EXPECT_EQ(cache.at("state"), "missing");
+  EXPECT_NE(cache.at("try").get<std::string>().find("HEADROOM_CACHE"), std::string::npos);
+  EXPECT_EQ(checks({}, {{"HEADROOM_CACHE", file("new/one").string()}}).at("cache folder").at("state"), "ok");
+  EXPECT_FALSE(std::filesystem::exists(file("new")));  // looking leaves nothing behind
+}
+
+TEST_F(CliDoctor, AWrongRequestIsRefused) {
+  expect_refused({"doctor", "--cure"}, {"--cure"});
+  expect_refused({"doctor", "me"}, {"me"});
+}
+
+class TimingCliDoctor : public CliDoctor {};
+
+TEST_F(TimingCliDoctor, StartsFastWithoutADriver) {
+  if (!survey_gpus().driver.empty()) GTEST_SKIP() << "a driver is here: starting it takes its time";
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    succeed({"doctor"});
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  EXPECT_LT(least, 0.05);
+  RecordProperty("milliseconds", std::to_string(least * 1e3));
+}
+
+}  // namespace
+}  // namespace headroom::testing

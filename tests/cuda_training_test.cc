@@ -1,0 +1,182 @@
+// Whole networks on a GPU: against the CPU, captured against step by step, one feed against another.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/testing/bad_input.h"
+#include "models/zoo.h"
+#include "train/bench_switches.h"
+#include "train/compare.h"
+#include "train/weights.h"
+
+namespace headroom {
+namespace {
+
+using testing::expect_rejected;
+
+class CudaTraining : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const GpuSurvey survey = survey_gpus(); survey.gpus.empty()) GTEST_SKIP() << survey.why_not;
+    gpu_ = open_device("cuda");
+    cpu_ = open_device("cpu");
+  }
+  // As many random pictures of the model's size as ten batches and a bit have.
+  static Dataset pictures(const Net& net, std::int64_t count) {
+    Dataset data{.name = "random"};
+    data.classes = 10;
+    std::uint32_t bits = 12345;
+    for (Split* split : {&data.train, &data.test}) {
+      split->image = Shape(net.input);
+      for (std::int64_t i = 0; i < count; ++i) split->labels.push_back(static_cast<std::uint8_t>(i % 10));
+      for (std::int64_t i = 0; i < count * split->image.numel(); ++i)
+        split->pixels.push_back(static_cast<std::uint8_t>((bits = bits * 1664525 + 1013904223) >> 24));
+    }
+    return data;
+  }
+  static TrainOptions options(std::int64_t batch) {
+    TrainOptions o;
+    o.batch = batch, o.epochs = 1, o.lr = 0.01, o.shuffle = true;
+    return o;
+  }
+  // Weights after training, all arrays in a row.
+  std::vector<double> trained(const char* model, EngineOptions engine_options, TrainOptions o,
+                              std::int64_t images) {
+    engine_options.update.momentum = 0.9;
+    Engine engine(find_net(model), *gpu_, engine_options);
+    const Dataset data = pictures(engine.net(), images);
+    TrainObserver silent;
+    train(engine, data, o, silent);
+    std::vector<double> all;
+    for (const std::string& name : engine.weight_names())
+      dispatch_float(engine.storage().type(name).dtype, [&]<class T>() {
+        std::vector<T> values(static_cast<std::size_t>(engine.storage().type(name).shape.numel()));
+        engine.storage().read(name, values.data(), values.size() * sizeof(T));
+        all.insert(all.end(), values.begin(), values.end());
+      });
+    return all;
+  }
+  std::unique_ptr<Device> gpu_, cpu_;
+};
+
+// Ten steps. Each rounds every sum once more or less than the CPU; nets with pooling may also pick another of
+// two equal maxima. The bound is a thousand roundings.
+TEST_F(CudaTraining, TenStepsAgreeWithTheCpu) {
+  for (DType dtype : {DType::f64, DType::f32})
+    for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"}) {
+      const std::int64_t batch = 20;
+      Engine gpu(find_net(model), *gpu_, {.precision = dtype, .seed = 3, .update = {.momentum = 0.9}});
+      Engine cpu(find_net(model), *cpu_, {.precision = dtype, .seed = 3, .update = {.momentum = 0.9}});
+      const auto list = compare_training(gpu, cpu, pictures(gpu.net(), 10 * batch), options(batch),
+                                         [](const Divergence&) {});
+      ASSERT_EQ(list.back().step, 10);
+      for (const ArrayDistance& array : list.back().arrays) {
+        std::printf("    %s %s %-24s relative error %.2e\n", model, std::string(name_of(dtype)).c_str(),
+                    array.name.c_str(), array.relative);
+        EXPECT_LE(array.relative, 1e3 * unit_roundoff(dtype)) << model << " " << array.name;
+      }
+    }
+}
+
+// Losses to a few roundings of the short type, weights to one of their own size. Biases begin at zero, so
+// that all there is of them is ten gradients: they are printed.
+TEST_F(CudaTraining, ShortPrecisionsFollowFp32) {
+  struct Row {
+    const char* name;
+    DType dtype;
+    bool tf32;
+    double roundoff;
+  };
+  for (const Row& row : {Row{"tf32", DType::f32, true, std::ldexp(1.0, -11)},
+                         Row{"bf16", DType::bf16, false, std::ldexp(1.0, -8)},
+                         Row{"fp16", DType::f16, false, std::ldexp(1.0, -11)}})
+    for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"}) {
+      Engine gpu(find_net(model), *gpu_, {.precision = row.dtype, .tf32 = row.tf32, .seed = 3});
+      Engine cpu(find_net(model), *cpu_, {.seed = 3});
+      const auto list =
+          compare_training(gpu, cpu, pictures(gpu.net(), 200), options(20), [](const Divergence&) {});
+      const Divergence& last = list.back();
+      EXPECT_NEAR(last.loss, last.other_loss, 8 * row.roundoff * last.other_loss) << model;
+      for (const ArrayDistance& array : last.arrays) {
+        std::printf("    %s %s %-24s relative error %.2e\n", model, row.name, array.name.c_str(),
+                    array.relative);
+        if (!array.name.ends_with(".weight")) continue;
+        EXPECT_LE(array.relative, row.roundoff) << model << array.name;
+      }
+      EXPECT_GT(last.worst(), 0) << model;
+    }
+}
+
+TEST_F(CudaTraining, CapturedAndStepByStepGiveTheSameBits) {
+  for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"})
+    for (DType dtype : {DType::f32, DType::bf16})
+      EXPECT_EQ(trained(model, {.precision = dtype, .capture = true, .seed = 2}, options(32), 500),
+                trained(model, {.precision = dtype, .capture = false, .seed = 2}, options(32), 500))
+          << model;
+}
+
+TEST_F(CudaTraining, DeterministicRunsGiveTheSameBits) {
+  for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"}) {
+    const EngineOptions engine{.deterministic = true, .seed = 2};
+    EXPECT_EQ(trained(model, engine, options(32), 500), trained(model, engine, options(32), 500)) << model;
+  }
+}
+
+TEST_F(CudaTraining, EveryFeedGivesTheSameBits) {
+  TrainOptions o = options(32);
+  const auto resident = trained("lenet5", {.seed = 2}, o, 500);
+  o.feed.resident = false;
+  EXPECT_EQ(trained("lenet5", {.seed = 2}, o, 500), resident);
+  o.feed.overlap = false;
+  EXPECT_EQ(trained("lenet5", {.seed = 2}, o, 500), resident);
+  o.feed.pinned = false;
+  EXPECT_EQ(trained("lenet5", {.seed = 2}, o, 500), resident);
+}
+
+TEST_F(CudaTraining, NothingIsAllocatedAfterTheFirstSteps) {
+  Engine engine(find_net("lenet5"), *gpu_, {.seed = 2, .update = {.kind = "adam"}});
+  const Dataset data = pictures(engine.net(), 3200);
+  std::vector<std::size_t> free;
+  TrainOptions o = options(32);
+  o.stop = [&] {
+    free.push_back(gpu_->free_bytes_now());
+    return false;
+  };
+  TrainObserver silent;
+  train(engine, data, o, silent);
+  ASSERT_EQ(free.size(), 100u);
+  for (std::size_t i = 20; i < free.size(); ++i) EXPECT_EQ(free[i], free[20]) << i;
+}
+
+TEST_F(CudaTraining, ALossThatIsNotFiniteStopsTheRun) {
+  for (bool capture : {true, false}) {
+    Engine engine(find_net("mlp:hidden=32"), *gpu_, {.capture = capture, .seed = 2});
+    const Dataset data = pictures(engine.net(), 320);
+    TrainOptions o = options(32);
+    o.lr = INFINITY;
+    TrainObserver silent;
+    try {
+      train(engine, data, o, silent);
+      ADD_FAILURE() << "trained with an infinite rate";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("at step"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_F(CudaTraining, AModelLargerThanTheCardIsRefusedWithABatchThatFits) {
+  expect_rejected(
+      [&] {
+        Engine engine(find_net("ece408"), *gpu_, {});
+        engine.ready(Mode::train, 4'000'000);
+      },
+      {"needs", "has"});
+}
+
+TEST_F(CudaTraining, CopiesHideBehindComputing) {
+  const auto timings = bench_switches(*gpu_, {}, 3, [](const std::string&) {});
+  EXPECT_GE(hidden_share(timings, "ece408"), 0.9);
+}
+
+}  // namespace
+}  // namespace headroom
