@@ -99,8 +99,10 @@ Product product_of(const Problem& p, const Capabilities& capabilities) {
   return product;
 }
 
-bool as_tiles(const Product& product, const Capabilities& capabilities) {
-  return !capabilities.cublaslt || (product.dtype == DType::f32 && !product.tf32);
+// As in the list of linear.
+ProductBy product_by(const Product& product, const Capabilities& capabilities) {
+  if (accepts_fp16x3(product, capabilities).ok) return ProductBy::fp16x3;
+  return accepts_cublaslt(product, capabilities).ok ? ProductBy::cublaslt : ProductBy::tiles;
 }
 
 Verdict accepts_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capabilities) {
@@ -113,8 +115,14 @@ Verdict accepts_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capa
 
 std::size_t workspace_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capabilities) {
   const Product product = product_of(p, capabilities);
-  return as_tiles(product, capabilities) ? tiles_workspace(product, capabilities)
-                                         : cublaslt_workspace(product, capabilities);
+  switch (product_by(product, capabilities)) {
+    case ProductBy::fp16x3:
+      return fp16x3_workspace(product, capabilities);
+    case ProductBy::cublaslt:
+      return cublaslt_workspace(product, capabilities);
+    default:
+      return tiles_workspace(product, capabilities);
+  }
 }
 
 std::size_t workspace_conv2d_cuda_direct(const Problem& p, const Capabilities& capabilities) {

@@ -26,8 +26,10 @@ Launcher prepare_conv2d_cuda_direct(const Problem& p, const Capabilities& capabi
 
 Launcher prepare_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capabilities) {
   const Product product = product_of(p, capabilities);
-  Launcher run = as_tiles(product, capabilities) ? prepare_product_tiles(product, capabilities)
-                                                 : prepare_product_cublaslt(product, capabilities);
+  const ProductBy by = product_by(product, capabilities);
+  Launcher run = by == ProductBy::fp16x3     ? prepare_product_fp16x3(product, capabilities)
+                 : by == ProductBy::cublaslt ? prepare_product_cublaslt(product, capabilities)
+                                             : prepare_product_tiles(product, capabilities);
   if (p.op != "conv2d_grad_weight") return run;
   return [run = std::move(run)](const LaunchArgs& a) {
     const void* const factors[] = {a.inputs[1], a.inputs[0]};
