@@ -27,6 +27,20 @@ std::size_t weight_sums(const Problem& p, int pieces) {
 
 }  // namespace
 
+Verdict accepts_conv2d_few(const Problem& p, const Capabilities& capabilities) {
+  if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
+  const DType dtype = p.outputs[0].dtype;
+  if (dtype == DType::f64) return refuse("images are held in fp32");
+  if (capabilities.compute_capability < 80) return refuse("its copies need compute capability 8.0");
+  const Sweep s = sweep_of(p);
+  if ((dtype != DType::f32 || capabilities.tf32) && s.maps > 16 && s.depth() >= 64)
+    return refuse("more than 16 maps of 64 products, rounded: the tensor cores pay");
+  std::string why;
+  const auto plan =
+      is_weight_gradient(p) ? few_weight_plan(s, capabilities, why) : few_plan(s, capabilities, why);
+  return plan ? accept() : refuse(why);
+}
+
 Verdict accepts_conv2d_image(const Problem& p, const Capabilities& capabilities) {
   const Sweep s = sweep_of(p);
   if (Verdict v = fits_tensor_cores(p, s, capabilities); !v.ok) return v;
@@ -127,6 +141,13 @@ std::size_t workspace_conv2d_cuda_as_linear(const Problem& p, const Capabilities
 
 std::size_t workspace_conv2d_cuda_direct(const Problem& p, const Capabilities& capabilities) {
   return is_weight_gradient(p) ? weight_sums(p, direct_weight_pieces(sweep_of(p), capabilities)) : 0;
+}
+
+std::size_t workspace_conv2d_few(const Problem& p, const Capabilities& capabilities) {
+  if (!is_weight_gradient(p)) return 0;
+  std::string why;
+  const auto plan = few_weight_plan(sweep_of(p), capabilities, why);
+  return weight_sums(p, plan ? plan->workers : 1);
 }
 
 std::size_t workspace_conv2d_image(const Problem& p, const Capabilities& capabilities) {

@@ -37,6 +37,22 @@ Launcher prepare_conv2d_cuda_as_linear(const Problem& p, const Capabilities& cap
   };
 }
 
+Launcher prepare_conv2d_cuda_few(const Problem& p, const Capabilities& capabilities) {
+  const cuda::Sweep s = sweep_of(p);
+  const DType dtype = p.outputs[0].dtype;
+  std::string why;
+  if (p.op == "conv2d_grad_weight")
+    return [dtype, s, plan = few_weight_plan(s, capabilities, why).value()](const LaunchArgs& a) {
+      cuda::conv2d_few_weight(dtype, s, plan, a.inputs[0], a.inputs[1], a.outputs[0], a.workspace,
+                              cuda::stream_of(a));
+    };
+  return [dtype, s, plan = few_plan(s, capabilities, why).value(),
+          bias = parse_conv2d(p).bias](const LaunchArgs& a) {
+    cuda::conv2d_few(dtype, s, plan, a.inputs[0], a.inputs[1], bias_of(a, bias), a.outputs[0],
+                     cuda::stream_of(a));
+  };
+}
+
 Launcher prepare_conv2d_cuda_image(const Problem& p, const Capabilities& capabilities) {
   const cuda::Sweep s = sweep_of(p);
   const DType dtype = p.outputs[0].dtype;

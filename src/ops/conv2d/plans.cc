@@ -12,16 +12,6 @@ using cuda::Sweep;
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-int processors(const Capabilities& capabilities) {
-  return capabilities.multiprocessors > 0 ? capabilities.multiprocessors : 132;
-}
-
-// Shared memory of one block at the most; a multiprocessor has 1 KiB more, and keeps 1 KiB for each block.
-int shared_bytes(const Capabilities& capabilities) {
-  const int cc = capabilities.compute_capability;
-  return 1024 * (cc == 90 || cc == 100 || cc == 103 ? 227 : cc == 80 || cc == 87 ? 163 : 99);
-}
-
 // Fragments of 8 maps in a block: as few as there are, else the least waste in the last block.
 int fragments_for(int maps) {
   const int all = ceil_div(maps, 8);
@@ -86,6 +76,15 @@ bool small_enough(const Sweep& s) {
 }
 
 }  // namespace
+
+int processors(const Capabilities& capabilities) {
+  return capabilities.multiprocessors > 0 ? capabilities.multiprocessors : 132;
+}
+
+int shared_bytes(const Capabilities& capabilities) {
+  const int cc = capabilities.compute_capability;
+  return 1024 * (cc == 90 || cc == 100 || cc == 103 ? 227 : cc == 80 || cc == 87 ? 163 : 99);
+}
 
 Sweep sweep_of(const Problem& p) {
   const Conv2d c = parse_conv2d(p);
