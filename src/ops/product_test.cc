@@ -70,7 +70,7 @@ TEST(Products, Fp16PiecesCoverTheSumAndLieApart) {
       for (const std::int64_t m : {3, 256, 16384}) {
         const Product p{.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n};
         const Fp16x3Plan plan = plan_fp16x3(p);
-        for (const auto [padded, side] : {std::pair{plan.m, m}, {plan.n, n}, {plan.piece, 0}}) {
+        for (const auto& [padded, side] : {std::pair{plan.m, m}, {plan.n, n}, {plan.piece, 0}}) {
           EXPECT_EQ(padded % 8, 0);
           EXPECT_GE(padded, side);
         }

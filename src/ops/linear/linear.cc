@@ -204,6 +204,9 @@ std::vector<Case> cases() {
   list.push_back({.tier = Tier::smoke,
                   .inputs = {{75, 9}, {35, 9}, {35}},
                   .attrs = {{"activation", std::string("relu")}}});
+  list.push_back({.tier = Tier::smoke,  // as small as cuda:fp16x3 takes them
+                  .inputs = {{651, 500}, {616, 500}, {616}},
+                  .attrs = {{"activation", std::string("relu")}}});
   list.push_back({.tier = Tier::perf, .inputs = {{3000, 784}, {512, 784}, {512}}});
   list.push_back({.tier = Tier::perf, .inputs = {{3000, 512}, {10, 512}, {10}}});
   return list;
