@@ -71,6 +71,9 @@ Verdict accepts_fp16x3(const Product& p, const Capabilities& capabilities) {
                               kLeastDepth));
   if (double(p.m) * double(p.n) * double(p.k) < kLeastProducts)
     return refuse("as small as this, its launches take longer than the product");
+  // The copies take as much again as the factors, the slabs up to 300 MiB.
+  if (capabilities.memory_bytes != 0 && plan_fp16x3(p).workspace > capabilities.memory_bytes / 8)
+    return refuse("its copies would take more than an eighth of the device's memory");
   return accept();
 }
 

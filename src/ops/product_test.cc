@@ -115,6 +115,9 @@ TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   EXPECT_FALSE(accepts(p)) << "splitting would";
   p = large, p.m = 320;
   EXPECT_FALSE(accepts(p));
+  Capabilities small = kHopper;
+  small.memory_bytes = std::size_t{64} << 20;
+  EXPECT_FALSE(accepts_fp16x3(large, small).ok);
 }
 
 // The order of the list is policy; here is what it comes to on a Hopper.
