@@ -188,6 +188,10 @@ std::vector<Case> cases() {
                     .inputs = {{33, 65}, {10, 65}, {10}},
                     .attrs = {{"activation", std::string(f)}},
                     .exact = std::string_view(f) == "relu"});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{9, 17000}, {10, 17000}, {10}},
+                  .attrs = {{"activation", std::string("relu")}}});
+  list.push_back({.tier = Tier::smoke, .inputs = {{37, 1000}, {10, 1000}, {10}}});
   // Rows that split k among blocks, and tiles with activations: paths of GPUs.
   list.push_back({.tier = Tier::smoke, .inputs = {{20, 2056}, {10, 2056}, {10}}});
   list.push_back({.tier = Tier::smoke,

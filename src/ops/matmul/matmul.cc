@@ -180,8 +180,12 @@ std::vector<Case> cases() {
   add(Tier::smoke, {24, 33, 17}, {24, 29, 17}, tb);
   add(Tier::smoke, {3, 130, 140}, {3, 140, 150}, plain);
   add(Tier::smoke, {617, 751}, {751, 433}, plain);  // as small as cuda:fp16x3 takes them
-  add(Tier::smoke, {500, 10}, {500, 132}, ta);  // a last layer's weights: few rows, long sums
+  add(Tier::smoke, {500, 10}, {500, 132}, ta);      // a last layer's weights: few rows, long sums
   add(Tier::smoke, {520, 76}, {520, 9}, ta);
+  add(Tier::smoke, {1100, 10}, {1100, 70}, ta);  // sums that blocks share
+  add(Tier::smoke, {1300, 40}, {9, 1300}, both);
+  add(Tier::smoke, {2, 20000}, {3, 20000}, tb);
+  add(Tier::smoke, {50, 701}, {16, 701}, tb);  // more than is in registers at a time
   add(Tier::smoke, {260, 72}, {136, 72}, tb);
   // Sums of a few terms, over several blocks and past whole packs; the forms with a slope are made after
   // differentiation, so they belong to the kernel tests alone.
