@@ -47,7 +47,9 @@ Verdict accepts_conv2d_image(const Problem& p, const Capabilities& capabilities)
   if (p.outputs[0].dtype == DType::f64) return refuse("images are held in fp32");
   if (s.maps > 64) return refuse("more than 64 maps in a group: larger tiles pay");
   if (s.out_plane() < 32) return refuse("fewer than 32 outputs per image and map");
-  const auto plan = is_weight_gradient(p) ? image_weight_plan(s, capabilities) : image_plan(s, capabilities);
+  const bool split = p.outputs[0].dtype == DType::f32 && !capabilities.tf32;
+  const auto plan =
+      is_weight_gradient(p) ? image_weight_plan(s, capabilities) : image_plan(s, split, capabilities);
   if (!plan) return refuse("a band of the image does not fit into shared memory");
   return accept();
 }

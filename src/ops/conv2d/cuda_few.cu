@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kFewThreads, 2)
     with_type<false>(dtype, [&](auto type) {
       fill_image(s, q, static_cast<const decltype(type)*>(x), n, group, first_row, view);
     });
-    land();
+    arrived();
 #pragma unroll 1
     for (int first = warp * 32; first < q.items; first += warps * 32) {
       const int item = first + lane < q.items ? first + lane : q.items - 1;  // those past the end: not stored

@@ -14,7 +14,7 @@ struct Line {
 };
 
 // `count` lines of `pitch` words, as at(line) says: columns `left` and on, of which those outside [0, width)
-// are zero. A warp per line. fp32 goes past the registers, so that everything is under way at once; land()
+// are zero. A warp per line. fp32 goes past the registers, so that everything is under way at once; arrived()
 // waits for it.
 template <class T, class At>
 __device__ inline void fill_lines(int count, int pitch, int left, int width, const T* any, const At& at) {
@@ -31,12 +31,6 @@ __device__ inline void fill_lines(int count, int pitch, int left, int width, con
         line.to[c] = inside ? widen(line.from[c + left]) : 0.0F;
     }
   }
-}
-
-__device__ inline void land() {
-  commit_copies();
-  wait_copies<0>();
-  __syncthreads();
 }
 
 // Image n's channels of a group, from output row `first_row` on.

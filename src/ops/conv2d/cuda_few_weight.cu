@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kFewWeightThreads, 2)
                     : nullptr};
       });
     });
-    land();
+    arrived();
     float sum[kMaps][kWidth] = {};
     for (int row = first_line; row < rows; row += q.shares)
       slide_along<kWidth>(q.columns, own_view + row * q.pitch, own_gradient + row * q.dy_pitch, q.dy_plane,

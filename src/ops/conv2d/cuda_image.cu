@@ -8,26 +8,73 @@
 namespace headroom::cuda {
 namespace {
 
-constexpr int kSplitSteps = 2;  // the sum is promoted after so many steps of 8
-
-// Weights in fragment order [step][8 maps][lane], and the terms' places {k, k + 4} per step and t.
+// Weights in fragment order [step][8 maps][lane]{k, k + 4}, and the terms' places {k, k + 4} per step and t.
 template <bool kSplit, class T>
 __device__ __noinline__ void fill_weights(const Sweep& s, const ImagePlan& q, const T* w, int first_map,
                                           float2* weights, int2* terms) {
-  const int threads = static_cast<int>(blockDim.x), depth = s.depth();
-  const auto weight = [&](int k, int map) {
+  const int depth = s.depth();
+  fill(reinterpret_cast<float*>(weights), q.steps * q.maps8 * 64, [&](int e) {
+    const int lane = e / 2 % 32, fragment = e / 64, step = fragment / q.maps8;
+    const int map = first_map + (fragment - step * q.maps8) * 8 + lane / 4,
+              k = step * 8 + lane % 4 + e % 2 * 4;
     if (k >= depth || map >= s.maps) return 0.0F;
-    const int channel = k / s.taps();
+    const int channel = quotient(k, q.by_taps);
     return stored<kSplit>(w[map * s.weight_map + channel * s.weight_channel + (k - channel * s.taps())]);
-  };
-  for (int i = static_cast<int>(threadIdx.x); i < q.steps * q.maps8 * 32; i += threads) {
-    const int lane = i % 32, map = first_map + i / 32 % q.maps8 * 8 + lane / 4;
-    const int k = i / 32 / q.maps8 * 8 + lane % 4;
-    weights[i] = make_float2(weight(k, map), weight(k + 4, map));
-  }
-  for (int i = static_cast<int>(threadIdx.x); i < q.steps * 4; i += threads) {
+  });
+  for (int i = static_cast<int>(threadIdx.x); i < q.steps * 4; i += static_cast<int>(blockDim.x)) {
     const int k = i / 4 * 8 + i % 4;
     terms[i] = make_int2(term_offset(s, q, k), term_offset(s, q, k + 4));
+  }
+}
+
+// The sum over all steps for 16 kRows16 pixels, whose windows begin at `at`. What a step needs is read a step
+// ahead, its places two. Split: the unit's sums are fresh for each group of steps, and one fragment alone has
+// several of them, lest products wait for one another.
+template <bool kSplit, int kMaps8, int kRows16>
+__device__ inline void sum_steps(const ImagePlan& q, const float2* weights, const int2* terms,
+                                 const float* view, const int (&at)[kRows16][2],
+                                 float (&sum)[kRows16][kMaps8][4]) {
+  constexpr int kSets = kSplit ? (kRows16 == 1 ? 3 : 1) : 0;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  weights += lane, terms += lane % 4;
+  float a[kRows16][4], b[kMaps8][2];
+  const auto read = [&](int step, const int2& term, float(&x)[kRows16][4], float(&y)[kMaps8][2]) {
+#pragma unroll
+    for (int j = 0; j < kMaps8; ++j) {
+      const float2 pair = weights[(step * kMaps8 + j) * 32];
+      y[j][0] = pair.x, y[j][1] = pair.y;
+    }
+#pragma unroll
+    for (int i = 0; i < kRows16; ++i) {
+      x[i][0] = view[at[i][0] + term.x], x[i][1] = view[at[i][1] + term.x];
+      x[i][2] = view[at[i][0] + term.y], x[i][3] = view[at[i][1] + term.y];
+    }
+  };
+  read(0, terms[0], a, b);
+  int2 term = terms[4];
+#pragma unroll 1
+  for (int first = 0; first < q.steps; first += kImageGroup) {
+    float acc[kSets > 0 ? kSets : 1][kRows16][kMaps8][4] = {};
+#pragma unroll
+    for (int u = 0; u < kImageGroup; ++u) {
+      const auto ahead = [&](int by) {  // past the end: anything
+        return u + by < kImageGroup || first + u + by < q.steps ? first + u + by : 0;
+      };
+      float next_a[kRows16][4], next_b[kMaps8][2];
+      read(ahead(1), term, next_a, next_b);
+      term = terms[4 * ahead(2)];
+      multiply_by<kSplit>(a, b, [&](int which, int i, int j, const unsigned(&x)[4], const unsigned(&y)[2]) {
+        mma_tf32(kSets == 0 ? sum[i][j] : acc[kSets < 3 ? 0 : which == 0 ? u % 2 : 2][i][j], x, y);
+      });
+#pragma unroll
+      for (int i = 0; i < kRows16; ++i)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) a[i][e] = next_a[i][e];
+#pragma unroll
+      for (int j = 0; j < kMaps8; ++j) b[j][0] = next_b[j][0], b[j][1] = next_b[j][1];
+    }
+    if constexpr (kSets == 3) promote(acc[0], acc[2]), promote(acc[0], acc[1]);
+    if constexpr (kSets > 0) promote(sum, acc[0]);
   }
 }
 
@@ -61,7 +108,8 @@ __device__ inline void store(const Sweep& s, const ImagePlan& q, const Tile& til
 }
 
 template <bool kSplit, int kMaps8, int kRows16>
-__global__ void __launch_bounds__(image_threads(kMaps8), kMaps8 > 2 ? 2 : 4)
+__global__ void __launch_bounds__(image_block(image_threads(kSplit, kMaps8, kRows16)),
+                                  image_threads(kSplit, kMaps8, kRows16) > 512 ? 2 : 1)
     slide(DType dtype, const __grid_constant__ Sweep s, const __grid_constant__ ImagePlan q, const void* x,
           const void* w, const void* bias, void* y) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -71,7 +119,7 @@ __global__ void __launch_bounds__(image_threads(kMaps8), kMaps8 > 2 ? 2 : 4)
   const int group = static_cast<int>(blockIdx.y) / q.map_blocks;
   const int first_map = (static_cast<int>(blockIdx.y) - group * q.map_blocks) * kMaps8 * 8;
   const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+  const int g = static_cast<int>(threadIdx.x) % 32 / 4;
   with_type<kSplit>(dtype, [&](auto type) {
     using T = decltype(type);
     fill_weights<kSplit>(s, q, static_cast<const T*>(w) + group * s.weight_group, first_map, weights, terms);
@@ -83,7 +131,8 @@ __global__ void __launch_bounds__(image_threads(kMaps8), kMaps8 > 2 ? 2 : 4)
     with_type<kSplit>(dtype, [&](auto type) {
       fill_tile<kSplit>(s, q, static_cast<const decltype(type)*>(x), group, tile, view);
     });
-    __syncthreads();
+    arrived();
+#pragma unroll 1
     for (int first = warp * kRows16 * 16; first < tile.pixels; first += warps * kRows16 * 16) {
       int at[kRows16][2];
 #pragma unroll
@@ -93,27 +142,8 @@ __global__ void __launch_bounds__(image_threads(kMaps8), kMaps8 > 2 ? 2 : 4)
           const int pixel = first + 16 * i + 8 * half + g;
           at[i][half] = pixel_offset(s, q, pixel < tile.pixels ? pixel : tile.pixels - 1);
         }
-      float acc[kRows16][kMaps8][4] = {}, sum[kRows16][kMaps8][4] = {};
-      int2 next = terms[t];
-#pragma unroll 1
-      for (int step = 0; step < q.steps; ++step) {
-        const int2 term = next;  // read a step ahead: the elements' addresses wait for it
-        next = terms[4 * (step + 1 < q.steps ? step + 1 : 0) + t];
-        float a[kRows16][4], b[kMaps8][2];
-#pragma unroll
-        for (int j = 0; j < kMaps8; ++j) {
-          const float2 pair = weights[(step * kMaps8 + j) * 32 + lane];
-          b[j][0] = pair.x, b[j][1] = pair.y;
-        }
-#pragma unroll
-        for (int i = 0; i < kRows16; ++i) {
-          a[i][0] = view[at[i][0] + term.x], a[i][1] = view[at[i][1] + term.x];
-          a[i][2] = view[at[i][0] + term.y], a[i][3] = view[at[i][1] + term.y];
-        }
-        multiply<kSplit>(a, b, acc);
-        if (kSplit && step % kSplitSteps == kSplitSteps - 1) promote(sum, acc);
-      }
-      promote(sum, acc);
+      float sum[kRows16][kMaps8][4] = {};
+      sum_steps<kSplit>(q, weights, terms, view, at, sum);
       with_type<kSplit>(dtype, [&](auto type) {
         using T = decltype(type);
         store<kMaps8, kRows16>(s, q, tile, group, first_map, first, sum, static_cast<const T*>(bias),
@@ -129,16 +159,17 @@ void launch(DType dtype, const Sweep& s, const ImagePlan& q, const void* x, cons
   const auto kernel = slide<kSplit, kMaps8, kRows16>;
   HEADROOM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, q.bytes));
   const dim3 grid(static_cast<unsigned>(q.workers), static_cast<unsigned>(s.groups * q.map_blocks));
-  kernel<<<grid, image_threads(kMaps8), q.bytes, stream>>>(dtype, s, q, x, w, bias, y);
+  kernel<<<grid, q.threads, q.bytes, stream>>>(dtype, s, q, x, w, bias, y);
   HEADROOM_CUDA_LAUNCHED();
 }
 
 template <bool kSplit>
 auto launcher(int maps8, bool small) {
-  return maps8 == 1   ? (small ? launch<kSplit, 1, 1> : launch<kSplit, 1, 4>)
-         : maps8 == 2 ? (small ? launch<kSplit, 2, 1> : launch<kSplit, 2, 4>)
-         : maps8 == 3 ? (small ? launch<kSplit, 3, 1> : launch<kSplit, 3, 4>)
-                      : (small ? launch<kSplit, 4, 1> : launch<kSplit, 4, 3>);
+  constexpr int kRows = image_rows16(kSplit, 1), kRowsOf4 = image_rows16(kSplit, 4);
+  return maps8 == 1   ? (small ? launch<kSplit, 1, 1> : launch<kSplit, 1, kRows>)
+         : maps8 == 2 ? (small ? launch<kSplit, 2, 1> : launch<kSplit, 2, kRows>)
+         : maps8 == 3 ? (small ? launch<kSplit, 3, 1> : launch<kSplit, 3, kRows>)
+                      : (small ? launch<kSplit, 4, 1> : launch<kSplit, 4, kRowsOf4>);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ Launcher prepare_conv2d_cuda_image(const Problem& p, const Capabilities& capabil
       cuda::conv2d_image_weight(dtype, tf32, s, plan, a.inputs[0], a.inputs[1], a.outputs[0], a.workspace,
                                 cuda::stream_of(a));
     };
-  return [dtype, tf32, s, plan = image_plan(s, capabilities).value(),
+  return [dtype, tf32, s, plan = image_plan(s, dtype == DType::f32 && !tf32, capabilities).value(),
           bias = parse_conv2d(p).bias](const LaunchArgs& a) {
     cuda::conv2d_image(dtype, tf32, s, plan, a.inputs[0], a.inputs[1], bias_of(a, bias), a.outputs[0],
                        cuda::stream_of(a));

@@ -13,8 +13,10 @@ namespace headroom {
 
 cuda::Sweep sweep_of(const Problem& problem);  // for conv2d_grad_weight: of the forward product
 
-// Null where the image, or a band of its rows, does not fit into shared memory beside the weights.
-std::optional<cuda::ImagePlan> image_plan(const cuda::Sweep& sweep, const Capabilities& capabilities);
+// Null where the image, or a band of its rows, does not fit into shared memory beside the weights. `split`:
+// exact fp32, in parts.
+std::optional<cuda::ImagePlan> image_plan(const cuda::Sweep& sweep, bool split,
+                                          const Capabilities& capabilities);
 std::optional<cuda::ImagePlan> image_weight_plan(const cuda::Sweep& sweep, const Capabilities& capabilities);
 
 // Null where the shape is not one for ordinary arithmetic; `why` then says so.
