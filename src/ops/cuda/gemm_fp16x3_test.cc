@@ -17,7 +17,7 @@ const Kernel& kernel_of(const Operator& op) {
   throw std::out_of_range("cuda:fp16x3");
 }
 
-class Fp16x3 : public ::testing::Test {
+class CudaFp16x3 : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
@@ -42,7 +42,7 @@ void check(const Operator& op, const Case& c, Numbers numbers) {
   EXPECT_LE(comparison.worst_ratio, 1) << problem.str() << comparison.where;
 }
 
-TEST_F(Fp16x3, EveryLayoutAndOddSizes) {
+TEST_F(CudaFp16x3, EveryLayoutAndOddSizes) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true})
       for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
@@ -56,7 +56,7 @@ TEST_F(Fp16x3, EveryLayoutAndOddSizes) {
           check(operator_of("matmul"), product(m, n, k, ta, tb), numbers);
 }
 
-TEST_F(Fp16x3, BiasAndActivation) {
+TEST_F(CudaFp16x3, BiasAndActivation) {
   for (const char* f : {"", "relu", "sigmoid", "tanh"})
     for (const std::int64_t n : {120, 121}) {
       Case c{.inputs = {{130, 300}, {n, 300}, {n}}};
@@ -67,7 +67,7 @@ TEST_F(Fp16x3, BiasAndActivation) {
 }
 
 // Slabs are as large as memory should hold of them: larger outputs are done in bands of rows.
-TEST_F(Fp16x3, BandsOfRows) {
+TEST_F(CudaFp16x3, BandsOfRows) {
   const Product p{.m = 4100, .n = 4100, .k = 400};
   ASSERT_GT(plan_fp16x3(p).bands, 1);
   for (const bool ta : {false, true})
@@ -100,7 +100,7 @@ void round_to_fp32(Values& values) {
   for (double& value : values) value = double(static_cast<float>(value));
 }
 
-TEST_F(Fp16x3, AnyRange) {
+TEST_F(CudaFp16x3, AnyRange) {
   const Case c = product(96, 104, 300, false, true);
   const Problem problem = problem_of(operator_of("matmul"), c, DType::f32);
   for (const auto [what, a, b] :
@@ -117,7 +117,7 @@ TEST_F(Fp16x3, AnyRange) {
 }
 
 // Elements from 2^-20 to 2^20: the small ones vanish beside the large ones, in fp32 too.
-TEST_F(Fp16x3, SpreadValues) {
+TEST_F(CudaFp16x3, SpreadValues) {
   const Case c = product(96, 104, 300, true, false);
   const Problem problem = problem_of(operator_of("matmul"), c, DType::f32);
   auto inputs = inputs_of(problem, c, Numbers::normal, 37);
@@ -130,7 +130,7 @@ TEST_F(Fp16x3, SpreadValues) {
 }
 
 // What they enter into becomes NaN, and nothing else suffers.
-TEST_F(Fp16x3, InfinitiesAndNan) {
+TEST_F(CudaFp16x3, InfinitiesAndNan) {
   const Case c = product(96, 104, 300, false, true);
   const Operator& op = operator_of("matmul");
   const Problem problem = problem_of(op, c, DType::f32);
