@@ -17,6 +17,8 @@ void conv2d_few(DType dtype, const Sweep& s, const FewPlan& q, const void* x, co
                 void* y, cudaStream_t stream);
 void conv2d_image(DType dtype, bool tf32, const Sweep& s, const ImagePlan& q, const void* x, const void* w,
                   const void* bias, void* y, cudaStream_t stream);
+void conv2d_image_rounded(DType dtype, const Sweep& s, const ImagePlan& q, const void* x, const void* w,
+                          const void* bias, void* y, cudaStream_t stream);  // its part for tf32 and 16 bits
 void conv2d_implicit(DType dtype, bool tf32, const Sweep& s, int pieces, const void* x, const void* w,
                      const void* bias, void* y, void* partial, cudaStream_t stream);
 

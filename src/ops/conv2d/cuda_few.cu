@@ -127,19 +127,27 @@ __global__ void __launch_bounds__(kFewThreads, 2)
   float* weights = reinterpret_cast<float*>(memory) + warps * kFewStage;
   float* biases = weights + q.chunks * s.depth() * 8;
   float* view = biases + q.chunks * 8;
+  const auto fill_with = [&](int index) {
+    const int n = index / q.bands, first_row = (index - n * q.bands) * q.rows;
+    with_type<false>(dtype, [&](auto type) {
+      fill_image(s, q, static_cast<const decltype(type)*>(x), n, group, first_row, view);
+    });
+  };
+  const int begin = static_cast<int>(blockIdx.x);
+  fill_with(begin);  // under way while the weights are read
   with_type<false>(dtype, [&](auto type) {
     using T = decltype(type);
     fill_weights<kWidth>(s, q, static_cast<const T*>(w) + group * s.weight_group,
                          bias == nullptr ? nullptr : static_cast<const T*>(bias) + group * s.maps, weights,
                          biases);
   });
-  for (int index = static_cast<int>(blockIdx.x); index < q.tiles; index += static_cast<int>(gridDim.x)) {
+  for (int index = begin; index < q.tiles; index += static_cast<int>(gridDim.x)) {
     const int n = index / q.bands, first_row = (index - n * q.bands) * q.rows;
     const int rows = q.rows < s.out_h - first_row ? q.rows : s.out_h - first_row;
-    __syncthreads();  // nobody reads the last tile any more
-    with_type<false>(dtype, [&](auto type) {
-      fill_image(s, q, static_cast<const decltype(type)*>(x), n, group, first_row, view);
-    });
+    if (index > begin) {
+      __syncthreads();  // nobody reads the last tile any more
+      fill_with(index);
+    }
     arrived();
 #pragma unroll 1
     for (int first = warp * 32; first < q.items; first += warps * 32) {

@@ -20,15 +20,26 @@ template <class T, class At>
 __device__ inline void fill_lines(int count, int pitch, int left, int width, const T* any, const At& at) {
   const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (int index = warp; index < count; index += warps) {
-    const Line<T> line = at(index);
+  constexpr int kLines = sizeof(T) == 4 ? 1 : 4;  // of a warp at a time
+  for (int index = warp; index < count; index += kLines * warps) {
+    Line<T> lines[kLines];
+#pragma unroll
+    for (int u = 0; u < kLines; ++u)
+      lines[u] = index + u * warps < count ? at(index + u * warps) : Line<T>{nullptr, nullptr};
     for (int c = lane; c < pitch; c += 32) {
-      const bool inside =
-          line.from != nullptr && static_cast<unsigned>(c + left) < static_cast<unsigned>(width);
-      if constexpr (sizeof(T) == 4)
-        copy_async<4>(line.to + c, inside ? line.from + (c + left) : any, inside ? 4 : 0);
-      else
-        line.to[c] = inside ? widen(line.from[c + left]) : 0.0F;
+      const bool across = static_cast<unsigned>(c + left) < static_cast<unsigned>(width);
+      if constexpr (kLines == 1) {
+        const bool inside = across && lines[0].from != nullptr;
+        copy_async<4>(lines[0].to + c, inside ? lines[0].from + (c + left) : any, inside ? 4 : 0);
+      } else {
+        float value[kLines];
+#pragma unroll
+        for (int u = 0; u < kLines; ++u)
+          value[u] = across && lines[u].from != nullptr ? widen(lines[u].from[c + left]) : 0.0F;
+#pragma unroll
+        for (int u = 0; u < kLines; ++u)
+          if (lines[u].to != nullptr) lines[u].to[c] = value[u];
+      }
     }
   }
 }

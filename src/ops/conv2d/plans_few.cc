@@ -132,7 +132,8 @@ std::optional<FewPlan> few_weight_plan(const Sweep& s, const Capabilities& capab
   if (!cut(s, wanted, 8, 1, q, cost_within(most / 2 - 1024)) && !cut(s, wanted, 1, 1, q, cost_within(most)))
     return why = "a band of the image does not fit into shared memory", std::nullopt;
   q.by_chunk = divide_by(s.channels * s.kernel_h);
-  finish(s, std::clamp((most + 1024) / (q.bytes + 1024), 1, 640 / q.threads) * sms / s.groups, q);
+  finish(s, std::clamp((most + 1024) / (q.bytes + 1024), 1, std::min(4, 640 / q.threads)) * sms / s.groups,
+         q);
   return q;
 }
 
