@@ -141,7 +141,7 @@ TEST(Products, EachTypeHasItsKernel) {
   bare.cublaslt = false;
   const std::vector<Shape> small = {{256, 120}, {84, 120}};
   EXPECT_EQ(chosen(DType::f32, hidden, kHopper), "cuda:fp16x3");
-  EXPECT_EQ(chosen(DType::f32, small, kHopper), "cuda:cublaslt");
+  EXPECT_EQ(chosen(DType::f32, small, kHopper), "cuda:tf32x3");
   EXPECT_EQ(chosen(DType::f32, hidden, bare), "cuda:tf32x3");
   EXPECT_EQ(chosen(DType::f32, hidden, tf32), "cuda:cublaslt");
   EXPECT_EQ(chosen(DType::f16, hidden, kHopper), "cuda:cublaslt");

@@ -118,6 +118,7 @@ Product product_of(const Problem& p, const Capabilities& capabilities) {
 // As in the list of linear.
 ProductBy product_by(const Product& product, const Capabilities& capabilities) {
   if (accepts_fp16x3(product, capabilities).ok) return ProductBy::fp16x3;
+  if (accepts_tf32x3(product, capabilities).ok) return ProductBy::tiles;
   return accepts_cublaslt(product, capabilities).ok ? ProductBy::cublaslt : ProductBy::tiles;
 }
 
