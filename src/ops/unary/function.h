@@ -6,6 +6,7 @@
 //   at, slope          the definition and its derivative, for the reference
 //   map<T>, grad<T>    the same on vectors; grad multiplies by dy
 // A gradient that is made of other operators has no slope.
+// Optional: is_simple<T> and simple<T>, a faster map for arguments that need no care.
 
 #include "ops/cpu/verf.h"
 
