@@ -43,7 +43,7 @@ void affine_grad(std::int64_t n, const T* dy, const T* x, T* dx, T high, T facto
         const V rest = (simd::load_as<V>(x + i) - high) * slope + shift;
         simd::store(dx + i, simd::load_as<V>(dy + i) * factor + rest);
       },
-      [=](std::int64_t i) { simd::fetch_ahead(x + i), simd::fetch_ahead(dy + i); });
+      [](std::int64_t) {});
 }
 
 template <class T>
@@ -75,7 +75,7 @@ void affine_grad_columns(std::int64_t n, const T* dy, const T* x, T* dx, const T
         const V rest = (simd::load_as<V>(x + i) - h) * k + s;
         simd::store(dx + i, simd::load_as<V>(dy + i) * f + rest);
       },
-      [=](std::int64_t i) { simd::fetch_ahead(x + i), simd::fetch_ahead(dy + i); });
+      [](std::int64_t) {});
 }
 
 template <class T>

@@ -101,13 +101,14 @@ std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale
   constexpr int kChains = 4, kLanes = simd::kLanes<T>;
   simd::Vec<T> sums[kChains] = {}, products[kChains] = {};
   std::int64_t c = 0;
-  for (; c + kChains * kLanes <= n; c += kChains * kLanes)
+  for (; c + kChains * kLanes <= n; c += kChains * kLanes) {
     for (int k = 0; k < kChains; ++k) {
       const std::int64_t at = c + k * kLanes;
       const simd::Vec<T> g = simd::load(dy + at) * simd::load(scale + at);
       sums[k] += g;
       products[k] += g * (simd::load(x + at) - high);
     }
+  }
   T sum = simd::sum<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
   T product = simd::sum<T>((products[0] + products[1]) + (products[2] + products[3]));
   for (; c < n; ++c) {
@@ -174,20 +175,11 @@ void grad_rows(const LayerNormProblem& p, const LaunchArgs& a, const std::array<
   for (; c < p.columns; ++c) step.template operator()<T, 1>(c);
 }
 
-// Sums over the next two rows before these two are written, as in the forward direction.
 template <class T>
 void grad_chunk(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t r, std::int64_t last, T* dscale,
                 T* dbias) {
-  const auto two = [&](std::int64_t i) {
-    return std::array{GradientRow<T>(p, a, i), GradientRow<T>(p, a, i + 1)};
-  };
-  if (r + 2 <= last) {
-    for (auto next = two(r); r + 2 <= last; r += 2) {
-      const auto rows = next;
-      if (r + 4 <= last) next = two(r + 2);
-      grad_rows<T, 2>(p, a, rows, dscale, dbias);
-    }
-  }
+  for (; r + 2 <= last; r += 2)
+    grad_rows<T, 2>(p, a, {GradientRow<T>(p, a, r), GradientRow<T>(p, a, r + 1)}, dscale, dbias);
   if (r < last) grad_rows<T, 1>(p, a, {GradientRow<T>(p, a, r)}, dscale, dbias);
 }
 
