@@ -143,9 +143,7 @@ template <class T, std::size_t kRows>
 void grad_rows(const LayerNormProblem& p, const LaunchArgs& a, const std::array<GradientRow<T>, kRows>& rows,
                T* dscale, T* dbias) {
   const T* scale = a.in<T>(2);
-  // With copies of the coefficients, which could otherwise change with each number written. All of x and dy
-  // is read before dx is written: rows of a page have addresses that differ in their upper bits only, which
-  // the processor finds out late.
+  // With copies of the coefficients, which could otherwise change with each number written.
   auto step = [=]<class V, int kCount>(std::int64_t c) {
     constexpr std::int64_t kLanes = sizeof(V) / sizeof(T);
     V dx[kRows][kCount], scale_sum[kCount], bias_sum[kCount];
