@@ -26,7 +26,7 @@ struct Channels {
   std::int64_t rows = 1, channels = 1, plane = 1;
   double epsilon = 1e-5, momentum = 0.1;
 
-  static constexpr std::int64_t kShortPlane = 64;
+  static constexpr std::int64_t kShortPlane = 16;
   static constexpr std::int64_t kRun = kMomentsRun;
   static constexpr std::int64_t kBand = 128;  // rows of a tile of the matrix; it has kMomentsColumns columns
 

@@ -48,6 +48,29 @@ TEST(Binary, DivisionFollowsIeee) {
   }
 }
 
+// One divisor for all takes another path, where its inverse is a normal number.
+TEST(Binary, DivisionByOneNumber) {
+  const double infinity = std::numeric_limits<double>::infinity(), tiny = 1e-40;
+  for (const Values& y : run_all("div", {{3}, {1}}, {{1, -6, 0}, {3}})) {
+    EXPECT_NEAR(y[0], 1 / 3.0, 4e-8);
+    EXPECT_NEAR(y[1], -2, 2.5e-7);
+    EXPECT_EQ(y[2], 0);
+  }
+  for (const Values& y : run_all("div", {{3}, {1}}, {{0, 1e-39, 2}, {tiny}})) {
+    EXPECT_EQ(y[0], 0);
+    EXPECT_NEAR(y[1], 10, 1e-3);
+    EXPECT_EQ(y[2], infinity);
+  }
+  for (const Values& y : run_all("div", {{3}, {1}}, {{1, 3e38, infinity}, {infinity}})) {
+    EXPECT_EQ(y[0], 0);
+    EXPECT_EQ(y[1], 0);
+    EXPECT_TRUE(std::isnan(y[2]));
+  }
+  for (const Values& y : run_all("div", {{1}, {1}}, {{3e38}, {2e38}})) EXPECT_NEAR(y[0], 1.5, 1e-6);
+  for (const Values& y : run_all("div", {{2}, {1}}, {{1, 10}, {3}}, DType::f64))
+    EXPECT_EQ(y, (Values{1 / 3.0, 10 / 3.0}));
+}
+
 TEST(Binary, PowersOfNegativeNumbersAndZero) {
   for (DType dtype : {DType::f32, DType::f64}) {
     for (const Values& y :

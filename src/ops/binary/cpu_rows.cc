@@ -1,8 +1,25 @@
+#include <cmath>
+
 #include "ops/binary/binary.h"
 #include "ops/cpu/broadcast_map.h"
 
 namespace headroom {
 namespace {
+
+// By one number for a whole row: a product with its inverse, where that is a normal number. One rounding
+// more, and 3 times as fast for 1 MB on a Neoverse V1, which divides a register in 3 cycles. fp64 stays
+// exact.
+template <class T>
+struct Divide {
+  using V = simd::Vec<T>;
+  V operator()(V a, V b) const { return a / b; }
+  static bool has_right(T b) {
+    return std::is_same_v<T, float> && std::isnormal(b) && std::isnormal(T{1} / b);
+  }
+  static auto right(T b) {
+    return [inverse = simd::broadcast(T{1} / b)](V a) { return a * inverse; };
+  }
+};
 
 template <class T, class F>
 Launcher over_rows(const Problem& p, F f) {
@@ -18,7 +35,7 @@ Launcher binary_rows(const Problem& p, const Capabilities&) {
     if (p.op == "add") return over_rows<T>(p, [](V a, V b) { return a + b; });
     if (p.op == "sub") return over_rows<T>(p, [](V a, V b) { return a - b; });
     if (p.op == "mul") return over_rows<T>(p, [](V a, V b) { return a * b; });
-    return over_rows<T>(p, [](V a, V b) { return a / b; });
+    return over_rows<T>(p, Divide<T>{});
   });
 }
 

@@ -13,13 +13,15 @@ namespace headroom {
 inline constexpr std::int64_t kShortRow = 32;
 inline constexpr std::int64_t kGatherBlock = 1024;
 
-// f(a, b) over one row, each operand with a step of 0 or 1.
+// f(a, b) over one row, each operand with a step of 0 or 1. Where f has right(b), that is f for a repeated b.
 template <class T, class F>
 void map_row(std::int64_t n, const T* a, bool a_moves, const T* b, bool b_moves, T* y, const F& f) {
   using simd::Vec;
   if (a_moves && b_moves) return simd::map2(n, a, b, y, f);
-  if (a_moves) return simd::map(n, a, y, [&f, v = simd::broadcast(*b)](Vec<T> x) { return f(x, v); });
-  return simd::map(n, b, y, [&f, v = simd::broadcast(*a)](Vec<T> x) { return f(v, x); });
+  if constexpr (requires { f.right(*b); })
+    if (a_moves && f.has_right(*b)) return simd::map<8>(n, a, y, f.right(*b));
+  if (a_moves) return simd::map(n, a, y, [f, v = simd::broadcast(*b)](Vec<T> x) { return f(x, v); });
+  return simd::map(n, b, y, [f, v = simd::broadcast(*a)](Vec<T> x) { return f(v, x); });
 }
 
 // Copies the elements [begin, end) of operand i, as the output sees them, to `to`.

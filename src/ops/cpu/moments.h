@@ -31,6 +31,14 @@ Moments join_moments(Walk&& walk) {
   return all;
 }
 
+// The moments of both parts.
+inline void add_moments(Moments& all, const Moments& m) {
+  const double away = m.mean - all.mean, total = all.n + m.n;
+  all.m2 += m.m2 + away * away * all.n * m.n / total;
+  all.mean += away * m.n / total;
+  all.n = total;
+}
+
 inline constexpr std::int64_t kMomentsRun = 4096;  // stays in the first cache for a second walk
 
 namespace moments_detail {
@@ -43,15 +51,24 @@ inline double total(const Wide* sums) { return simd::sum<double>((sums[0] + sums
 
 // Squares of fp32 are exact in fp64 and leave 29 bits for cancellation: one walk is enough.
 inline Moments of_run(std::int64_t n, const float* x) {
-  Wide sums[kChains] = {}, squares[kChains] = {};
+  Wide sums[kChains] = {}, squares[2 * kChains] = {};
   std::int64_t i = 0;
-  for (; i + kChains * kWide <= n; i += kChains * kWide)
+  for (; i + 2 * kChains * kWide <= n; i += 2 * kChains * kWide) {
+    simd::fetch_ahead(x + i);
     for (int k = 0; k < kChains; ++k) {
-      const Wide v = simd::load_wide(x + i + k * kWide);
-      sums[k] += v;
-      squares[k] += v * v;
+      const auto [low, high] = simd::load_wide_pair(x + i + 2 * k * kWide);
+      sums[k] += low;
+      squares[k] += low * low;
+      sums[k] += high;
+      squares[kChains + k] += high * high;
     }
-  double sum = total(sums), square = total(squares);
+  }
+  for (; i + 2 * kWide <= n; i += 2 * kWide) {
+    const auto [low, high] = simd::load_wide_pair(x + i);
+    sums[0] += low, sums[1] += high;
+    squares[0] += low * low, squares[1] += high * high;
+  }
+  double sum = total(sums), square = total(squares) + total(squares + kChains);
   for (; i < n; ++i) sum += double{x[i]}, square += double{x[i]} * double{x[i]};
   const double count = static_cast<double>(n), mean = sum / count, m2 = square - sum * mean;
   return {count, mean, m2 < 0 ? 0 : m2};  // NaN stays
@@ -78,13 +95,8 @@ Moments moments(std::int64_t n, const T* x) {
   if (n <= kMomentsRun) return moments_detail::of_run(n, x);
   const std::int64_t runs = (n + kMomentsRun - 1) / kMomentsRun;
   Moments all;
-  for (std::int64_t r = 0; r < runs; ++r) {
-    const Moments m = moments_detail::of_run(std::min(kMomentsRun, n - r * kMomentsRun), x + r * kMomentsRun);
-    const double away = m.mean - all.mean, total = all.n + m.n;
-    all.m2 += m.m2 + away * away * all.n * m.n / total;
-    all.mean += away * m.n / total;
-    all.n = total;
-  }
+  for (std::int64_t r = 0; r < runs; ++r)
+    add_moments(all, moments_detail::of_run(std::min(kMomentsRun, n - r * kMomentsRun), x + r * kMomentsRun));
   return all;
 }
 
@@ -97,24 +109,29 @@ void column_moments(std::int64_t rows, std::int64_t columns, std::int64_t stride
   constexpr bool kOneWalk = std::is_same_v<T, float>;
   double sums[kMomentsColumns] = {}, squares[kMomentsColumns] = {};
   const double count = static_cast<double>(rows);
-  // Adds `high` rows from `a` to the sums, for one visit to them.
+  // Adds `high` rows from `a` to the sums, for one visit to them. Several registers of columns at once: the
+  // additions to one wait for each other.
   auto add = [&](const T* a, auto high) {
     constexpr int kPair = 2 * kWide;  // a register of fp32
-    std::int64_t c = 0;
-    for (; c + kPair <= columns; c += kPair) {
-      Wide sum[2], square[2];
-      for (int k = 0; k < 2; ++k)
+    auto strip = [&](std::int64_t c, auto registers) {
+      constexpr int kCount = registers();
+      Wide sum[2 * kCount], square[2 * kCount];
+      for (int k = 0; k < 2 * kCount; ++k)
         sum[k] = simd::load(sums + c + k * kWide), square[k] = simd::load(squares + c + k * kWide);
-      for (int r = 0; r < high(); ++r) {
-        const simd::WidePair v = simd::load_wide_pair(a + r * stride + c);
-        sum[0] += v.low, sum[1] += v.high;
-        if constexpr (kOneWalk) square[0] += v.low * v.low, square[1] += v.high * v.high;
-      }
-      for (int k = 0; k < 2; ++k) {
+      for (int r = 0; r < high(); ++r)
+        for (int k = 0; k < kCount; ++k) {
+          const simd::WidePair v = simd::load_wide_pair(a + r * stride + c + k * kPair);
+          sum[2 * k] += v.low, sum[2 * k + 1] += v.high;
+          if constexpr (kOneWalk) square[2 * k] += v.low * v.low, square[2 * k + 1] += v.high * v.high;
+        }
+      for (int k = 0; k < 2 * kCount; ++k) {
         simd::store(sums + c + k * kWide, sum[k]);
         if constexpr (kOneWalk) simd::store(squares + c + k * kWide, square[k]);
       }
-    }
+    };
+    std::int64_t c = 0;
+    for (; c + 4 * kPair <= columns; c += 4 * kPair) strip(c, std::integral_constant<int, 4>{});
+    for (; c + kPair <= columns; c += kPair) strip(c, std::integral_constant<int, 1>{});
     for (; c < columns; ++c)
       for (int r = 0; r < high(); ++r) {
         const double v = a[r * stride + c];

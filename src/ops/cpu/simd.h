@@ -89,12 +89,23 @@ inline Vec<T> broadcast(T x) {
   return x - Vec<T>{};
 }
 
+// x, but no longer part of the expression it came from: a product that is not to be fused with the sum after
+// it. On Arm the fused instruction overwrites the summand, which has to be copied first if it is a constant.
+template <class V>
+inline V apart(V x) {
+#if defined(__aarch64__)
+  asm("" : "+w"(x));
+#endif
+  return x;
+}
+
 template <class T>
 inline Vec<T> max(Vec<T> a, Vec<T> b) {
   return a > b ? a : b;
 }
 
-// A NaN on either side wins, which is what Arm's instruction does.
+// A NaN on either side wins, which is what Arm's instructions do. x86's take the second number where either
+// is NaN, which is why the first is asked separately.
 #if defined(__aarch64__)
 inline Vec<float> max_or_nan(Vec<float> a, Vec<float> b) { return vmaxq_f32(a, b); }
 inline Vec<double> max_or_nan(Vec<double> a, Vec<double> b) { return vmaxq_f64(a, b); }
@@ -102,6 +113,37 @@ inline Vec<double> max_or_nan(Vec<double> a, Vec<double> b) { return vmaxq_f64(a
 template <class V>
 inline V max_or_nan(V a, V b) {
   return (a > b) | (a != a) ? a : b;
+}
+#endif
+
+// x cut to [low, high]; NaN stays NaN, and where low > high the result is high. The bounds are no NaN.
+#if defined(__aarch64__)
+inline Vec<float> cut(Vec<float> x, Vec<float> low, Vec<float> high) {
+  return vminq_f32(vmaxq_f32(x, low), high);
+}
+inline Vec<double> cut(Vec<double> x, Vec<double> low, Vec<double> high) {
+  return vminq_f64(vmaxq_f64(x, low), high);
+}
+#elif defined(__AVX512F__)
+inline Vec<float> cut(Vec<float> x, Vec<float> low, Vec<float> high) {
+  return _mm512_min_ps(high, _mm512_max_ps(low, x));
+}
+inline Vec<double> cut(Vec<double> x, Vec<double> low, Vec<double> high) {
+  return _mm512_min_pd(high, _mm512_max_pd(low, x));
+}
+#elif defined(__AVX__)
+inline Vec<float> cut(Vec<float> x, Vec<float> low, Vec<float> high) {
+  return _mm256_min_ps(high, _mm256_max_ps(low, x));
+}
+inline Vec<double> cut(Vec<double> x, Vec<double> low, Vec<double> high) {
+  return _mm256_min_pd(high, _mm256_max_pd(low, x));
+}
+#else
+inline Vec<float> cut(Vec<float> x, Vec<float> low, Vec<float> high) {
+  return _mm_min_ps(high, _mm_max_ps(low, x));
+}
+inline Vec<double> cut(Vec<double> x, Vec<double> low, Vec<double> high) {
+  return _mm_min_pd(high, _mm_max_pd(low, x));
 }
 #endif
 
@@ -139,6 +181,20 @@ inline Vec<float> sqrt(Vec<float> x) { return _mm_sqrt_ps(x); }
 inline Vec<double> sqrt(Vec<double> x) { return _mm_sqrt_pd(x); }
 #endif
 
+// Is every lane of a comparison true?
+template <class I>
+inline bool all_true(I mask) {
+#if defined(__aarch64__)
+  return vminvq_u32(reinterpret_cast<uint32x4_t>(mask)) != 0;
+#elif defined(__AVX512F__)
+  return _mm512_cmpeq_epi32_mask(reinterpret_cast<__m512i>(mask), _mm512_setzero_si512()) == 0;
+#elif defined(__AVX__)
+  return _mm256_movemask_ps(reinterpret_cast<__m256>(mask)) == 0xFF;
+#else
+  return _mm_movemask_ps(reinterpret_cast<__m128>(mask)) == 0xF;
+#endif
+}
+
 template <class T>
 inline T sum(Vec<T> v) {
   T total = 0;
@@ -146,18 +202,30 @@ inline T sum(Vec<T> v) {
   return total;
 }
 
-// Applies f to n elements, a register at a time; the tail goes through padded registers.
-template <class T, class F>
-inline void map(std::int64_t n, const T* in, T* out, F&& f) {
+// Asks for what a walk will read in a while. The processors' own guesses reach the first cache too late:
+// on a Neoverse V1, leaky_relu of 1 MB takes 15 instead of 19 us for it.
+inline constexpr std::int64_t kAheadBytes = 2048;
+inline void fetch_ahead(const void* at) {
+  __builtin_prefetch(static_cast<const char*>(at) + kAheadBytes, 0, 3);
+}
+
+// Applies f to n elements, a register at a time; the tail goes through padded registers. f comes by value:
+// through a reference, each store might change what it has captured, which would be read again each time.
+// kFlight registers at once: f may be one long chain of operations that wait for each other. Eight where f
+// leaves that many registers free.
+template <int kFlight = 4, class T, class F>
+inline void map(std::int64_t n, const T* in, T* out, F f) {
+  constexpr std::int64_t kStep = kLanes<T>;
   std::int64_t i = 0;
-  // Four at once: f may be one long chain of operations that wait for each other.
-  for (; i + 4 * kLanes<T> <= n; i += 4 * kLanes<T>) {
-    const Vec<T> a = f(load(in + i)), b = f(load(in + i + kLanes<T>)), c = f(load(in + i + 2 * kLanes<T>)),
-                 d = f(load(in + i + 3 * kLanes<T>));
-    store(out + i, a), store(out + i + kLanes<T>, b);
-    store(out + i + 2 * kLanes<T>, c), store(out + i + 3 * kLanes<T>, d);
+  for (; i + kFlight * kStep <= n; i += kFlight * kStep) {
+    for (int k = 0; k < kFlight * kVectorBytes; k += 64)
+      fetch_ahead(reinterpret_cast<const char*>(in + i) + k);
+    Vec<T> v[kFlight];
+    for (int k = 0; k < kFlight; ++k) v[k] = load(in + i + k * kStep);
+    for (int k = 0; k < kFlight; ++k) v[k] = f(v[k]);
+    for (int k = 0; k < kFlight; ++k) store(out + i + k * kStep, v[k]);
   }
-  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(in + i)));
+  for (; i + kStep <= n; i += kStep) store(out + i, f(load(in + i)));
   if (i == n) return;
   alignas(kVectorBytes) T tail[kLanes<T>] = {};
   const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
@@ -166,15 +234,42 @@ inline void map(std::int64_t n, const T* in, T* out, F&& f) {
   std::memcpy(out + i, tail, bytes);
 }
 
-template <class T, class F>
-inline void map2(std::int64_t n, const T* a, const T* b, T* out, F&& f) {
+// Four registers by `fast` where all their elements are `simple`, else, and at the end, by `careful`. Whoever
+// splits work must split it at multiples of kCheckedBlock elements, or the bits depend on where.
+inline constexpr std::int64_t kCheckedBlock = 1024;
+template <class T, class Simple, class Fast, class Careful>
+inline void map_checked(std::int64_t n, const T* in, T* out, Simple simple, Fast fast, Careful careful) {
+  constexpr std::int64_t kStep = kLanes<T>;
   std::int64_t i = 0;
-  for (; i + 2 * kLanes<T> <= n; i += 2 * kLanes<T>) {
-    const Vec<T> first = f(load(a + i), load(b + i)),
-                 second = f(load(a + i + kLanes<T>), load(b + i + kLanes<T>));
-    store(out + i, first), store(out + i + kLanes<T>, second);
+  for (; i + 4 * kStep <= n; i += 4 * kStep) {
+    for (int k = 0; k < 4 * kVectorBytes; k += 64) fetch_ahead(reinterpret_cast<const char*>(in + i) + k);
+    const Vec<T> a = load(in + i), b = load(in + i + kStep), c = load(in + i + 2 * kStep),
+                 d = load(in + i + 3 * kStep);
+    if (!all_true((simple(a) & simple(b)) & (simple(c) & simple(d)))) {
+      map(4 * kStep, in + i, out + i, careful);
+      continue;
+    }
+    const Vec<T> first = fast(a), second = fast(b), third = fast(c), fourth = fast(d);
+    store(out + i, first), store(out + i + kStep, second);
+    store(out + i + 2 * kStep, third), store(out + i + 3 * kStep, fourth);
   }
-  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(a + i), load(b + i)));
+  map(n - i, in + i, out + i, careful);
+}
+
+template <class T, class F>
+inline void map2(std::int64_t n, const T* a, const T* b, T* out, F f) {
+  constexpr std::int64_t kStep = kLanes<T>;
+  std::int64_t i = 0;
+  for (; i + 4 * kStep <= n; i += 4 * kStep) {
+    for (int k = 0; k < 4 * kVectorBytes; k += 64) {
+      fetch_ahead(reinterpret_cast<const char*>(a + i) + k);
+      fetch_ahead(reinterpret_cast<const char*>(b + i) + k);
+    }
+    Vec<T> v[4];
+    for (int k = 0; k < 4; ++k) v[k] = f(load(a + i + k * kStep), load(b + i + k * kStep));
+    for (int k = 0; k < 4; ++k) store(out + i + k * kStep, v[k]);
+  }
+  for (; i + kStep <= n; i += kStep) store(out + i, f(load(a + i), load(b + i)));
   if (i == n) return;
   alignas(kVectorBytes) T tail_a[kLanes<T>] = {}, tail_b[kLanes<T>] = {};
   const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);
@@ -185,9 +280,16 @@ inline void map2(std::int64_t n, const T* a, const T* b, T* out, F&& f) {
 }
 
 template <class T, class F>
-inline void map3(std::int64_t n, const T* a, const T* b, const T* c, T* out, F&& f) {
+inline void map3(std::int64_t n, const T* a, const T* b, const T* c, T* out, F f) {
+  constexpr std::int64_t kStep = kLanes<T>;
   std::int64_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(a + i), load(b + i), load(c + i)));
+  for (; i + 4 * kStep <= n; i += 4 * kStep) {
+    Vec<T> v[4];
+    for (int k = 0; k < 4; ++k)
+      v[k] = f(load(a + i + k * kStep), load(b + i + k * kStep), load(c + i + k * kStep));
+    for (int k = 0; k < 4; ++k) store(out + i + k * kStep, v[k]);
+  }
+  for (; i + kStep <= n; i += kStep) store(out + i, f(load(a + i), load(b + i), load(c + i)));
   if (i == n) return;
   alignas(kVectorBytes) T tail[3][kLanes<T>] = {};
   const auto bytes = static_cast<std::size_t>(n - i) * sizeof(T);

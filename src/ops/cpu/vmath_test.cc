@@ -60,6 +60,45 @@ TYPED_TEST(VectorMath, ExpIsRightToTwoUnitsOverItsWholeRange) {
   EXPECT_TRUE(std::isnan(one(f, static_cast<T>(NAN))));
 }
 
+TYPED_TEST(VectorMath, SimpleArgumentsNeedNoCare) {
+  using T = TypeParam;
+  const auto exponential = [](Vec<T> x) { return simple_exp<T>(x); };
+  const auto logarithm = [](Vec<T> x) { return simple_log<T>(x); };
+  const double end = double{ExpConstants<T>::kHighest} - 1;
+  EXPECT_LE(worst<T>(exponential, kExp, -end, end), 2);
+  EXPECT_LE(worst<T>(logarithm, kLog, 1e-3, 1e4), 3);
+  const auto is = [](auto simple, T x) { return all_true(simple(broadcast(x))); };
+  const auto exp_ok = [](Vec<T> x) { return exp_is_simple<T>(x); };
+  const auto log_ok = [](Vec<T> x) { return log_is_simple<T>(x); };
+  const T infinity = std::numeric_limits<T>::infinity(), tiny = std::numeric_limits<T>::min();
+  for (T x : {T{0}, T{1}, T{-80}}) EXPECT_TRUE(is(exp_ok, x)) << x;
+  for (T x : {infinity, -infinity, static_cast<T>(NAN), T{1000}, T{-1000}}) EXPECT_FALSE(is(exp_ok, x)) << x;
+  for (T x : {tiny, T{1}, std::numeric_limits<T>::max()}) EXPECT_TRUE(is(log_ok, x)) << x;
+  for (T x : {T{0}, T{-1}, infinity, static_cast<T>(NAN), tiny / 2}) EXPECT_FALSE(is(log_ok, x)) << x;
+}
+
+TYPED_TEST(VectorMath, ExpVanishesBelowItsRange) {
+  using T = TypeParam;
+  const auto f = [](Vec<T> x) { return exp<T>(x); };
+  EXPECT_LE(worst<T>(f, kExp, -80, 80), 2);
+  EXPECT_EQ(one(f, -std::numeric_limits<T>::infinity()), T{0});
+  EXPECT_EQ(one(f, T{-1000}), T{0});
+  EXPECT_EQ(one(f, T{0}), T{1});
+  EXPECT_TRUE(std::isfinite(one(f, T{1000})));
+  for (double sign : {1.0, -1.0})
+    EXPECT_TRUE(std::isnan(one(f, std::copysign(static_cast<T>(NAN), T(sign)))));
+}
+
+TYPED_TEST(VectorMath, CutKeepsNanAndLetsTheUpperBoundWin) {
+  using T = TypeParam;
+  const auto f = [](T x, T low, T high) { return cut(broadcast(x), broadcast(low), broadcast(high))[0]; };
+  EXPECT_EQ(f(T{-2}, T{-1}, T{1}), T{-1});
+  EXPECT_EQ(f(T{2}, T{-1}, T{1}), T{1});
+  EXPECT_EQ(f(T(0.5), T{-1}, T{1}), T(0.5));
+  EXPECT_EQ(f(T{2}, T{1}, T{0}), T{0});
+  EXPECT_TRUE(std::isnan(f(static_cast<T>(NAN), T{-1}, T{1})));
+}
+
 TYPED_TEST(VectorMath, Expm1KeepsSmallNumbers) {
   using T = TypeParam;
   const auto f = [](Vec<T> x) { return expm1<T>(x); };

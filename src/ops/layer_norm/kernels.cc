@@ -62,27 +62,35 @@ Launcher reference_grad(const Problem& problem, const Capabilities&) {
   });
 }
 
-// A row is read from memory by its moments and from the cache after that.
+// What a row's moments make of it: (x - high) inv + rest, where `rest` is what rounding the mean left.
+template <class T>
+struct NormalRow {
+  T high, inv, rest;
+
+  NormalRow(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t r) {
+    const Moments m = moments(p.columns, a.in<T>(0) + r * p.columns);
+    const double inv_std = 1 / std::sqrt(m.m2 / m.n + p.epsilon);
+    const Split<T> mean(m.mean);
+    high = mean.high, inv = static_cast<T>(inv_std), rest = static_cast<T>(-double{mean.low} * inv_std);
+    a.out<double>(1)[r] = m.mean;
+    a.out<double>(2)[r] = inv_std;
+  }
+};
+
+// A row is read from memory by its moments and from the cache after that. The next row is measured before
+// this one is written: a root and three divisions wait for each other, and other work must fill the time.
 Launcher rows(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
+      using V = simd::Vec<T>;
       const std::int64_t n = p.columns;
-      const T* scale = a.in<T>(1);
-      const T* bias = a.in<T>(2);
       parallel_for(p.rows, kElementwiseGrain / n + 1, [&](std::int64_t begin, std::int64_t end, int) {
+        NormalRow<T> next(p, a, begin);
         for (std::int64_t r = begin; r < end; ++r) {
-          const T* x = a.in<T>(0) + r * n;
-          T* y = a.out<T>(0) + r * n;
-          const Moments m = moments(n, x);
-          const double inv_std = 1 / std::sqrt(m.m2 / m.n + p.epsilon);
-          const Split<T> mean(m.mean);
-          const T high = mean.high, inv = static_cast<T>(inv_std),
-                  rest = static_cast<T>(-double{mean.low} * inv_std);
-          // (x - high) inv_std + rest is what x - mean gives: `rest` is what rounding the mean left.
-#pragma omp simd
-          for (std::int64_t c = 0; c < n; ++c) y[c] = ((x[c] - high) * inv + rest) * scale[c] + bias[c];
-          a.out<double>(1)[r] = m.mean;
-          a.out<double>(2)[r] = inv_std;
+          const NormalRow<T> row = next;
+          if (r + 1 < end) next = NormalRow<T>(p, a, r + 1);
+          simd::map3(n, a.in<T>(0) + r * n, a.in<T>(1), a.in<T>(2), a.out<T>(0) + r * n,
+                     [row](V x, V s, V b) { return ((x - row.high) * row.inv + row.rest) * s + b; });
         }
       });
     };
@@ -95,13 +103,14 @@ std::pair<T, T> row_sums(std::int64_t n, const T* dy, const T* x, const T* scale
   constexpr int kChains = 4, kLanes = simd::kLanes<T>;
   simd::Vec<T> sums[kChains] = {}, products[kChains] = {};
   std::int64_t c = 0;
-  for (; c + kChains * kLanes <= n; c += kChains * kLanes)
+  for (; c + kChains * kLanes <= n; c += kChains * kLanes) {
     for (int k = 0; k < kChains; ++k) {
       const std::int64_t at = c + k * kLanes;
       const simd::Vec<T> g = simd::load(dy + at) * simd::load(scale + at);
       sums[k] += g;
       products[k] += g * (simd::load(x + at) - high);
     }
+  }
   T sum = simd::sum<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
   T product = simd::sum<T>((products[0] + products[1]) + (products[2] + products[3]));
   for (; c < n; ++c) {
@@ -132,29 +141,46 @@ struct GradientRow {
 
 // Rows together, so that the sums over rows are read and written once for all of them. Two: rows of a page,
 // four of each tensor, would push each other out of the first cache.
-template <int kRows, class T>
-void grad_rows(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t first, T* dscale, T* dbias) {
-  const auto rows = [&]<std::size_t... k>(std::index_sequence<k...>) {
-    return std::array{GradientRow<T>(p, a, first + static_cast<std::int64_t>(k))...};
-  }
-  (std::make_index_sequence<kRows>{});
+template <class T, std::size_t kRows>
+void grad_rows(const LayerNormProblem& p, const LaunchArgs& a, const std::array<GradientRow<T>, kRows>& rows,
+               T* dscale, T* dbias) {
   const T* scale = a.in<T>(2);
-  auto step = [&]<class V>(std::int64_t c) {
-    const V s = simd::load_as<V>(scale + c);
-    V scale_sum = simd::load_as<V>(dscale + c), bias_sum = simd::load_as<V>(dbias + c);
-    for (const GradientRow<T>& row : rows) {
-      const V dy = simd::load_as<V>(row.dy + c), scaled = dy * row.inv;
-      const V away = simd::load_as<V>(row.x + c) - row.high;
-      simd::store(row.dx + c, scaled * s + (away * row.slope + row.shift));
-      scale_sum += scaled * (away - row.low);
-      bias_sum += dy;
+  // With copies of the coefficients, which could otherwise change with each number written.
+  auto step = [=]<class V, int kCount>(std::int64_t c) {
+    constexpr std::int64_t kLanes = sizeof(V) / sizeof(T);
+    V dx[kRows][kCount], scale_sum[kCount], bias_sum[kCount];
+    for (int k = 0; k < kCount; ++k) {
+      const std::int64_t at = c + k * kLanes;
+      const V s = simd::load_as<V>(scale + at);
+      scale_sum[k] = simd::load_as<V>(dscale + at), bias_sum[k] = simd::load_as<V>(dbias + at);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const GradientRow<T>& row = rows[r];
+        const V dy = simd::load_as<V>(row.dy + at), scaled = dy * row.inv;
+        const V away = simd::load_as<V>(row.x + at) - row.high;
+        dx[r][k] = scaled * s + (away * row.slope + row.shift);
+        scale_sum[k] += scaled * (away - row.low);
+        bias_sum[k] += dy;
+      }
     }
-    simd::store(dscale + c, scale_sum);
-    simd::store(dbias + c, bias_sum);
+    for (int k = 0; k < kCount; ++k) {
+      for (std::size_t r = 0; r < kRows; ++r) simd::store(rows[r].dx + c + k * kLanes, dx[r][k]);
+      simd::store(dscale + c + k * kLanes, scale_sum[k]);
+      simd::store(dbias + c + k * kLanes, bias_sum[k]);
+    }
   };
+  constexpr std::int64_t kLanes = simd::kLanes<T>;
   std::int64_t c = 0;
-  for (; c + simd::kLanes<T> <= p.columns; c += simd::kLanes<T>) step.template operator()<simd::Vec<T>>(c);
-  for (; c < p.columns; ++c) step.template operator()<T>(c);
+  for (; c + 2 * kLanes <= p.columns; c += 2 * kLanes) step.template operator()<simd::Vec<T>, 2>(c);
+  for (; c + kLanes <= p.columns; c += kLanes) step.template operator()<simd::Vec<T>, 1>(c);
+  for (; c < p.columns; ++c) step.template operator()<T, 1>(c);
+}
+
+template <class T>
+void grad_chunk(const LayerNormProblem& p, const LaunchArgs& a, std::int64_t r, std::int64_t last, T* dscale,
+                T* dbias) {
+  for (; r + 2 <= last; r += 2)
+    grad_rows<T, 2>(p, a, {GradientRow<T>(p, a, r), GradientRow<T>(p, a, r + 1)}, dscale, dbias);
+  if (r < last) grad_rows<T, 1>(p, a, {GradientRow<T>(p, a, r)}, dscale, dbias);
 }
 
 // out[c] = the sum over chunks of partial[chunk][which][c].
@@ -190,10 +216,7 @@ Launcher rows_grad(const Problem& problem, const Capabilities&) {
                      for (std::int64_t k = begin; k < end; ++k) {
                        T* dscale = partial + 2 * k * n;
                        std::fill_n(dscale, 2 * n, T{0});
-                       std::int64_t r = k * step;
-                       const std::int64_t last = std::min(p.rows, r + step);
-                       for (; r + 2 <= last; r += 2) grad_rows<2>(p, a, r, dscale, dscale + n);
-                       for (; r < last; ++r) grad_rows<1>(p, a, r, dscale, dscale + n);
+                       grad_chunk(p, a, k * step, std::min(p.rows, k * step + step), dscale, dscale + n);
                      }
                    });
       sum_chunks(p, 0, partial, a.out<T>(1));

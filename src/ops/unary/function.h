@@ -2,6 +2,7 @@
 
 // A function of one element on vectors: each struct adds to its definition in scalar.h
 //   map<T>, grad<T>    the same on vectors; grad multiplies by dy
+// Optional: is_simple<T> and simple<T>, a faster map for arguments that need no care.
 
 #include "ops/cpu/verf.h"
 #include "ops/unary/scalar.h"

@@ -48,7 +48,7 @@ struct Clip : scalar::Clip {
 struct HardSigmoid : scalar::HardSigmoid {
   template <class T>
   static Vec<T> map(Vec<T> x, const Knobs<T>& k) {
-    return simd::clamp<T>(x * k.a + k.b, T{0}, T{1});
+    return simd::clamp<T>(simd::apart<Vec<T>>(x * k.a) + k.b, T{0}, T{1});
   }
   template <class T>
   static Vec<T> grad(Vec<T> dy, Vec<T> y, const Knobs<T>& k) {

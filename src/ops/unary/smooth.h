@@ -9,12 +9,28 @@ struct Exp : scalar::Exp {
   static Vec<T> map(Vec<T> x, const Knobs<T>&) {
     return simd::exp_wide<T>(x);
   }
+  template <class T>
+  static simd::IntVec<T> is_simple(Vec<T> x) {
+    return simd::exp_is_simple<T>(x);
+  }
+  template <class T>
+  static Vec<T> simple(Vec<T> x) {
+    return simd::simple_exp<T>(x);
+  }
 };
 
 struct Log : scalar::Log {
   template <class T>
   static Vec<T> map(Vec<T> x, const Knobs<T>&) {
     return simd::log<T>(x);
+  }
+  template <class T>
+  static simd::IntVec<T> is_simple(Vec<T> x) {
+    return simd::log_is_simple<T>(x);
+  }
+  template <class T>
+  static Vec<T> simple(Vec<T> x) {
+    return simd::simple_log<T>(x);
   }
 };
 

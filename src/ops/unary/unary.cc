@@ -96,15 +96,29 @@ Launcher reference_grad(const Problem& p, const Capabilities&) {
   });
 }
 
+template <class F, class T>
+void map_piece(std::int64_t n, const T* x, T* y, const Knobs<T>& k) {
+  const auto careful = [k](Vec<T> v) { return F::template map<T>(v, k); };
+  if constexpr (requires(Vec<T> v) { F::template simple<T>(v); })
+    simd::map_checked(
+        n, x, y, [](Vec<T> v) { return F::template is_simple<T>(v); },
+        [](Vec<T> v) { return F::template simple<T>(v); }, careful);
+  else
+    simd::map<F::kSpecial == 0 ? 8 : 4>(n, x, y, careful);
+}
+
 template <class F>
 Launcher vectorized(const Problem& p, const Capabilities&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [k = knobs_as<T>(p), n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
       T* y = a.out<T>(0);
-      parallel_for(n, kElementwiseGrain, [=](std::int64_t begin, std::int64_t end, int) {
-        simd::map(end - begin, x + begin, y + begin, [k](Vec<T> v) { return F::template map<T>(v, k); });
-      });
+      constexpr std::int64_t kBlock = simd::kCheckedBlock;
+      parallel_for((n + kBlock - 1) / kBlock, kElementwiseGrain / kBlock,
+                   [=](std::int64_t begin, std::int64_t end, int) {
+                     const std::int64_t from = begin * kBlock;
+                     map_piece<F, T>(std::min(n, end * kBlock) - from, x + from, y + from, k);
+                   });
     };
   });
 }

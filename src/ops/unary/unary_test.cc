@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <limits>
@@ -85,6 +86,36 @@ TEST(Unary, NanShows) {
   for (const char* op : {"exp", "log", "sqrt", "neg", "abs", "erf", "gelu", "elu", "leaky_relu", "clip",
                          "hard_sigmoid", "hard_swish"})
     EXPECT_TRUE(std::isnan(run(op, {{std::nan("")}})[0])) << op;
+}
+
+// Arguments that need care, here and there: their neighbours may take another path, but always the same.
+TEST(Unary, ExpAndLogHaveTheSameBitsForAnyNumberOfThreads) {
+  Values x(100003);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01 + static_cast<double>(i % 977) / 100;
+  for (std::size_t i = 500; i < x.size(); i += 7919) x[i] = i % 2 == 0 ? -kInfinity : 1e-40;
+  const Shape shape{static_cast<std::int64_t>(x.size())};
+  const int before = omp_get_max_threads();
+  for (const char* name : {"exp", "log"}) {
+    const Operator& op = operator_of(name);
+    const Problem p = problem_of(op, {.tier = Tier::ci, .inputs = {shape}}, DType::f32);
+    omp_set_num_threads(1);
+    const Values alone = run_kernel(op.kernels[0], p, {x}).outputs[0];
+    const Values want = run_kernel(reference_of(op), p, {x}).outputs[0];
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(want[i])) {
+        EXPECT_TRUE(std::isnan(alone[i])) << name << " at " << i;
+      } else if (alone[i] != want[i]) {
+        EXPECT_NEAR(alone[i], want[i], 5e-7 * std::abs(want[i])) << name << " at " << i;
+      }
+    }
+    for (int threads : {2, 3, 5}) {
+      omp_set_num_threads(threads);
+      const Values y = run_kernel(op.kernels[0], p, {x}).outputs[0];
+      for (std::size_t i = 0; i < y.size(); ++i)
+        ASSERT_TRUE(y[i] == alone[i] || std::isnan(alone[i])) << name << " at " << i;
+    }
+  }
+  omp_set_num_threads(before);
 }
 
 TEST(Unary, RejectsBadRequests) {
