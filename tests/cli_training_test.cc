@@ -198,5 +198,21 @@ TEST_F(CliTraining, WritesThroughLinksAndIntoDevices) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
+TEST_F(CliTraining, TwoRunsInStepTellHowFarTheyDriftApart) {
+  const Json same = succeed_json(train("mlp:hidden=8", {"--check-against", "cpu"}));
+  for (const Json& step : same.at("divergence"))
+    for (const auto& [name, array] : step.at("arrays").items()) EXPECT_EQ(array.at("relative"), 0.0) << name;
+  const Json wide = succeed_json(train("mlp:hidden=8", {"--check-against", "cpu/fp64"}));
+  EXPECT_EQ(wide.at("divergence").back().at("step"), 5);
+  for (const auto& [name, array] : wide.at("divergence").back().at("arrays").items()) {
+    EXPECT_GT(array.at("relative"), 0.0) << name;
+    EXPECT_LT(array.at("relative"), 1e-5) << name;
+  }
+  EXPECT_EQ(wide.at("other"), "cpu/fp64");
+  expect_refused(train("mlp:hidden=8", {"--check-against", "gpu"}), {"unknown device 'gpu'"});
+  expect_refused(train("mlp:hidden=8", {"--check-against", "cpu/fp63"}), {"fp63"});
+  expect_refused(train("mlp:hidden=8", {"--check-against", "cpu", "--save", "x"}), {"saves nothing"});
+}
+
 }  // namespace
 }  // namespace headroom::testing

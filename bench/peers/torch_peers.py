@@ -147,15 +147,21 @@ class Peers:
 
     def modes(self, layouts):
         for layout in layouts:
-            for compiled in [False] + ([True] if self.args.compile else []):
-                for graph in [False] + ([True] if self.device == "cuda" else []):
-                    yield layout, compiled, graph
+            for graph in [False] + ([True] if self.device == "cuda" else []):
+                yield layout, self.compiled, graph
+
+    def item_of(self, name, batch, figure, make_net):
+        key = {"name": name, "batch": batch, "figure": figure, "precision": self.precision}
+        for item in self.result["workloads"]:
+            if all(item[k] == v for k, v in key.items()):
+                return item
+        item = {**key, "parameters": parameters_of(make_net()), "ms": {}, "failed": {}, "skipped": []}
+        self.result["workloads"].append(item)
+        return item
 
     def workload(self, name, batch, figure, make_net, make_body, layouts):
         """Times make_body(net, layout, compiled) in every mode; the fastest one counts."""
-        item = {"name": name, "batch": batch, "figure": figure, "precision": self.precision,
-                "parameters": parameters_of(make_net()), "ms": {}, "failed": {}, "skipped": []}
-        self.result["workloads"].append(item)
+        item = self.item_of(name, batch, figure, make_net)
         for layout, compiled, graph in self.modes(layouts):
             mode = "+".join(
                 ([layout] if layout else []) +
@@ -186,8 +192,8 @@ class Peers:
             item["best_ms"] = item["ms"][item["best"]]
         self.write()
 
-    def nets(self, precision):
-        self.precision = precision
+    def nets(self, precision, compiled):
+        self.precision, self.compiled = precision, compiled
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
         images, labels = self.random(self.args.images, 784), torch.randint(0, 10, (self.args.images,),
                                                                            device=self.device)
@@ -244,8 +250,10 @@ def main():
     if args.with_operators:
         peers.operators()
     if args.with_nets:
-        for precision in args.precision.split(","):
-            peers.nets(precision)
+        # What is quick comes first for all: a run cut short then lacks some compiled modes, but no network.
+        for compiled in [False] + ([True] if args.compile else []):
+            for precision in args.precision.split(","):
+                peers.nets(precision, compiled)
     peers.write()
     if not args.json:
         print(json.dumps(peers.result, indent=2))

@@ -13,8 +13,10 @@ Common against(const Common& common, const std::string& text) {
   Common other = common;
   const std::size_t slash = text.find('/');
   other.device = text.substr(0, slash);
-  if (slash != std::string::npos) other.precision = text.substr(slash + 1);
-  if (other.device == "cpu" && other.precision != "fp64") other.precision = "fp32";
+  if (slash != std::string::npos)
+    other.precision = text.substr(slash + 1);
+  else if (other.device == "cpu" && other.precision != "fp64")
+    other.precision = "fp32";  // the nearest that a CPU has
   return other;
 }
 

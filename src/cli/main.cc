@@ -28,8 +28,9 @@ constexpr const char* kWelcome =
 
 std::string version_text() {
   return fmt::format(
-      "headroom {} (commit {})\ncompiler  {}, {}\nBLAS      {}\nthreads   OpenMP {}, {} here\n", version(),
-      commit(), compiler(), build_type(), blas_version(), _OPENMP, omp_get_max_threads());
+      "headroom {} (commit {})\ncompiler  {}, {}\nBLAS      {}\nthreads   OpenMP {}, {} here\nCUDA      {}\n",
+      version(), commit(), compiler(), build_type(), blas_version(), _OPENMP, omp_get_max_threads(),
+      cuda_version());
 }
 
 int report(const Error& error) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <optional>
 
 #include "base/file.h"
 #include "cli/progress.h"
@@ -13,6 +14,7 @@
 #include "report/metrics.h"
 #include "report/record.h"
 #include "train/checkpoint.h"
+#include "train/step_price.h"
 #include "train/weights.h"
 
 namespace headroom::cli {
@@ -222,8 +224,22 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
     write_file(request.record,
                json_text(to_json(RunRecord{command_line(), &engine, &plan, &machine, &prediction, &result,
                                            setup.data, finished.wall_s, finished.resources})));
-  if (common.json) return print_json(result_json(finished));
+  std::optional<StepPrice> price;
+  if (common.deterministic && engine.queues())
+    price = deterministic_price(setup.net, *device, options, setup.train.batch);
+  if (common.json) {
+    Json json = result_json(finished);
+    if (price)
+      json["deterministic"] = {{"step_ms", spread_json(price->deterministic)},
+                               {"plain_step_ms", spread_json(price->plain)},
+                               {"times_slower", price->times()}};
+    return print_json(json);
+  }
   print_result(finished);
+  if (price)
+    print(fmt::format("bits       the same every run: a step takes {}, {} without: {:.2f} times as long\n",
+                      human_seconds(price->deterministic.median), human_seconds(price->plain.median),
+                      price->times()));
   if (demo) print(kNext);
 }
 

@@ -133,10 +133,15 @@ Verdict accepts_tiles(const Product&, const Capabilities& capabilities) {
   return accept();
 }
 
-// cuBLAS computes exact fp32 on ordinary cores; this on tensor cores, each factor in two parts.
+// cuBLAS computes exact fp32 on ordinary cores; this on tensor cores, each factor in two parts. On an H200 it
+// is the faster one for small products (64x3200x784: 20 us against 500, whose sum the library does not
+// split), and the slower one for large ones (1000x17496x160: 217 us against 156).
 Verdict accepts_tf32x3(const Product& p, const Capabilities& capabilities) {
+  constexpr double kMost = 1e9;  // products and sums
   if (p.dtype != DType::f32) return refuse("splits fp32 and nothing else");
   if (p.tf32) return refuse("with tf32 allowed, one product does for the three");
+  if (capabilities.cublaslt && double(p.m) * double(p.n) * double(p.k) * double(p.most_at_once()) > kMost)
+    return refuse("as large as this, cuBLAS's ordinary arithmetic is faster");
   return accepts_tiles(p, capabilities);
 }
 

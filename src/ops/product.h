@@ -48,6 +48,17 @@ struct TilePlan {
 };
 TilePlan plan_tiles(const Product& product, int multiprocessors);
 
+// How "cuda:fp16x3" goes about it (ops/cuda/gemm_fp16x3.h): sides filled up to multiples of 8, the sum over k
+// cut into pieces of one length, which is filled up too, and the output in bands of rows. Offsets in bytes.
+struct Fp16x3Plan {
+  std::int64_t m = 8, n = 8, k = 8;
+  std::int64_t pieces = 1, piece = 8;  // k in all
+  std::int64_t band = 8, bands = 1;    // all but the last of `band` rows
+  std::size_t a = 0, b = 0, slabs = 0, library = 0, workspace = 0;
+  std::int64_t library_bytes = 0;
+};
+Fp16x3Plan plan_fp16x3(const Product& product);
+
 // How "cuda:skinny" goes over the large operand. `rows` are along the longer side of the output.
 struct SkinnyPlan {
   bool wide_output = false;  // the short side is m: C is transposed to what the kernel thinks

@@ -8,21 +8,25 @@
 namespace headroom {
 
 Verdict accepts_skinny(const Product& product, const Capabilities& capabilities);
+Verdict accepts_fp16x3(const Product& product, const Capabilities& capabilities);
 Verdict accepts_tf32x3(const Product& product, const Capabilities& capabilities);
 Verdict accepts_cublaslt(const Product& product, const Capabilities& capabilities);
 Verdict accepts_tiles(const Product& product, const Capabilities& capabilities);
 
 std::size_t skinny_workspace(const Product& product, const Capabilities& capabilities);
+std::size_t fp16x3_workspace(const Product& product, const Capabilities& capabilities);
 std::size_t tiles_workspace(const Product& product, const Capabilities& capabilities);
 std::size_t cublaslt_workspace(const Product& product, const Capabilities& capabilities);
 
 // Shares of the peak of products, and launches, on top of what the schema says must be done.
 Work skinny_work(const Product& product, const Capabilities& capabilities, Work least);
+Work fp16x3_work(const Product& product, const Capabilities& capabilities, Work least);
 Work tiles_work(const Product& product, const Capabilities& capabilities, Work least);
 Work cublaslt_work(const Product& product, const Capabilities& capabilities, Work least);
 
 // src/ops/cuda/gemm.cc. The launchers take a, b and, where there is one, the bias; and write c.
 Launcher prepare_product_skinny(const Product& product, const Capabilities& capabilities);
+Launcher prepare_product_fp16x3(const Product& product, const Capabilities& capabilities);
 Launcher prepare_product_tiles(const Product& product, const Capabilities& capabilities);
 Launcher prepare_product_cublaslt(const Product& product, const Capabilities& capabilities);
 
@@ -55,6 +59,12 @@ struct ProductKernels {
              .work = work_as<skinny_work>,
              .prepare = HEADROOM_CUDA(prepare_as<prepare_product_skinny>),
              .workspace = workspace_as<skinny_workspace>},
+            {.name = "cuda:fp16x3",
+             .device = DeviceKind::cuda,
+             .accepts = accept_as<accepts_fp16x3>,
+             .work = work_as<fp16x3_work>,
+             .prepare = HEADROOM_CUDA(prepare_as<prepare_product_fp16x3>),
+             .workspace = workspace_as<fp16x3_workspace>},
             {.name = "cuda:tf32x3",
              .device = DeviceKind::cuda,
              .accepts = accept_as<accepts_tf32x3>,

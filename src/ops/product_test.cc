@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ops/operator.h"
 #include "ops/product_kernels.h"
 
@@ -62,6 +64,62 @@ TEST(Products, LargeOnesTakeLargeTilesAndAreNotSplit) {
   EXPECT_EQ(plan_tiles(small, 132).tile, 64);
 }
 
+TEST(Products, Fp16PiecesCoverTheSumAndLieApart) {
+  for (const std::int64_t k : {1, 31, 384, 784, 3000, 4096, 17496})
+    for (const std::int64_t n : {1, 84, 512, 16384})
+      for (const std::int64_t m : {3, 256, 16384}) {
+        const Product p{.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n};
+        const Fp16x3Plan plan = plan_fp16x3(p);
+        for (const auto& [padded, side] : {std::pair{plan.m, m}, {plan.n, n}, {plan.piece, 0}}) {
+          EXPECT_EQ(padded % 8, 0);
+          EXPECT_GE(padded, side);
+        }
+        EXPECT_LE(plan.m, m + 7);
+        EXPECT_EQ(plan.k, plan.pieces * plan.piece);
+        EXPECT_GE(plan.k, k);
+        EXPECT_LT(plan.k - plan.piece, k) << "an empty piece";
+        EXPECT_LE(plan.piece, std::max(64.0, 4 * std::sqrt(double(k)) + 64))
+            << "sums too long for the accuracy";
+        EXPECT_GE(plan.bands * plan.band, plan.m);
+        EXPECT_LT((plan.bands - 1) * plan.band, m) << "an empty band";
+        EXPECT_GE(plan.b - plan.a, std::size_t(4 * plan.m * plan.k));
+        EXPECT_GE(plan.slabs - plan.b, std::size_t(4 * plan.n * plan.k));
+        EXPECT_GE(plan.library - plan.slabs, std::size_t(4 * (plan.pieces + 1) * plan.band * plan.n));
+        EXPECT_GE(plan.workspace - plan.library, std::size_t(plan.library_bytes));
+        for (const std::size_t offset : {plan.a, plan.b, plan.slabs, plan.library})
+          EXPECT_EQ(offset % 256, 0u);
+      }
+}
+
+TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
+  const auto accepts = [](const Product& p, bool library = true) {
+    Capabilities capabilities = kHopper;
+    capabilities.cublaslt = library;
+    const Verdict verdict = accepts_fp16x3(p, capabilities);
+    EXPECT_EQ(verdict.ok, verdict.reason.empty());
+    return verdict.ok;
+  };
+  const Product large{.m = 640, .n = 640, .k = 512, .lda = 512, .ldb = 640, .ldc = 640};
+  EXPECT_TRUE(accepts(large));
+  EXPECT_FALSE(accepts(large, false));
+  Product p = large;
+  p.tf32 = true;
+  EXPECT_FALSE(accepts(p));
+  p = large, p.dtype = DType::f16;
+  EXPECT_FALSE(accepts(p));
+  p = large, p.runs[0].count = 2;
+  EXPECT_FALSE(accepts(p));
+  p = large, p.k = 200, p.m = 6400;
+  EXPECT_FALSE(accepts(p)) << "slabs would outweigh the products";
+  p = large, p.n = 64, p.m = 6400;
+  EXPECT_FALSE(accepts(p)) << "splitting would";
+  p = large, p.m = 320;
+  EXPECT_FALSE(accepts(p));
+  Capabilities small = kHopper;
+  small.memory_bytes = std::size_t{64} << 20;
+  EXPECT_FALSE(accepts_fp16x3(large, small).ok);
+}
+
 // The order of the list is policy; here is what it comes to on a Hopper.
 std::string chosen(DType dtype, std::vector<Shape> inputs, Capabilities capabilities) {
   Problem problem{.op = "linear", .inputs = {}, .outputs = {}, .attrs = {}};
@@ -81,7 +139,10 @@ TEST(Products, EachTypeHasItsKernel) {
   Capabilities tf32 = kHopper, bare = kHopper;
   tf32.tf32 = true;
   bare.cublaslt = false;
-  EXPECT_EQ(chosen(DType::f32, hidden, kHopper), "cuda:tf32x3");
+  const std::vector<Shape> small = {{256, 120}, {84, 120}};
+  EXPECT_EQ(chosen(DType::f32, hidden, kHopper), "cuda:fp16x3");
+  EXPECT_EQ(chosen(DType::f32, small, kHopper), "cuda:tf32x3");
+  EXPECT_EQ(chosen(DType::f32, hidden, bare), "cuda:tf32x3");
   EXPECT_EQ(chosen(DType::f32, hidden, tf32), "cuda:cublaslt");
   EXPECT_EQ(chosen(DType::f16, hidden, kHopper), "cuda:cublaslt");
   EXPECT_EQ(chosen(DType::f64, hidden, kHopper), "cuda:cublaslt");

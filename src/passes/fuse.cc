@@ -12,6 +12,13 @@ bool takes_activation(const Node& node) {
   return (node.op == "linear" || node.op == "conv2d") && !node.attrs.has("activation");
 }
 
+// sigmoid for sigmoid_grad; nothing for other nodes.
+std::string activation_of_gradient(const Node& node) {
+  for (const char* name : {"relu", "sigmoid", "tanh"})
+    if (node.op == std::string(name) + "_grad") return name;
+  return {};
+}
+
 bool is_activation(const Node& node) {
   return node.op == "relu" || node.op == "sigmoid" || node.op == "tanh";
 }
@@ -49,27 +56,78 @@ std::vector<Charge> charges_of(const Graph& graph, const std::vector<Node>& part
   return charges;
 }
 
+// The node that makes `value`, where nobody but its one reader wants that.
+Node* sole_producer(const Graph& graph, std::vector<Node>& nodes, const std::map<ValueId, int>& readers,
+                    ValueId value) {
+  const NodeId from = graph.value(value).producer;
+  return from == kNone || readers.at(value) != 1 ? nullptr : &nodes[static_cast<std::size_t>(from)];
+}
+
+void drop(Graph& graph, std::vector<Node>& nodes, const std::set<std::size_t>& gone) {
+  std::vector<Node> kept;
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    if (!gone.count(n)) kept.push_back(std::move(nodes[n]));
+  graph.replace_nodes(std::move(kept));
+}
+
 void fuse_activations(Graph& graph) {
   const auto readers = count_readers(graph);
   std::vector<Node> nodes = graph.nodes();
   std::set<std::size_t> gone;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (!is_activation(nodes[n])) continue;
-    const ValueId sum = nodes[n].inputs[0];
-    const NodeId from = graph.value(sum).producer;
-    if (from == kNone || readers.at(sum) != 1) continue;
-    Node& product = nodes[static_cast<std::size_t>(from)];
-    if (!takes_activation(product)) continue;
-    const std::vector<Charge> charges = charges_of(graph, {product, nodes[n]});
-    product.attrs.set("activation", nodes[n].op);
-    product.outputs = nodes[n].outputs;
-    if (charges.size() > 1) product.charges = charges;
+    Node* product = sole_producer(graph, nodes, readers, nodes[n].inputs[0]);
+    if (product == nullptr || !takes_activation(*product)) continue;
+    const std::vector<Charge> charges = charges_of(graph, {*product, nodes[n]});
+    product->attrs.set("activation", nodes[n].op);
+    product->outputs = nodes[n].outputs;
+    if (charges.size() > 1) product->charges = charges;
     gone.insert(n);
   }
-  std::vector<Node> kept;
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    if (!gone.count(n)) kept.push_back(std::move(nodes[n]));
-  graph.replace_nodes(std::move(kept));
+  drop(graph, nodes, gone);
+}
+
+// The gradient of an activation, dy * f'(x), joins the matmul that makes dy. The output of the activation
+// must be there by then; it is, in gradients that differentiate() made.
+void fuse_activation_gradients(Graph& graph) {
+  const auto readers = count_readers(graph);
+  std::vector<Node> nodes = graph.nodes();
+  std::set<std::size_t> gone;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::string activation = activation_of_gradient(nodes[n]);
+    if (activation.empty()) continue;
+    const ValueId dy = nodes[n].inputs[0], y = nodes[n].inputs[1];
+    Node* product = sole_producer(graph, nodes, readers, dy);
+    if (product == nullptr || product->op != "matmul" || product->attrs.has("activation_grad")) continue;
+    if (graph.value(y).producer >= graph.value(dy).producer) continue;
+    const std::vector<Charge> charges = charges_of(graph, {*product, nodes[n]});
+    product->attrs.set("activation_grad", activation);
+    product->inputs.push_back(y);
+    product->outputs = nodes[n].outputs;
+    if (charges.size() > 1) product->charges = charges;
+    gone.insert(n);
+  }
+  drop(graph, nodes, gone);
+}
+
+// The count of correct rows joins the loss of the same scores and labels.
+void fuse_counts(Graph& graph) {
+  std::vector<Node> nodes = graph.nodes();
+  std::set<std::size_t> gone;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].op != "count_correct") continue;
+    const auto loss = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) {
+      return node.op == "cross_entropy" && node.inputs == nodes[n].inputs && !node.attrs.has("correct");
+    });
+    // Who reads the count must come after the loss.
+    if (loss == nodes.end() || loss - nodes.begin() > std::ptrdiff_t(n)) continue;
+    const std::vector<Charge> charges = charges_of(graph, {*loss, nodes[n]});
+    loss->attrs.set("correct", std::int64_t{1});
+    loss->outputs.push_back(nodes[n].outputs[0]);
+    if (charges.size() > 1) loss->charges = charges;
+    gone.insert(n);
+  }
+  drop(graph, nodes, gone);
 }
 
 // What must agree for two updates to be one node: operator, scalars, and all settings but the flags that
@@ -137,6 +195,8 @@ void gather_updates(Graph& graph) {
 
 void fuse(Graph& graph) {
   fuse_activations(graph);
+  fuse_activation_gradients(graph);
+  fuse_counts(graph);
   gather_updates(graph);
 }
 

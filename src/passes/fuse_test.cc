@@ -85,6 +85,75 @@ TEST(Fuse, ChargesAreSplitByTheBytesEachPartWouldMove) {
   EXPECT_DOUBLE_EQ(total(charges), 1);
 }
 
+struct Backward {
+  Graph graph;
+  ValueId y = kNone, dy = kNone, dx = kNone;
+};
+
+// The input gradient of a layer "out" and the activation's of the layer before it.
+Backward backward_through(const char* gradient) {
+  Backward b;
+  const ValueId dz = value(b.graph, "dz", {2, 3}, Role::input),
+                w = value(b.graph, "w", {3, 4}, Role::parameter);
+  b.y = value(b.graph, "y", {2, 4}, Role::input);
+  b.dy = b.graph.add_node("matmul", {dz, w}, {}, "out", Phase::backward)[0];
+  b.dx = b.graph.add_node(gradient, {b.dy, b.y}, {}, "hidden", Phase::backward)[0];
+  b.graph.outputs = {b.dx};
+  return b;
+}
+
+// matmul moves dz (24 bytes), w (48) and dy (32); the gradient of the activation dy, y and dx, 32 each.
+TEST(Fuse, TheGradientOfAnActivationJoinsTheMatmulBeforeIt) {
+  for (const char* activation : {"relu", "sigmoid", "tanh"}) {
+    Backward b = backward_through((std::string(activation) + "_grad").c_str());
+    fuse(b.graph);
+    ASSERT_EQ(b.graph.nodes().size(), 1u);
+    const Node& node = b.graph.nodes()[0];
+    EXPECT_EQ(node.op, "matmul");
+    EXPECT_EQ(node.attrs.text("activation_grad"), activation);
+    ASSERT_EQ(node.inputs.size(), 3u);
+    EXPECT_EQ(node.inputs[2], b.y);
+    EXPECT_EQ(node.outputs, std::vector<ValueId>{b.dx});
+    ASSERT_EQ(node.charges.size(), 2u);
+    EXPECT_EQ(node.charges[1].layer, "hidden");
+    EXPECT_DOUBLE_EQ(node.charges[1].share, 96.0 / 200);
+    const Problem problem = b.graph.problem(0);
+    EXPECT_EQ(schema_of("matmul").infer(problem.inputs, problem.attrs), problem.outputs);
+  }
+}
+
+TEST(Fuse, AGradientThatOthersReadOrThatComesTooEarlyStays) {
+  Backward wanted = backward_through("tanh_grad");
+  wanted.graph.outputs.push_back(wanted.dy);
+  fuse(wanted.graph);
+  EXPECT_EQ(wanted.graph.nodes().size(), 2u);
+
+  Graph g;  // y is made after the product
+  const ValueId a = value(g, "a", {2, 2}, Role::input);
+  const ValueId dy = g.add_node("matmul", {a, a}, {}, "out")[0], y = g.add_node("tanh", {a}, {}, "hidden")[0];
+  g.outputs = {g.add_node("tanh_grad", {dy, y}, {}, "hidden")[0]};
+  fuse(g);
+  EXPECT_EQ(g.nodes().size(), 3u);
+}
+
+TEST(Fuse, TheLossCountsTheCorrectRows) {
+  Graph g;
+  const ValueId scores = value(g, "scores", {4, 3}, Role::input);
+  const ValueId labels = g.add_value({.name = "labels", .type = {{4}, DType::i32}, .role = Role::input});
+  const ValueId other = g.add_value({.name = "other", .type = {{4}, DType::i32}, .role = Role::input});
+  const ValueId loss = g.add_node("cross_entropy", {scores, labels}, {}, "loss")[0];
+  const ValueId stays = g.add_node("count_correct", {scores, other}, {}, "loss")[0];
+  const ValueId count = g.add_node("count_correct", {scores, labels}, {}, "loss")[0];
+  g.outputs = {loss, stays, count};
+  fuse(g);
+  ASSERT_EQ(g.nodes().size(), 2u);
+  EXPECT_EQ(g.nodes()[0].outputs.size(), 3u);
+  EXPECT_EQ(g.nodes()[0].outputs[2], count);
+  EXPECT_EQ(g.value(count).producer, 0);
+  const Problem problem = g.problem(0);
+  EXPECT_EQ(schema_of("cross_entropy").infer(problem.inputs, problem.attrs), problem.outputs);
+}
+
 struct Updates {
   Graph graph;
   ValueId rate = kNone;

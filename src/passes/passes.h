@@ -4,8 +4,9 @@
 
 namespace headroom {
 
-// Folds an activation into the linear or conv2d node before it, where nothing else reads the sum, and gathers
-// the optimizer's updates into one node. Fused nodes keep a charge for every layer they serve.
+// Folds an activation into the linear or conv2d node before it and the gradient of one into the matmul before
+// it, where nothing else reads what is between them, has the loss count the correct rows, and gathers the
+// optimizer's updates into one node. Fused nodes keep a charge for every layer they serve.
 void fuse(Graph& graph);
 
 // Removes nodes whose results nobody reads: neither graph.outputs nor an update of storage.

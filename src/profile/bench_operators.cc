@@ -70,10 +70,10 @@ class Alone {
  private:
   // Random numbers for the first stretch, repeated: drawing a hundred million would take longer than timing.
   void fill(const Case& c, std::size_t i, const TensorType& type) {
-    constexpr std::int64_t kStretch = 1 << 22;
+    const std::int64_t stretch = device_.kind() == DeviceKind::cpu ? 1 << 22 : 1 << 18;
     const Fill how = i < c.fills.size() ? c.fills[i] : Fill{};
     const Philox random(11, i + 1);
-    const std::int64_t count = type.shape.numel(), drawn = std::min(count, kStretch);
+    const std::int64_t count = type.shape.numel(), drawn = std::min(count, stretch);
     const std::size_t size = size_of(type.dtype);
     dispatch_stored(type.dtype, [&]<class T>() {
       std::vector<T> values(static_cast<std::size_t>(drawn));

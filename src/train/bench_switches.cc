@@ -58,7 +58,9 @@ SwitchTiming time_one(Device& device, EngineOptions options, const Workload& w, 
   train_options.lr = 1e-4;
   train_options.shuffle = false;
   train_options.feed = switches.feed;
-  train_options.loader_threads = 4;
+  // Enough to keep up with a GPU: this is about copies, not about pixels.
+  const int cores = cpu_capabilities().threads;
+  train_options.loader_threads = std::clamp(cores - 2, 1, 12);
   train_options.timed_steps = 0, train_options.parts_timed = 0;
   TrainObserver silent;
   const TrainResult result = train(engine, data, train_options, silent);

@@ -93,8 +93,10 @@ void add_penalty(Program& p, double l2) {
   for (ValueId id : p.graph.with_role(Role::parameter))
     if (p.graph.value(id).penalized) weights.push_back(id);
   if (l2 <= 0 || weights.empty()) return;
-  const ValueId penalty = p.graph.add_node("l2_penalty", weights, {{"lambda", l2}}, kLossLayer).at(0);
-  p.loss = p.graph.add_node("add", {p.loss, penalty}, {}, kLossLayer).at(0);
+  weights.insert(weights.begin(), p.loss);
+  p.loss =
+      p.graph.add_node("l2_penalty", weights, {{"lambda", l2}, {"has_base", std::int64_t{1}}}, kLossLayer)
+          .at(0);
 }
 
 void add_tally(Program& p, std::int64_t batch) {

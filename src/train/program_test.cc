@@ -58,9 +58,10 @@ TEST(Program, L2AddsAPenaltyOfTheWeightsAlone) {
   for (const Node& node : with.graph.nodes()) {
     if (node.op == "l2_penalty") {
       EXPECT_EQ(node.attrs.real("lambda"), 0.5);
-      ASSERT_EQ(node.inputs.size(), 2u);
-      EXPECT_EQ(with.graph.value(node.inputs[0]).name, "hidden.weight");
-      EXPECT_EQ(with.graph.value(node.inputs[1]).name, "out.weight");
+      ASSERT_EQ(node.inputs.size(), 3u);
+      EXPECT_EQ(with.graph.node(with.graph.value(node.inputs[0]).producer).op, "cross_entropy");
+      EXPECT_EQ(with.graph.value(node.inputs[1]).name, "hidden.weight");
+      EXPECT_EQ(with.graph.value(node.inputs[2]).name, "out.weight");
     }
     if (node.op == "sgd") {
       for (std::size_t i = 0; i < 4; ++i) {
@@ -69,7 +70,7 @@ TEST(Program, L2AddsAPenaltyOfTheWeightsAlone) {
       }
     }
   }
-  EXPECT_EQ(with.graph.node(with.graph.value(with.loss).producer).op, "add");
+  EXPECT_EQ(with.graph.node(with.graph.value(with.loss).producer).op, "l2_penalty");
   EXPECT_EQ(count(program("mlp", Mode::train).graph, "l2_penalty"), 0);
 }
 

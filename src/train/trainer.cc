@@ -62,7 +62,8 @@ class Training {
       step(*batch);
       const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
       result_.stopped = options_.stop && options_.stop();
-      if (batch->last_of_epoch || due || result_.stopped || settles_now()) settle();
+      // Steps that are unlike the others end their stretch, so that the next ones can be timed.
+      if (batch->last_of_epoch || due || result_.stopped || !plain_ || settles_now()) settle();
       if (batch->last_of_epoch) end_epoch();
       if (due) save();
     }
@@ -106,9 +107,9 @@ class Training {
   void queue(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
     const bool timed = whole && state_.steps >= first_timed_ && parts_timed_ < options_.parts_timed;
     if (timed) ++parts_timed_;
-    plain_ = plain_ && whole && !timed && captures_ == ready.executor->captures();
+    const std::size_t captures = ready.executor->captures();
     engine_.queue_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
-    captures_ = ready.executor->captures();
+    plain_ = plain_ && whole && !timed && captures == ready.executor->captures() && captures > 0;
     waiting_images_ += b.count;
     ++waiting_;
   }
@@ -176,7 +177,6 @@ class Training {
 
   // Of steps that are queued: how many, of how many images, and since when; whether they are all alike.
   std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;
-  std::size_t captures_ = 0;
   bool plain_ = true;
   Clock::time_point stretch_start_;
 };

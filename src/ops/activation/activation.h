@@ -52,4 +52,36 @@ inline void apply_activation(Activation kind, std::int64_t n, const T* x, T* y) 
   }
 }
 
+// f'(x) by the output.
+template <class T>
+T slope_from_output(Activation kind, T y) {
+  switch (kind) {
+    case Activation::relu:
+      return y > 0 ? T{1} : T{0};
+    case Activation::sigmoid:
+      return y * (1 - y);
+    case Activation::tanh:
+      return 1 - y * y;
+    case Activation::none:
+      break;
+  }
+  return 1;
+}
+
+// dx = dy * f'(x), with f' from y. Selection instead of a branch: the sign of y is as good as random. In
+// place or not.
+template <class T>
+inline void apply_slope(Activation kind, std::int64_t n, const T* dy, const T* y, T* dx) {
+  using simd::Vec;
+  const Vec<T> zero = simd::broadcast<T>(0), one = simd::broadcast<T>(1);
+  switch (kind) {
+    case Activation::relu:
+      return simd::map2(n, dy, y, dx, [=](Vec<T> g, Vec<T> v) { return v > zero ? g : zero; });
+    case Activation::sigmoid:
+      return simd::map2(n, dy, y, dx, [=](Vec<T> g, Vec<T> v) { return g * (v * (one - v)); });
+    default:
+      return simd::map2(n, dy, y, dx, [=](Vec<T> g, Vec<T> v) { return g * (one - v * v); });
+  }
+}
+
 }  // namespace headroom

@@ -118,23 +118,11 @@ std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
 
 std::vector<Operator> bias_grad_operators() {
   std::vector<Case> cases;
-  for (const Shape& shape : std::vector<Shape>{{1, 1},
-                                               {1, 7},
-                                               {5, 3},
-                                               {257, 10},
-                                               {3000, 10},
-                                               {129, 64},
-                                               {1031, 65},
-                                               {300, 512},
-                                               {4, 6, 28, 28},
-                                               {3, 5, 7},
-                                               {2, 16, 3, 5},
-                                               {70, 2, 1, 3},
-                                               {40, 6, 24, 24},
-                                               {9000, 33},
-                                               {70000, 3},
-                                               {60, 3, 31, 17},
-                                               {3, 4101, 2}})
+  for (const Shape& shape :
+       std::vector<Shape>{{1, 1},           {1, 7},         {5, 3},     {257, 10},       {3000, 10},
+                          {129, 64},        {1031, 65},     {300, 512}, {256, 84},       {256, 16, 5, 5},
+                          {30, 16, 10, 10}, {4, 6, 28, 28}, {3, 5, 7},  {2, 16, 3, 5},   {70, 2, 1, 3},
+                          {40, 6, 24, 24},  {9000, 33},     {70000, 3}, {60, 3, 31, 17}, {3, 4101, 2}})
     cases.push_back({.tier = Tier::ci, .inputs = {shape}});
   cases.push_back({.tier = Tier::perf, .inputs = {{3000, 512}}});
   cases.push_back({.tier = Tier::perf, .inputs = {{256, 6, 28, 28}}});

@@ -27,13 +27,29 @@ std::size_t weight_sums(const Problem& p, int pieces) {
 
 }  // namespace
 
+Verdict accepts_conv2d_few(const Problem& p, const Capabilities& capabilities) {
+  if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
+  const DType dtype = p.outputs[0].dtype;
+  if (dtype == DType::f64) return refuse("images are held in fp32");
+  if (capabilities.compute_capability < 80) return refuse("its copies need compute capability 8.0");
+  const Sweep s = sweep_of(p);
+  if ((dtype != DType::f32 || capabilities.tf32) && s.maps > 16 && s.depth() >= 64)
+    return refuse("more than 16 maps of 64 products, rounded: the tensor cores pay");
+  std::string why;
+  const auto plan =
+      is_weight_gradient(p) ? few_weight_plan(s, capabilities, why) : few_plan(s, capabilities, why);
+  return plan ? accept() : refuse(why);
+}
+
 Verdict accepts_conv2d_image(const Problem& p, const Capabilities& capabilities) {
   const Sweep s = sweep_of(p);
   if (Verdict v = fits_tensor_cores(p, s, capabilities); !v.ok) return v;
   if (p.outputs[0].dtype == DType::f64) return refuse("images are held in fp32");
   if (s.maps > 64) return refuse("more than 64 maps in a group: larger tiles pay");
   if (s.out_plane() < 32) return refuse("fewer than 32 outputs per image and map");
-  const auto plan = is_weight_gradient(p) ? image_weight_plan(s, capabilities) : image_plan(s, capabilities);
+  const bool split = p.outputs[0].dtype == DType::f32 && !capabilities.tf32;
+  const auto plan =
+      is_weight_gradient(p) ? image_weight_plan(s, capabilities) : image_plan(s, split, capabilities);
   if (!plan) return refuse("a band of the image does not fit into shared memory");
   return accept();
 }
@@ -99,8 +115,11 @@ Product product_of(const Problem& p, const Capabilities& capabilities) {
   return product;
 }
 
-bool as_tiles(const Product& product, const Capabilities& capabilities) {
-  return !capabilities.cublaslt || (product.dtype == DType::f32 && !product.tf32);
+// As in the list of linear.
+ProductBy product_by(const Product& product, const Capabilities& capabilities) {
+  if (accepts_fp16x3(product, capabilities).ok) return ProductBy::fp16x3;
+  if (accepts_tf32x3(product, capabilities).ok) return ProductBy::tiles;
+  return accepts_cublaslt(product, capabilities).ok ? ProductBy::cublaslt : ProductBy::tiles;
 }
 
 Verdict accepts_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capabilities) {
@@ -113,12 +132,25 @@ Verdict accepts_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capa
 
 std::size_t workspace_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capabilities) {
   const Product product = product_of(p, capabilities);
-  return as_tiles(product, capabilities) ? tiles_workspace(product, capabilities)
-                                         : cublaslt_workspace(product, capabilities);
+  switch (product_by(product, capabilities)) {
+    case ProductBy::fp16x3:
+      return fp16x3_workspace(product, capabilities);
+    case ProductBy::cublaslt:
+      return cublaslt_workspace(product, capabilities);
+    default:
+      return tiles_workspace(product, capabilities);
+  }
 }
 
 std::size_t workspace_conv2d_cuda_direct(const Problem& p, const Capabilities& capabilities) {
   return is_weight_gradient(p) ? weight_sums(p, direct_weight_pieces(sweep_of(p), capabilities)) : 0;
+}
+
+std::size_t workspace_conv2d_few(const Problem& p, const Capabilities& capabilities) {
+  if (!is_weight_gradient(p)) return 0;
+  std::string why;
+  const auto plan = few_weight_plan(sweep_of(p), capabilities, why);
+  return weight_sums(p, plan ? plan->workers : 1);
 }
 
 std::size_t workspace_conv2d_image(const Problem& p, const Capabilities& capabilities) {

@@ -51,6 +51,10 @@ std::vector<Geometry> geometries() {
        {2, 33, 17, 18},
        {33, 1, 5, 3},
        {{"groups", std::int64_t{33}}, {"pads", Ints{2, 1, 2, 1}}, {"strides", Ints{2, 2}}}},
+      // Few channels: a gradient of the input, groups with unequal pads, bands of an image with many maps.
+      {Tier::smoke, {3, 4, 17, 15}, {3, 4, 5, 7}, {{"pads", Ints{2, 3, 1, 0}}}},
+      {Tier::smoke, {2, 6, 19, 21}, {14, 3, 4, 5}, {{"groups", std::int64_t{2}}, {"pads", Ints{1, 2, 3, 0}}}},
+      {Tier::smoke, {1, 3, 70, 75}, {32, 3, 7, 7}, {{"pads", Ints{3, 3, 3, 3}}}},
       {Tier::perf, {256, 1, 32, 32}, {6, 1, 5, 5}, {}},
       {Tier::perf, {256, 6, 14, 14}, {16, 6, 5, 5}, {}},
       {Tier::perf, {256, 16, 5, 5}, {120, 16, 5, 5}, {}},

@@ -43,6 +43,7 @@ Launcher prepare_conv2d_lanes(const Problem& problem, const Capabilities& capabi
 
 Launcher prepare_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_cuda_few(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_image(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_implicit(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);
@@ -51,10 +52,12 @@ Verdict accepts_conv2d_as_linear(const Problem& problem, const Capabilities& cap
 Verdict accepts_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_conv2d_few(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_image(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_implicit(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
+std::size_t workspace_conv2d_few(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_image(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_implicit(const Problem& problem, const Capabilities& capabilities);
 std::size_t workspace_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);

@@ -13,14 +13,20 @@ namespace headroom::cuda {
 // y = f(x * w + bias), or dx from dy: whichever the sweep describes.
 void conv2d_direct(DType dtype, const Sweep& s, const void* x, const void* w, const void* bias, void* y,
                    cudaStream_t stream);
+void conv2d_few(DType dtype, const Sweep& s, const FewPlan& q, const void* x, const void* w, const void* bias,
+                void* y, cudaStream_t stream);
 void conv2d_image(DType dtype, bool tf32, const Sweep& s, const ImagePlan& q, const void* x, const void* w,
                   const void* bias, void* y, cudaStream_t stream);
+void conv2d_image_rounded(DType dtype, const Sweep& s, const ImagePlan& q, const void* x, const void* w,
+                          const void* bias, void* y, cudaStream_t stream);  // its part for tf32 and 16 bits
 void conv2d_implicit(DType dtype, bool tf32, const Sweep& s, int pieces, const void* x, const void* w,
                      const void* bias, void* y, void* partial, cudaStream_t stream);
 
 // dw, for the sweep of the forward product, in two launches: partial sums, then their sum.
 void conv2d_direct_weight(DType dtype, const Sweep& s, int pieces, const void* x, const void* dy, void* dw,
                           void* partial, cudaStream_t stream);
+void conv2d_few_weight(DType dtype, const Sweep& s, const FewPlan& q, const void* x, const void* dy, void* dw,
+                       void* partial, cudaStream_t stream);
 void conv2d_image_weight(DType dtype, bool tf32, const Sweep& s, const ImagePlan& q, const void* x,
                          const void* dy, void* dw, void* partial, cudaStream_t stream);
 void conv2d_implicit_weight(DType dtype, bool tf32, const Sweep& s, int pieces, const void* x, const void* dy,

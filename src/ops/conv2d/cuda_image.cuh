@@ -43,23 +43,54 @@ __device__ inline void fill(float* to, int count, const Read& read) {
   }
 }
 
+// The same from memory: at(e) is the element, or null for zero. Exact fp32 goes past the registers, so that
+// everything is under way at once; arrived() waits for it.
+template <bool kSplit, class T, class At>
+__device__ inline void fill_from(float* to, int count, const T* any, const At& at) {
+  if constexpr (kSplit) {
+    for (int e = static_cast<int>(threadIdx.x); e < count; e += static_cast<int>(blockDim.x)) {
+      const T* from = at(e);
+      copy_async<4>(to + e, from == nullptr ? any : from, from == nullptr ? 0 : 4);
+    }
+  } else {
+    fill(to, count, [&](int e) {
+      const T* from = at(e);
+      return from == nullptr ? 0.0F : stored<kSplit>(*from);
+    });
+  }
+}
+__device__ inline void arrived() {
+  commit_copies();
+  wait_copies<0>();
+  __syncthreads();
+}
+
 // `x` points at the channels of one group of one image; `top` is the view's first row in input coordinates.
 template <bool kSplit, class T>
 __device__ inline void fill_view(const Sweep& s, const ImagePlan& q, const T* x, int top, float* to) {
-  if (q.flat) return fill(to, q.view_words, [&](int e) { return stored<kSplit>(x[e]); });
-  fill(to, q.view_words, [&](int e) {
+  if (q.flat) {
+    if constexpr (kSplit)
+      if (q.view_words % 4 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0) {
+        for (int e = 4 * static_cast<int>(threadIdx.x); e < q.view_words;
+             e += 4 * static_cast<int>(blockDim.x))
+          copy_async<16>(to + e, x + e, 16);
+        return;
+      }
+    return fill_from<kSplit>(to, q.view_words, x, [&](int e) { return x + e; });
+  }
+  fill_from<kSplit>(to, q.view_words, x, [&](int e) -> const T* {
     const int line = quotient(e, q.by_view_w), column = e - line * q.view_w;
     const int channel = quotient(line, q.by_view_h);
     const int h = source(line - channel * q.view_h + top, s.div_h, s.in_h);
     const int w = source(column + q.left, s.div_w, s.in_w);
-    return h < 0 || w < 0 ? 0.0F : stored<kSplit>(x[(std::int64_t{channel} * s.in_h + h) * s.in_w + w]);
+    return h < 0 || w < 0 ? nullptr : x + ((std::int64_t{channel} * s.in_h + h) * s.in_w + w);
   });
 }
 
 // Where term k of the sum, (channel, tap), lies in the view, seen from the window's first element.
 __device__ inline int term_offset(const Sweep& s, const ImagePlan& q, int k) {
   if (k >= s.depth()) return 0;  // its weight is zero
-  const int channel = k / s.taps(), tap = k - channel * s.taps();
+  const int channel = quotient(k, q.by_taps), tap = k - channel * s.taps();
   const int row = tap / s.kernel_w, column = tap - row * s.kernel_w;
   const int back_h = s.step_h < 0 ? (s.kernel_h - 1) * s.step_h : 0;
   const int back_w = s.step_w < 0 ? (s.kernel_w - 1) * s.step_w : 0;
@@ -87,7 +118,7 @@ __device__ inline Tile tile_at(const Sweep& s, const ImagePlan& q, int index) {
   return tile;
 }
 
-// Called, not inlined: a dozen kernels share it.
+// Called, not inlined: a dozen kernels share it. Places of images that are not there become zero.
 template <bool kSplit, class T>
 __device__ __noinline__ void fill_tile(const Sweep& s, const ImagePlan& q, const T* x, int group, Tile tile,
                                        float* view) {
@@ -96,6 +127,9 @@ __device__ __noinline__ void fill_tile(const Sweep& s, const ImagePlan& q, const
     fill_view<kSplit>(s, q, x + image * s.channels * s.in_plane(), tile.first_row * s.mul_h + q.top,
                       view + i * q.view_words);
   }
+  for (int e = tile.images * q.view_words + static_cast<int>(threadIdx.x); e < q.images * q.view_words;
+       e += static_cast<int>(blockDim.x))
+    view[e] = 0;
 }
 
 }  // namespace headroom::cuda

@@ -8,6 +8,7 @@ namespace headroom::cuda {
 namespace {
 
 constexpr int kRows16 = 2;
+constexpr int kPair = 2;  // steps taken together
 
 // dy of a tile as [map][pixel], with zeros where there is none.
 template <bool kSplit, class T>
@@ -16,12 +17,12 @@ __device__ __noinline__ void fill_gradient(const Sweep& s, const ImagePlan& q, c
   const std::int64_t plane = s.out_plane();
   const T* from = dy + (std::int64_t{tile.first_image} * s.groups + group) * s.maps * plane +
                   std::int64_t{tile.first_row} * s.out_w;
-  fill(to, q.maps8 * 8 * q.pixel_pitch, [&](int e) {
+  fill_from<kSplit>(to, q.maps8 * 8 * q.pixel_pitch, dy, [&](int e) -> const T* {
     const int row = quotient(e, q.by_pixel_pitch), pixel = e - row * q.pixel_pitch;
-    if (pixel >= tile.pixels || first_map + row >= s.maps) return 0.0F;
+    if (pixel >= tile.pixels || first_map + row >= s.maps) return nullptr;
     const int image = q.images > 1 ? quotient(pixel, q.by_pixels) : 0;
-    return stored<kSplit>(from[(std::int64_t{image} * s.groups * s.maps + first_map + row) * plane +
-                               (pixel - image * static_cast<int>(q.by_pixels.by))]);
+    return from + ((std::int64_t{image} * s.groups * s.maps + first_map + row) * plane +
+                   (pixel - image * static_cast<int>(q.by_pixels.by)));
   });
 }
 
@@ -71,8 +72,7 @@ __global__ void __launch_bounds__(kWeightThreads, 1)
     at[i][0] = term_offset(s, q, first_row + 16 * i + g),
     at[i][1] = term_offset(s, q, first_row + 16 * i + 8 + g);
 
-  constexpr int kPromote = kSplit ? 2 : 8;
-  float acc[kRows16][kMaps8][4] = {}, sum[kRows16][kMaps8][4] = {};
+  float sum[kRows16][kMaps8][4] = {};
   for (int index = static_cast<int>(blockIdx.x); index < q.tiles; index += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_at(s, q, index);
     __syncthreads();  // nobody reads the last tile any more
@@ -81,28 +81,30 @@ __global__ void __launch_bounds__(kWeightThreads, 1)
       fill_tile<kSplit>(s, q, static_cast<const T*>(x), group, tile, view);
       fill_gradient<kSplit>(s, q, static_cast<const T*>(dy), group, first_map, tile, gradient);
     });
-    __syncthreads();
-    int until = kPromote;
+    arrived();
+    // The unit's sums are fresh every second step: it cuts instead of rounding.
+    const float* rows = gradient + g * q.pixel_pitch + t;
 #pragma unroll 1
-    for (int step = slice; 8 * step < tile.pixels; step += q.slices) {
-      const int2 place = places[4 * step + t];
-      const int here = 8 * step + t < tile.pixels ? place.x : 0;  // else times zero: anything that was filled
-      const int there = 8 * step + t + 4 < tile.pixels ? place.y : 0;
-      float a[kRows16][4], b[kMaps8][2];
+    for (int first = kPair * slice; 8 * first < tile.pixels; first += kPair * q.slices) {
+      float acc[kRows16][kMaps8][4] = {};
 #pragma unroll
-      for (int j = 0; j < kMaps8; ++j) {
-        const float* row = gradient + (8 * j + g) * q.pixel_pitch + 8 * step + t;
-        b[j][0] = row[0], b[j][1] = row[4];
-      }
+      for (int step = first; step < first + kPair; ++step) {
+        const int2 place = places[4 * step + t];  // past the end: in the view, times zero
+        float a[kRows16][4], b[kMaps8][2];
 #pragma unroll
-      for (int i = 0; i < kRows16; ++i) {
-        a[i][0] = view[at[i][0] + here], a[i][1] = view[at[i][1] + here];
-        a[i][2] = view[at[i][0] + there], a[i][3] = view[at[i][1] + there];
+        for (int j = 0; j < kMaps8; ++j) {
+          const float* row = rows + 8 * j * q.pixel_pitch + 8 * step;
+          b[j][0] = row[0], b[j][1] = row[4];
+        }
+#pragma unroll
+        for (int i = 0; i < kRows16; ++i) {
+          a[i][0] = view[at[i][0] + place.x], a[i][1] = view[at[i][1] + place.x];
+          a[i][2] = view[at[i][0] + place.y], a[i][3] = view[at[i][1] + place.y];
+        }
+        multiply<kSplit>(a, b, acc);
       }
-      multiply<kSplit>(a, b, acc);
-      if (--until == 0) promote(sum, acc), until = kPromote;
+      promote(sum, acc);
     }
-    promote(sum, acc);
   }
   if (q.slices > 1) add_slices<kMaps8>(q, slice, row_group, lane, gradient, sum);
   if (slice > 0) return;

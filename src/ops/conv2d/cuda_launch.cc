@@ -26,12 +26,30 @@ Launcher prepare_conv2d_cuda_direct(const Problem& p, const Capabilities& capabi
 
 Launcher prepare_conv2d_cuda_as_linear(const Problem& p, const Capabilities& capabilities) {
   const Product product = product_of(p, capabilities);
-  Launcher run = as_tiles(product, capabilities) ? prepare_product_tiles(product, capabilities)
-                                                 : prepare_product_cublaslt(product, capabilities);
+  const ProductBy by = product_by(product, capabilities);
+  Launcher run = by == ProductBy::fp16x3     ? prepare_product_fp16x3(product, capabilities)
+                 : by == ProductBy::cublaslt ? prepare_product_cublaslt(product, capabilities)
+                                             : prepare_product_tiles(product, capabilities);
   if (p.op != "conv2d_grad_weight") return run;
   return [run = std::move(run)](const LaunchArgs& a) {
     const void* const factors[] = {a.inputs[1], a.inputs[0]};
     run({factors, a.outputs, a.workspace, a.stream});
+  };
+}
+
+Launcher prepare_conv2d_cuda_few(const Problem& p, const Capabilities& capabilities) {
+  const cuda::Sweep s = sweep_of(p);
+  const DType dtype = p.outputs[0].dtype;
+  std::string why;
+  if (p.op == "conv2d_grad_weight")
+    return [dtype, s, plan = few_weight_plan(s, capabilities, why).value()](const LaunchArgs& a) {
+      cuda::conv2d_few_weight(dtype, s, plan, a.inputs[0], a.inputs[1], a.outputs[0], a.workspace,
+                              cuda::stream_of(a));
+    };
+  return [dtype, s, plan = few_plan(s, capabilities, why).value(),
+          bias = parse_conv2d(p).bias](const LaunchArgs& a) {
+    cuda::conv2d_few(dtype, s, plan, a.inputs[0], a.inputs[1], bias_of(a, bias), a.outputs[0],
+                     cuda::stream_of(a));
   };
 }
 
@@ -44,7 +62,7 @@ Launcher prepare_conv2d_cuda_image(const Problem& p, const Capabilities& capabil
       cuda::conv2d_image_weight(dtype, tf32, s, plan, a.inputs[0], a.inputs[1], a.outputs[0], a.workspace,
                                 cuda::stream_of(a));
     };
-  return [dtype, tf32, s, plan = image_plan(s, capabilities).value(),
+  return [dtype, tf32, s, plan = image_plan(s, dtype == DType::f32 && !tf32, capabilities).value(),
           bias = parse_conv2d(p).bias](const LaunchArgs& a) {
     cuda::conv2d_image(dtype, tf32, s, plan, a.inputs[0], a.inputs[1], bias_of(a, bias), a.outputs[0],
                        cuda::stream_of(a));

@@ -34,9 +34,10 @@ __device__ inline void split_all(const float (&x)[N], unsigned (&high)[N], unsig
   }
 }
 
-// Products of one step of 8 words: every A with every B. Split: the small products first, then the large one.
-template <bool kSplit, int M, int N>
-__device__ inline void multiply(const float (&a)[M][4], const float (&b)[N][2], float (&c)[M][N][4]) {
+// Products of one step of 8 words: every A with every B, by way of `add`(which, i, j, a, b). Split: the small
+// products (which = 1) first, then the large one.
+template <bool kSplit, int M, int N, class Add>
+__device__ inline void multiply_by(const float (&a)[M][4], const float (&b)[N][2], const Add& add) {
   unsigned a_high[M][4], b_high[N][2];
   if constexpr (kSplit) {
     unsigned a_low[M][4], b_low[N][2];
@@ -47,11 +48,11 @@ __device__ inline void multiply(const float (&a)[M][4], const float (&b)[N][2], 
 #pragma unroll
     for (int i = 0; i < M; ++i)
 #pragma unroll
-      for (int j = 0; j < N; ++j) mma_tf32(c[i][j], a_low[i], b_high[j]);
+      for (int j = 0; j < N; ++j) add(1, i, j, a_low[i], b_high[j]);
 #pragma unroll
     for (int i = 0; i < M; ++i)
 #pragma unroll
-      for (int j = 0; j < N; ++j) mma_tf32(c[i][j], a_high[i], b_low[j]);
+      for (int j = 0; j < N; ++j) add(1, i, j, a_high[i], b_low[j]);
   } else {  // rounded before
 #pragma unroll
     for (int j = 0; j < N; ++j)
@@ -64,7 +65,13 @@ __device__ inline void multiply(const float (&a)[M][4], const float (&b)[N][2], 
 #pragma unroll
   for (int i = 0; i < M; ++i)
 #pragma unroll
-    for (int j = 0; j < N; ++j) mma_tf32(c[i][j], a_high[i], b_high[j]);
+    for (int j = 0; j < N; ++j) add(0, i, j, a_high[i], b_high[j]);
+}
+template <bool kSplit, int M, int N>
+__device__ inline void multiply(const float (&a)[M][4], const float (&b)[N][2], float (&c)[M][N][4]) {
+  multiply_by<kSplit>(a, b, [&](int, int i, int j, const unsigned(&x)[4], const unsigned(&y)[2]) {
+    mma_tf32(c[i][j], x, y);
+  });
 }
 
 // The accumulator of the tensor cores cuts instead of rounding, always towards zero: after a few steps it is

@@ -12,16 +12,6 @@ using cuda::Sweep;
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-int processors(const Capabilities& capabilities) {
-  return capabilities.multiprocessors > 0 ? capabilities.multiprocessors : 132;
-}
-
-// Shared memory of one block at the most; a multiprocessor has 1 KiB more, and keeps 1 KiB for each block.
-int shared_bytes(const Capabilities& capabilities) {
-  const int cc = capabilities.compute_capability;
-  return 1024 * (cc == 90 || cc == 100 || cc == 103 ? 227 : cc == 80 || cc == 87 ? 163 : 99);
-}
-
 // Fragments of 8 maps in a block: as few as there are, else the least waste in the last block.
 int fragments_for(int maps) {
   const int all = ceil_div(maps, 8);
@@ -77,6 +67,7 @@ void finish(const Sweep& s, int most_workers, ImagePlan& q) {
   q.by_width = divide_by(s.out_w);
   q.by_view_h = divide_by(q.view_h);
   q.by_view_w = divide_by(q.view_w);
+  q.by_taps = divide_by(s.taps());
 }
 
 bool small_enough(const Sweep& s) {
@@ -86,6 +77,15 @@ bool small_enough(const Sweep& s) {
 }
 
 }  // namespace
+
+int processors(const Capabilities& capabilities) {
+  return capabilities.multiprocessors > 0 ? capabilities.multiprocessors : 132;
+}
+
+int shared_bytes(const Capabilities& capabilities) {
+  const int cc = capabilities.compute_capability;
+  return 1024 * (cc == 90 || cc == 100 || cc == 103 ? 227 : cc == 80 || cc == 87 ? 163 : 99);
+}
 
 Sweep sweep_of(const Problem& p) {
   const Conv2d c = parse_conv2d(p);
@@ -129,10 +129,36 @@ Sweep sweep_of(const Problem& p) {
   return s;
 }
 
-std::optional<ImagePlan> image_plan(const Sweep& s, const Capabilities& capabilities) {
+namespace {
+
+// Warps for so many pixels: those that leave least idle in the last round. Returns how many fit beside one
+// another on a multiprocessor.
+int set_warps(const Sweep& s, bool split, bool alone, ImagePlan& q) {
+  const int pixels = q.images * q.rows * s.out_w;
+  q.rows16 = cuda::image_rows16(split, q.maps8);
+  if (pixels < 16 * q.rows16 * 8) q.rows16 = 1;
+  const int threads = cuda::image_threads(split, q.maps8, q.rows16);
+  const int most = (alone ? cuda::image_block(threads) : std::min(256, threads / 2)) / 32;
+  const int units = ceil_div(pixels, 16 * q.rows16);
+  q.threads = 32 * ceil_div(units, ceil_div(units, most));
+  return threads / q.threads;
+}
+
+// Cycles of one multiprocessor for all of it, roughly: products by its four units, and filling the view, half
+// of which another block hides.
+double image_cycles(const Sweep& s, bool split, bool alone, const ImagePlan& q) {
+  const int units = ceil_div(q.images * q.rows * s.out_w, 16 * q.rows16), warps = q.threads / 32;
+  const double products = 1.6 * (split ? 3 : 1.5) * q.maps8 * q.steps * q.rows16 * (q.rows16 == 1 ? 1.6 : 1);
+  const double fill = 0.25 * q.images * q.view_words * (alone ? 1 : 0.5);
+  return double(ceil_div(s.batch, q.images)) * q.bands * (products * warps * ceil_div(units, warps) + fill);
+}
+
+}  // namespace
+
+std::optional<ImagePlan> image_plan(const Sweep& s, bool split, const Capabilities& capabilities) {
   if (!small_enough(s)) return std::nullopt;
   ImagePlan q{};
-  q.steps = ceil_div(s.depth(), 8);
+  q.steps = ceil_div(ceil_div(s.depth(), 8), cuda::kImageGroup) * cuda::kImageGroup;
   q.maps8 = fragments_for(s.maps);
   q.map_blocks = ceil_div(s.maps, 8 * q.maps8);
   const int columns = s.groups * q.map_blocks, sms = processors(capabilities),
@@ -141,13 +167,16 @@ std::optional<ImagePlan> image_plan(const Sweep& s, const Capabilities& capabili
     return q.steps * (q.maps8 * 256 + 32) + plan.images * plan.view_words * 4;
   };
   const int wanted = ceil_div(2 * sms, columns);
-  // Two blocks side by side: one computes while the other fills its view.
-  if (!cut(s, wanted, most / 2 - 1024, q, bytes) && !cut(s, wanted, most, q, bytes)) return std::nullopt;
+  // Two blocks side by side, one computes while the other fills its view; or one with larger bands.
+  ImagePlan large = q;
+  const bool two = cut(s, wanted, most / 2 - 1024, q, bytes);
+  if (!cut(s, wanted, most, large, bytes)) return std::nullopt;
+  int together = two ? set_warps(s, split, false, q) : 0;
+  const int by_large = set_warps(s, split, true, large);
+  if (!two || image_cycles(s, split, true, large) < image_cycles(s, split, false, q))
+    q = large, together = by_large;
   q.bytes = bytes(q);
-  const int resident = std::clamp((most + 1024) / (q.bytes + 1024), 1, q.maps8 > 2 ? 2 : 4);
-  finish(s, resident * sms / columns, q);
-  const int warps = cuda::image_threads(q.maps8) / 32, pixels = q.images * q.rows * s.out_w;
-  q.rows16 = ceil_div(pixels, 64) >= warps ? 4 : 1;
+  finish(s, std::clamp((most + 1024) / (q.bytes + 1024), 1, together) * sms / columns, q);
   return q;
 }
 
@@ -162,7 +191,9 @@ std::optional<ImagePlan> image_weight_plan(const Sweep& s, const Capabilities& c
   q.row_groups = ceil_div(groups, q.row_blocks);
   q.slices = kWarps / q.row_groups;
   const int columns = s.groups * q.map_blocks * q.row_blocks, sms = processors(capabilities);
-  const auto steps = [&](const ImagePlan& plan) { return ceil_div(plan.images * plan.rows * s.out_w, 8); };
+  const auto steps = [&](const ImagePlan& plan) {
+    return 2 * ceil_div(plan.images * plan.rows * s.out_w, 16);
+  };
   // Rows of dy lie 4 apart modulo 32: the lanes of a fragment then read different banks.
   const auto pitch = [&](const ImagePlan& plan) {
     return ceil_div(std::max(0, 8 * steps(plan) - 4), 32) * 32 + 4;

@@ -3,6 +3,7 @@
 // How convolutions are cut for the GPU, without one: what accepts, workspace and prepare must agree on.
 
 #include <optional>
+#include <string>
 
 #include "ops/conv2d/conv2d.h"
 #include "ops/conv2d/sweep.h"
@@ -12,14 +13,27 @@ namespace headroom {
 
 cuda::Sweep sweep_of(const Problem& problem);  // for conv2d_grad_weight: of the forward product
 
-// Null where the image, or a band of its rows, does not fit into shared memory beside the weights.
-std::optional<cuda::ImagePlan> image_plan(const cuda::Sweep& sweep, const Capabilities& capabilities);
+// Null where the image, or a band of its rows, does not fit into shared memory beside the weights. `split`:
+// exact fp32, in parts.
+std::optional<cuda::ImagePlan> image_plan(const cuda::Sweep& sweep, bool split,
+                                          const Capabilities& capabilities);
 std::optional<cuda::ImagePlan> image_weight_plan(const cuda::Sweep& sweep, const Capabilities& capabilities);
 
-// The product that a window over the whole input amounts to, and whether our own tiles do it or the library.
-// The factors of the gradient of the weights are (dy, x).
+// Null where the shape is not one for ordinary arithmetic; `why` then says so.
+std::optional<cuda::FewPlan> few_plan(const cuda::Sweep& sweep, const Capabilities& capabilities,
+                                      std::string& why);
+std::optional<cuda::FewPlan> few_weight_plan(const cuda::Sweep& sweep, const Capabilities& capabilities,
+                                             std::string& why);
+
+// Shared memory of one block at the most; a multiprocessor has 1 KiB more, and keeps 1 KiB for each block.
+int shared_bytes(const Capabilities& capabilities);
+int processors(const Capabilities& capabilities);
+
+// The product that a window over the whole input amounts to, and how it is done. The factors of the gradient
+// of the weights are (dy, x).
 Product product_of(const Problem& problem, const Capabilities& capabilities);
-bool as_tiles(const Product& product, const Capabilities& capabilities);
+enum class ProductBy : std::uint8_t { fp16x3, cublaslt, tiles };
+ProductBy product_by(const Product& product, const Capabilities& capabilities);
 
 // Into how many pieces the sum over pixels (a gradient of weights) or over channels and taps is cut, so that
 // there are blocks for every multiprocessor.

@@ -34,11 +34,18 @@ constexpr Divide divide_by(int n) {
   return {static_cast<unsigned>(n), n > 1 ? 0xFFFFFFFFU / static_cast<unsigned>(n) + 1 : 0};
 }
 
-// Threads of a block that makes so many fragments of 8 maps: with four blocks on a multiprocessor a thread
-// has 128 registers, with two of 192 threads 168.
-constexpr int image_threads(int maps8) { return maps8 > 2 ? 192 : 128; }
+// Threads of all blocks on a multiprocessor, by the registers they need: 72, 128 or 168 each.
+constexpr int image_threads(bool split, int maps8, int rows16) {
+  if (rows16 == 1 && maps8 == 1) return 896;
+  return (maps8 > 3 ? rows16 == 1 && !split : rows16 == 1 || split) ? 512 : 384;
+}
+constexpr int image_block(int threads) { return threads > 512 ? threads / 2 : threads; }
+inline constexpr int kImageGroup = 4;  // steps of 8 along the sum, taken together
 
-inline constexpr int kWeightThreads = 384;  // of a block for the gradient of the weights, at most
+// Fragments of 16 pixels in a warp, where there are pixels enough.
+constexpr int image_rows16(bool split, int maps8) { return split ? 2 : maps8 > 3 ? 3 : 4; }
+
+inline constexpr int kWeightThreads = 640;  // of a block for the gradient of the weights, at most
 
 // How the kernels that hold whole images in shared memory cut the work. A tile is several images, or a band
 // of output rows of one; `view` is the input as its windows see it, with padding and with the zeros between
@@ -50,13 +57,35 @@ struct ImagePlan {
   int steps;                      // of 8 along the sum
   int maps8, map_blocks;          // fragments of 8 maps in a block; blocks to cover a group's
   int rows16;                     // fragments of 16 pixels in a warp
-  int workers, bytes;
+  int threads, workers, bytes;
   bool flat;  // the view is the image as it lies in memory
-  Divide by_pixels, by_width, by_view_h, by_view_w;
+  Divide by_pixels, by_width, by_view_h, by_view_w, by_taps;
   // The gradient of the weights: (channel, tap) rows in groups of 32, cut over blocks and warps; the warps
   // beyond those share the pixels of a tile.
   int row_groups, row_blocks, slices, pixel_pitch;
   Divide by_pixel_pitch;
+};
+
+// Few channels: too little to sum over for the tensor cores, so ordinary arithmetic does it from registers.
+inline constexpr int kFewChannels = 3;
+// Forward: a thread makes 2 rows x 6 columns x 6 maps.
+inline constexpr int kFewColumns = 6, kFewMaps = 6, kFewThreads = 256;
+inline constexpr int kFewStage = 2 * kFewMaps * kFewColumns * 32;  // words in which a warp sorts its outputs
+// Gradient of the weights: a thread makes one row of taps for 3 maps.
+inline constexpr int kFewWeightMaps = 3, kFewWeightThreads = 320;
+// What the window keeps of a row beyond the four columns under way.
+constexpr int few_kept(int kernel_w) { return kernel_w > 5 ? 8 : 4; }
+
+// A tile is an image, or a band of its output rows, in shared memory: lines of the input `pitch` words apart.
+struct FewPlan {
+  int rows, bands, tiles;
+  int view_h, view_w, pitch, plane, top, left;  // plane: of one channel
+  int columns, chunks;                          // register tiles along a row; chunks of maps
+  int items;                                    // register tiles in all
+  int shares;                                   // the gradient of the weights: threads that share the rows
+  int dy_pitch, dy_plane;
+  int threads, workers, bytes;
+  Divide by_chunk, by_columns, by_view_h, by_rows;
 };
 
 }  // namespace headroom::cuda

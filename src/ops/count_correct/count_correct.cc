@@ -51,7 +51,9 @@ Launcher typed(const Problem& p, Body body) {
   });
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+}  // namespace
+
+Launcher count_correct_reference(const Problem& p, const Capabilities&) {
   return typed(p, []<class T, class L>(std::int64_t rows, std::int64_t classes, const LaunchArgs& a) {
     std::int64_t correct = 0;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -62,7 +64,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher compare_to_label(const Problem& p, const Capabilities&) {
+Launcher count_correct_by_label(const Problem& p, const Capabilities&) {
   return typed(p, []<class T, class L>(std::int64_t rows, std::int64_t classes, const LaunchArgs& a) {
     std::atomic<std::int64_t> correct = 0;
     parallel_for(rows, kElementwiseGrain / classes + 1, [&](std::int64_t begin, std::int64_t end, int) {
@@ -74,8 +76,6 @@ Launcher compare_to_label(const Problem& p, const Capabilities&) {
     *a.out<T>(0) = static_cast<T>(correct.load());
   });
 }
-
-}  // namespace
 
 std::vector<Operator> count_correct_operators() {
   std::vector<Case> cases;
@@ -97,8 +97,8 @@ std::vector<Operator> count_correct_operators() {
                         .device = DeviceKind::cuda,
                         .accepts = accepts_cuda_floats,
                         .prepare = HEADROOM_CUDA(prepare_count_correct_cuda)},
-                       {.name = "cpu:compare_to_label", .prepare = compare_to_label},
-                       {.name = "reference", .prepare = reference}},
+                       {.name = "cpu:compare_to_label", .prepare = count_correct_by_label},
+                       {.name = "reference", .prepare = count_correct_reference}},
            .cases = cases,
            .exact = true}};
 }

@@ -8,6 +8,10 @@ namespace headroom {
 // row that holds a NaN predicts nothing and is never correct.
 std::vector<Operator> count_correct_operators();
 
+// For cross_entropy too, which has the same inputs.
+Launcher count_correct_reference(const Problem& problem, const Capabilities& capabilities);
+Launcher count_correct_by_label(const Problem& problem, const Capabilities& capabilities);
+
 Launcher prepare_count_correct_cuda(const Problem& problem, const Capabilities& capabilities);
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/count_correct/count_correct.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/expect.h"
@@ -78,13 +79,14 @@ std::size_t cross_entropy_workspace(const Problem& problem, const Capabilities&)
   return static_cast<std::size_t>(groups(cross_entropy_problem(problem))) * sizeof(double);
 }
 
-Launcher cross_entropy_blocks(const Problem& problem, const Capabilities&) {
+Launcher cross_entropy_blocks(const Problem& problem, const Capabilities& capabilities) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
-  return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
+  Launcher loss = dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[1].dtype, [&]<class L>() -> Launcher {
       return [p](const LaunchArgs& a) { forward<T, L>(p, a); };
     });
   });
+  return then_count(std::move(loss), problem, capabilities, count_correct_by_label);
 }
 
 Launcher cross_entropy_grad_vector(const Problem& problem, const Capabilities&) {

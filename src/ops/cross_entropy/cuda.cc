@@ -14,9 +14,10 @@ cuda::LossShape shape_of(const Problem& problem, DType labels) {
 }  // namespace
 
 Launcher prepare_cross_entropy_cuda(const Problem& p, const Capabilities&) {
-  return [dtype = p.inputs[0].dtype, shape = shape_of(p, p.inputs[1].dtype)](const LaunchArgs& a) {
+  return [dtype = p.inputs[0].dtype, shape = shape_of(p, p.inputs[1].dtype),
+          counts = counts_correct(p.attrs)](const LaunchArgs& a) {
     cuda::cross_entropy(dtype, shape, a.inputs[0], a.inputs[1], static_cast<double*>(a.workspace),
-                        a.outputs[0], a.outputs[1], cuda::stream_of(a));
+                        a.outputs[0], a.outputs[1], counts ? a.outputs[2] : nullptr, cuda::stream_of(a));
   };
 }
 

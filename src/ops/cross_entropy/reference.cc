@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/expect.h"
 
@@ -40,13 +41,14 @@ void backward(const CrossEntropyProblem& p, const LaunchArgs& a) {
 
 }  // namespace
 
-Launcher cross_entropy_reference(const Problem& problem, const Capabilities&) {
+Launcher cross_entropy_reference(const Problem& problem, const Capabilities& capabilities) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
-  return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
+  Launcher loss = dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[1].dtype, [&]<class L>() -> Launcher {
       return [p](const LaunchArgs& a) { forward<T, L>(p, a); };
     });
   });
+  return then_count(std::move(loss), problem, capabilities, count_correct_reference);
 }
 
 Launcher cross_entropy_grad_reference(const Problem& problem, const Capabilities&) {

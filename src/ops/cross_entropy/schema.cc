@@ -14,7 +14,9 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   expect_inputs("cross_entropy", in, 2);
   expect_labels("cross_entropy", in[0], in[1]);
   expect_batch(attrs);
-  return {{{1}, in[0].dtype}, in[0]};
+  std::vector<TensorType> out = {{{1}, in[0].dtype}, in[0]};
+  if (counts_correct(attrs)) out.push_back({{1}, in[0].dtype});
+  return out;
 }
 
 std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -30,6 +32,7 @@ Cost cost(const Problem& p) {
   const auto [rows, classes, batch] = cross_entropy_problem(p);
   const auto n = static_cast<double>(rows * classes);
   c.other = 4 * n + 2 * static_cast<double>(rows);
+  if (counts_correct(p.attrs)) c.other += n;
   c.special = n + static_cast<double>(rows);
   return c;
 }
@@ -44,7 +47,9 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   if (c.output_gradients[1] != kNone)
     reject(Hint{"take the probabilities from a softmax of their own"},
            "cross_entropy: only the loss has a gradient, not the probabilities");
-  return {c.emit("cross_entropy_grad", {c.output_gradients[0], c.output(1), c.input(1)}, c.attrs()), kNone};
+  Attrs attrs;
+  if (c.attrs().has("global_batch")) attrs.set("global_batch", c.attrs().integer("global_batch"));
+  return {c.emit("cross_entropy_grad", {c.output_gradients[0], c.output(1), c.input(1)}, attrs), kNone};
 }
 
 }  // namespace
@@ -54,6 +59,17 @@ CrossEntropyProblem cross_entropy_problem(const Problem& p) {
   const std::int64_t batch = p.attrs.integer("global_batch");
   return {
       .rows = scores[0], .classes = scores[1], .batch = static_cast<double>(batch > 0 ? batch : scores[0])};
+}
+
+bool counts_correct(const Attrs& attrs) { return attrs.integer("correct") != 0; }
+
+Launcher then_count(Launcher loss, const Problem& p, const Capabilities& capabilities,
+                    Launcher (*prepare_count)(const Problem&, const Capabilities&)) {
+  if (!counts_correct(p.attrs)) return loss;
+  return [loss = std::move(loss), count = prepare_count(p, capabilities)](const LaunchArgs& a) {
+    loss(a);
+    count({a.inputs, a.outputs + 2, nullptr, a.stream});
+  };
 }
 
 OpSchema cross_entropy_schema() {

@@ -1,5 +1,7 @@
 #include "ops/cuda/gemm.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/cuda/cublaslt.h"
 
@@ -48,6 +50,7 @@ struct GemmPlan::Parts {
   bool has_aligned = false, has_any = false;
   std::size_t workspace_bytes = 0;
   bool is_double = false, add_to_c = false, bias = false;
+  std::uint32_t c_bytes = 4;
 
   ~Parts() {
     const CublasLt& lt = cublaslt();
@@ -68,10 +71,11 @@ bool GemmPlan::Parts::find(cublasLtMatmulAlgo_t& algo, std::uint32_t alignment) 
   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
   // Pieces of k are added up in fp32, in the workspace: in C they would be rounded to 16 bit in between.
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
-  for (const auto which :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set(which, alignment);
+  const std::uint32_t c_alignment = std::max(alignment, c_bytes);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment);
   if (bias) {  // only its alignment matters here; none at all may be taken for a mistake
     const std::uintptr_t somewhere = 4096 + (alignment < 16 ? alignment : 0);
     HEADROOM_CUBLASLT_CHECK(
@@ -96,6 +100,8 @@ GemmPlan::GemmPlan(const Problem& p, std::size_t workspace_bytes) : parts_(std::
   parts.is_double = p.dtype == DType::f64;
   parts.add_to_c = p.add_to_c;
   parts.bias = p.bias;
+  const DType c_type = p.fp32_c ? DType::f32 : p.dtype;
+  parts.c_bytes = bytes_of(c_type);
   const cublasComputeType_t compute = parts.is_double                   ? CUBLAS_COMPUTE_64F
                                       : p.dtype == DType::f32 && p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                                         : CUBLAS_COMPUTE_32F;
@@ -108,10 +114,10 @@ GemmPlan::GemmPlan(const Problem& p, std::size_t workspace_bytes) : parts_(std::
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.bias ? (p.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
                                      : p.relu ? CUBLASLT_EPILOGUE_RELU
                                               : CUBLASLT_EPILOGUE_DEFAULT);
-  if (p.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(type_of(p.dtype)));
+  if (p.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(type_of(c_type)));
   parts.a = layout(p.dtype, p.trans_a ? p.m : p.k, p.trans_a ? p.k : p.m, p.lda, p.batch, p.stride_a);
   parts.b = layout(p.dtype, p.trans_b ? p.k : p.n, p.trans_b ? p.n : p.k, p.ldb, p.batch, p.stride_b);
-  parts.c = layout(p.dtype, p.n, p.m, p.ldc, p.batch, p.stride_c);
+  parts.c = layout(c_type, p.n, p.m, p.ldc, p.batch, p.stride_c);
   parts.has_any = parts.find(parts.any, bytes_of(p.dtype));
   parts.has_aligned = parts.find(parts.aligned, 16);
 }

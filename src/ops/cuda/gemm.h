@@ -1,19 +1,20 @@
 #pragma once
 
-// Matrix products on the GPU. Four kernels, because no one of them is best at everything:
+// Matrix products on the GPU. Several kernels, because no one of them is best at everything:
 //
 //   cuda:skinny    outputs with at most 16 rows or columns: the last layer of a classifier and its gradients.
 //   They
 //                  are bound by one pass over the large operand, or by the launch; a tile would be mostly
 //                  empty.
-//   cuda:tf32x3    exact fp32. Libraries do it on the ordinary cores (35 to 50 TFLOP/s on an H200); tensor
-//   cores
-//                  do it faster with every factor in two parts of tf32, and as accurately if the sums are
-//                  looked after (gemm_tiles.cuh).
+//   cuda:fp16x3    large products in exact fp32. Libraries do it on the ordinary cores (35 to 50 TFLOP/s on
+//   an
+//                  H200); tensor cores do it faster with every factor in two parts of fp16, and as accurately
+//                  if the sums are looked after (gemm_fp16x3.h).
 //   cuda:cublaslt  everything else: tf32, 16 bit and fp64 run near the peak of the tensor cores by
-//   instructions
-//                  that our own kernels do not use.
-//   cuda:tiles     the same kernels as cuda:tf32x3 for all types: needs nothing but the driver.
+//                  instructions that our own kernels do not use, and fp32 at that of the ordinary ones.
+//   cuda:tf32x3    exact fp32 in two parts of tf32, promoted within the kernel (gemm_tiles.cuh). At or below
+//                  the library's speed wherever both were measured: for where there is no library.
+//   cuda:tiles     the same kernels for all types: needs nothing but the driver.
 //
 // Sums are in fp32 (fp64 for fp64), always in the same order: a product has the same bits in every run.
 
@@ -31,7 +32,9 @@ class GemmPlan {
  public:
   struct Problem {
     DType dtype = DType::f32;
-    bool tf32 = false, trans_a = false, trans_b = false;
+    bool tf32 = false;
+    bool fp32_c = false;  // factors of 16 bit, C as it was summed
+    bool trans_a = false, trans_b = false;
     std::int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;
     std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
     bool bias = false, relu = false, add_to_c = false;

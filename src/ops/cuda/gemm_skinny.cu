@@ -4,29 +4,20 @@ namespace headroom::cuda {
 namespace {
 
 template <class T, int kS>
-void launch(const SkinnyArgs& args, cudaStream_t stream) {
-  const std::int64_t per_block =
-      args.along ? kSkinnyRows * (args.warps_along_k > 1 ? 1 : kSkinnyWarps) : 32 * kSkinnyLane<T>;
-  const dim3 grid(static_cast<unsigned>((args.rows + per_block - 1) / per_block),
-                  static_cast<unsigned>(args.splits));
-  if (args.along)
-    skinny_along<T, kS><<<grid, 32 * kSkinnyWarps, 0, stream>>>(args);
-  else
-    skinny_across<T, kS><<<grid, 32 * kSkinnyWarps, 0, stream>>>(args);
+void launch(SkinnyArgs args, cudaStream_t stream) {
+  const std::int64_t tiles = tiles_of(args.rows, kSkinnyRows);
+  if (tiles > kSkinnyTiles) do_not_split(args);
+  const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(args.splits));
+  few_rows<T, kS><<<grid, 32 * kSkinnyWarps, 0, stream>>>(args);
   HEADROOM_CUDA_LAUNCHED();
 }
 
 }  // namespace
 
 void skinny(DType dtype, const SkinnyArgs& args, cudaStream_t stream) {
-  dispatch_floats(dtype, [&]<class T>() {
-    if (args.columns <= 4)
-      launch<T, 4>(args, stream);
-    else if (args.columns <= 12)  // ten classes
-      launch<T, 12>(args, stream);
-    else
-      launch<T, 16>(args, stream);
-  });
+  if (!args.along) return skinny_across(dtype, args, stream);
+  if (args.warps_along_k == 1) return skinny_rows(dtype, args, stream);
+  dispatch_skinny(dtype, args.columns, [&]<class T, int kS>() { launch<T, kS>(args, stream); });
 }
 
 }  // namespace headroom::cuda

@@ -1,31 +1,50 @@
 #pragma once
 
 // Bound by reading the large operand, once, from memory or L2: ordinary multiply-adds are enough for up to 16
-// columns, and small problems live on having one or two light launches.
+// columns, and small problems live on having one light launch. This file is for few and long rows, and what
+// all of them share; gemm_skinny_rows.cuh for many rows, gemm_skinny_across.cuh for rows that lie across k.
 
+#include "ops/cuda/block.cuh"
 #include "ops/cuda/finish.cuh"
 #include "ops/cuda/gemm_skinny.h"
 
 namespace headroom::cuda {
 
-inline constexpr int kSkinnyWarps = 8, kSkinnyRows = 4, kSkinnyDepth = 256;
-// Rows of the large operand that a lane takes where it is contiguous along them.
+inline constexpr int kSkinnyWarps = 8, kSkinnyRows = 4;
+
+// Blocks that share a tile of the output among pieces of k count themselves here.
+inline constexpr unsigned kSkinnyTiles = 1024;
+static __device__ unsigned skinny_arrivals[kSkinnyTiles];
+
+// The sum of an element, or one piece of it.
 template <class T>
-inline constexpr int kSkinnyLane = sizeof(T) == 8 ? 2 : 4;
+__device__ inline void finish_skinny(const SkinnyArgs& args, std::int64_t row, int column, Compute<T> x) {
+  if (args.bias != nullptr) x += widen(static_cast<const T*>(args.bias)[args.bias_by_row ? row : column]);
+  Compute<T> value[1] = {x};
+  finish_values(args.finish, value);
+  static_cast<T*>(args.c)[row * args.c_row + column * args.c_column] = narrow<T>(value[0]);
+}
 
 template <class T>
 __device__ inline void store_skinny(const SkinnyArgs& args, int split, std::int64_t row, int column,
                                     Compute<T> x) {
   if (row >= args.rows || column >= args.columns) return;
-  const std::int64_t at = row * args.c_row + column * args.c_column;
-  if (args.splits > 1) {
-    static_cast<Compute<T>*>(args.partial)[split * args.rows * args.columns + at] = x;
-    return;
-  }
-  if (args.bias != nullptr) x += widen(static_cast<const T*>(args.bias)[args.bias_by_row ? row : column]);
-  Compute<T> value[1] = {x};
-  finish_values(args.finish, value);
-  static_cast<T*>(args.c)[at] = narrow<T>(value[0]);
+  if (args.splits == 1) return finish_skinny<T>(args, row, column, x);
+  static_cast<Compute<T>*>(
+      args.partial)[split * args.rows * args.columns + row * args.c_row + column * args.c_column] = x;
+}
+
+// Pieces first, first + step, … of an element, in this order.
+template <class T>
+__device__ inline Compute<T> sum_pieces(const SkinnyArgs& args, std::int64_t row, int column, int first,
+                                        int step) {
+  Compute<T> sum = 0;
+  if (row >= args.rows || column >= args.columns) return sum;
+  const Compute<T>* from =
+      static_cast<const Compute<T>*>(args.partial) + row * args.c_row + column * args.c_column;
+#pragma unroll 8
+  for (int s = first; s < args.splits; s += step) sum += __ldcg(from + s * args.rows * args.columns);
+  return sum;
 }
 
 // Lanes kOffset apart give each other the half of their 2 kHalf values that they do not keep; then on to the
@@ -71,18 +90,16 @@ __device__ inline void load_lane(T (&v)[kV], const T* row, std::int64_t k, std::
   }
 }
 
-// Both operands contiguous along k: a warp takes 4 rows, its lanes share k. Where there are few rows, the 8
-// warps of a block share k as well.
+// Both operands contiguous along k and few rows: a block takes 4 of them, and its warps and their lanes share
+// k.
 template <class T, int kS>
-__global__ void __launch_bounds__(32 * kSkinnyWarps) skinny_along(SkinnyArgs args) {
+__global__ void __launch_bounds__(32 * kSkinnyWarps) few_rows(SkinnyArgs args) {
   using C = Compute<T>;
   constexpr int kV = kPack<T>, kValues = kSkinnyRows * kS;
   __shared__ C others[kSkinnyWarps][kValues];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int split = static_cast<int>(blockIdx.y);
-  const bool shared_k = args.warps_along_k > 1;
-  const std::int64_t row0 =
-      (std::int64_t{blockIdx.x} * (shared_k ? 1 : kSkinnyWarps) + (shared_k ? 0 : warp)) * kSkinnyRows;
+  const std::int64_t row0 = std::int64_t{blockIdx.x} * kSkinnyRows;
   const std::int64_t k0 = split * args.k_per_split, k1 = min(args.k, k0 + args.k_per_split);
   const T* const small = static_cast<const T*>(args.small);
   const T* row[kSkinnyRows];  // rows past the end read the last one again; nobody stores their sums
@@ -91,9 +108,8 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps) skinny_along(SkinnyArgs arg
     row[r] = static_cast<const T*>(args.large) + min(row0 + r, args.rows - 1) * args.large_ld;
 
   C sum[kValues] = {};
-  const std::int64_t step = 32 * kV * (shared_k ? kSkinnyWarps : 1);
 #pragma unroll 2
-  for (std::int64_t k = k0 + (shared_k ? warp * 32 * kV : 0); k < k1; k += step) {
+  for (std::int64_t k = k0 + warp * 32 * kV; k < k1; k += 32 * kV * kSkinnyWarps) {
     T x[kSkinnyRows][kV];
 #pragma unroll
     for (int r = 0; r < kSkinnyRows; ++r) load_lane(x[r], row[r], k, k1, args.whole);
@@ -114,91 +130,43 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps) skinny_along(SkinnyArgs arg
 #pragma unroll
     for (int i = 0; i < kValues / 16; ++i) others[warp][first + i] = sum[i];
   __syncthreads();
-  // Sums of warps that shared k are added up, others stored as they are.
-  const int values = shared_k ? kValues : kValues * kSkinnyWarps;
-#pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < values; i += 32 * kSkinnyWarps) {
-    C total = others[i / kValues][i % kValues];
-    if (shared_k)
-      for (int w = 1; w < kSkinnyWarps; ++w) total += others[w][i];
-    const std::int64_t first_row = std::int64_t{blockIdx.x} * kSkinnyRows * (shared_k ? 1 : kSkinnyWarps);
-    store_skinny<T>(args, split, first_row + i / kS, i % kS, total);
+  const int value = static_cast<int>(threadIdx.x) % kValues, part = static_cast<int>(threadIdx.x) / kValues;
+  const std::int64_t at = row0 + value / kS;
+  C total = 0;
+  if (part == 0) {
+    for (int w = 0; w < kSkinnyWarps; ++w) total += others[w][value];
+    store_skinny<T>(args, split, at, value % kS, total);
   }
+  if (args.splits == 1 || !last_to_arrive(skinny_arrivals + blockIdx.x, gridDim.y)) return;
+  // As many threads as there are share the pieces of a value.
+  constexpr int kParts =
+      32 * kSkinnyWarps / kValues < kSkinnyWarps ? 32 * kSkinnyWarps / kValues : kSkinnyWarps;
+  if (part < kParts) others[part][value] = sum_pieces<T>(args, at, value % kS, part, kParts);
+  __syncthreads();
+  if (part != 0 || at >= args.rows || value % kS >= args.columns) return;
+  total = others[0][value];
+#pragma unroll
+  for (int p = 1; p < kParts; ++p) total += others[p][value];
+  finish_skinny<T>(args, at, value % kS, total);
 }
 
-// The large operand contiguous along its rows, one k after the other: a lane keeps the sums of a few rows,
-// the warps of a block share k, and the small operand waits in shared memory.
-template <class T, int kS>
-__global__ void __launch_bounds__(32 * kSkinnyWarps) skinny_across(SkinnyArgs args) {
-  using C = Compute<T>;
-  constexpr int kN = kSkinnyLane<T>, kBlock = 32 * kSkinnyWarps, kInFlight = 4;
-  constexpr int kHalf = kSkinnyWarps / 2 * kS * 32 * kN;
-  __shared__ __align__(16) C place[kHalf > kSkinnyDepth * kS ? kHalf : kSkinnyDepth * kS];
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int split = static_cast<int>(blockIdx.y);
-  const std::int64_t k0 = split * args.k_per_split, k1 = min(args.k, k0 + args.k_per_split);
-  const std::int64_t row0 = (std::int64_t{blockIdx.x} * 32 + lane) * kN;
-  const T* const large = static_cast<const T*>(args.large);
-  const T* const small = static_cast<const T*>(args.small);
-  const bool by_k = args.small_k == 1;
+inline std::int64_t tiles_of(std::int64_t rows, std::int64_t per_tile) {
+  return (rows + per_tile - 1) / per_tile;
+}
 
-  C sum[kS][kN] = {};
-  for (std::int64_t start = k0; start < k1; start += kSkinnyDepth) {
-    const int depth = static_cast<int>(min(std::int64_t{kSkinnyDepth}, k1 - start));
-    __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < kSkinnyDepth * kS; i += kBlock) {
-      const int k = by_k ? i % kSkinnyDepth : i / kS, s = by_k ? i / kSkinnyDepth : i % kS;
-      const bool inside = k < depth && s < args.columns;
-      place[k * kS + s] = inside ? C{widen(small[s * args.small_row + (start + k) * args.small_k])} : C{0};
-    }
-    __syncthreads();
-    for (int k = warp; k < depth; k += kInFlight * kSkinnyWarps) {
-      T x[kInFlight][kN];
-#pragma unroll
-      for (int u = 0; u < kInFlight; ++u) {
-        const int at = k + u * kSkinnyWarps;
-        const T* from = large + (start + at) * args.large_ld + row0;
-        Pack<T, kN> pack{};
-        if (at < depth && args.whole && row0 < args.rows) pack = *reinterpret_cast<const Pack<T, kN>*>(from);
-        if (at < depth && !args.whole)
-#pragma unroll
-          for (int c = 0; c < kN; ++c)
-            if (row0 + c < args.rows) pack.v[c] = from[c];
-#pragma unroll
-        for (int c = 0; c < kN; ++c) x[u][c] = pack.v[c];
-      }
-#pragma unroll
-      for (int u = 0; u < kInFlight; ++u) {
-        const int at = min(k + u * kSkinnyWarps, depth - 1);  // past the end x is 0
-#pragma unroll
-        for (int s = 0; s < kS; ++s) {
-          const C y = place[at * kS + s];
-#pragma unroll
-          for (int c = 0; c < kN; ++c) sum[s][c] += y * widen(x[u][c]);
-        }
-      }
-    }
-  }
-#pragma unroll
-  for (int warps = kSkinnyWarps / 2; warps >= 1; warps /= 2) {
-    __syncthreads();
-    if (warp >= warps && warp < 2 * warps)
-#pragma unroll
-      for (int i = 0; i < kS * kN; ++i)
-        place[((warp - warps) * kS * kN + i) * 32 + lane] = sum[i / kN][i % kN];
-    __syncthreads();
-    if (warp < warps)
-#pragma unroll
-      for (int i = 0; i < kS * kN; ++i) sum[i / kN][i % kN] += place[(warp * kS * kN + i) * 32 + lane];
-  }
-  __syncthreads();
-  if (warp == 0)
-#pragma unroll
-    for (int i = 0; i < kS * kN; ++i) place[i / kN * 32 * kN + lane * kN + i % kN] = sum[i / kN][i % kN];
-  __syncthreads();
-#pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < kS * 32 * kN; i += kBlock)
-    store_skinny<T>(args, split, std::int64_t{blockIdx.x} * 32 * kN + i % (32 * kN), i / (32 * kN), place[i]);
+inline void do_not_split(SkinnyArgs& args) { args.splits = 1, args.k_per_split = args.k; }
+
+// Calls f.operator()<T, kS>() for columns up to kS.
+template <class F>
+void dispatch_skinny(DType dtype, std::int64_t columns, F&& f) {
+  dispatch_floats(dtype, [&]<class T>() {
+    if (columns <= 4)
+      f.template operator()<T, 4>();
+    else if (columns <= 12)  // ten classes
+      f.template operator()<T, 12>();
+    else
+      f.template operator()<T, 16>();
+  });
 }
 
 }  // namespace headroom::cuda

@@ -21,6 +21,10 @@ struct SkinnyArgs {
   bool whole;        // 16-byte accesses are allowed
   Finish finish;
 };
+// `splits` is the most that partial holds; bits depend on the arguments alone.
 void skinny(DType dtype, const SkinnyArgs& args, cudaStream_t stream);
+// Its kernels for an operand that lies across k, and for many rows along it.
+void skinny_across(DType dtype, const SkinnyArgs& args, cudaStream_t stream);
+void skinny_rows(DType dtype, const SkinnyArgs& args, cudaStream_t stream);
 
 }  // namespace headroom::cuda

@@ -118,11 +118,10 @@ Launcher prepare_product_skinny(const Product& product, const Capabilities& capa
     const bool whole =
         whole_rows(large, large_ld, 0, p.dtype) &&
         (plan.along ? whole_rows(small, small_ld, 0, p.dtype) && p.k % vector == 0 : plan.rows % vector == 0);
-    const void* bias = p.bias ? args.inputs[2] : nullptr;
     cuda::skinny(p.dtype,
                  {.large = large,
                   .small = small,
-                  .bias = plan.splits > 1 ? nullptr : bias,
+                  .bias = p.bias ? args.inputs[2] : nullptr,
                   .c = args.outputs[0],
                   .partial = plan.splits > 1 ? args.workspace : nullptr,
                   .rows = plan.rows,
@@ -141,16 +140,6 @@ Launcher prepare_product_skinny(const Product& product, const Capabilities& capa
                   .whole = whole,
                   .finish = p.finish},
                  cuda::stream_of(args));
-    if (plan.splits > 1)
-      cuda::finish_partials(p.dtype,
-                            {.from = args.workspace,
-                             .c = args.outputs[0],
-                             .bias = bias,
-                             .rows = p.m,
-                             .n = p.n,
-                             .pieces = plan.splits,
-                             .finish = p.finish},
-                            cuda::stream_of(args));
   };
 }
 

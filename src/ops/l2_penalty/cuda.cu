@@ -13,7 +13,7 @@ __device__ double square(double x) { return x * x; }
 // In fp64, as on the CPU: small weights must not drown in a long sum. The conversions keep up with memory.
 template <class T>
 __global__ void sum_squares(const __grid_constant__ TensorTable table, double* parts, unsigned before,
-                            bool finish, double scale, T* y) {
+                            bool finish, double scale, const T* base, T* y) {
   using P = Pack<T>;
   const TablePiece piece = piece_of(table, blockIdx.x, kSquaresChunk);
   const T* x = static_cast<const T*>(table.at[piece.tensor][0]);
@@ -35,16 +35,18 @@ __global__ void sum_squares(const __grid_constant__ TensorTable table, double* p
   if (threadIdx.x == 0) parts[before + blockIdx.x] = sum;
   if (!finish || !last_to_arrive(&arrivals, gridDim.x)) return;
   sum = block_total(parts, std::int64_t{before} + gridDim.x);
-  if (threadIdx.x == 0) *y = narrow<T>(static_cast<Compute<T>>(scale * sum));
+  if (threadIdx.x != 0) return;
+  const auto penalty = static_cast<Compute<T>>(scale * sum);
+  *y = narrow<T>(base != nullptr ? widen(*base) + penalty : penalty);
 }
 
 }  // namespace
 
 void squares(DType dtype, const TensorTable& table, double* parts, unsigned before, bool finish, double scale,
-             void* y, cudaStream_t stream) {
+             const void* base, void* y, cudaStream_t stream) {
   dispatch_floats(dtype, [&]<class T>() {
     sum_squares<<<table.blocks(), kThreads, 0, stream>>>(table, parts, before, finish, scale,
-                                                         static_cast<T*>(y));
+                                                         static_cast<const T*>(base), static_cast<T*>(y));
     HEADROOM_CUDA_LAUNCHED();
   });
 }

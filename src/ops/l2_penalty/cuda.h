@@ -11,8 +11,8 @@ namespace headroom::cuda {
 inline constexpr std::int64_t kSquaresChunk = 4096;
 
 // Leaves the sums of the table's squares in parts[before, before + blocks). If `finish`, also
-// y = scale * (all parts so far).
+// y = base + scale * (all parts so far); base may be null.
 void squares(DType dtype, const TensorTable& table, double* parts, unsigned before, bool finish, double scale,
-             void* y, cudaStream_t stream);
+             const void* base, void* y, cudaStream_t stream);
 
 }  // namespace headroom::cuda

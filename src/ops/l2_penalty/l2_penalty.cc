@@ -12,20 +12,22 @@ constexpr std::int64_t kChunk = 8192;
 
 TensorList list_of(const Problem& p) {
   TensorList list;
-  for (const TensorType& type : p.inputs) list.add(type.shape);
+  for (std::size_t i = penalty_base(p.attrs); i < p.inputs.size(); ++i) list.add(p.inputs[i].shape);
   return list;
 }
 
 std::int64_t chunks(const TensorList& list) { return (list.numel() + kChunk - 1) / kChunk; }
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
-  if (in.empty()) reject("l2_penalty needs a parameter at least");
+  const std::size_t base = penalty_base(attrs);
+  if (in.size() <= base) reject("l2_penalty needs a parameter at least");
   expect_not_empty("l2_penalty", in);
   for (const TensorType& type : in) {
     expect_float("l2_penalty", type);
     if (type.dtype != in[0].dtype)
       reject("l2_penalty: parameters in {} and {}", name_of(in[0].dtype), name_of(type.dtype));
   }
+  if (base > 0) expect_same("l2_penalty", in[0], {{1}, in[0].dtype});
   if (!(attrs.real("lambda") >= 0)) reject("l2_penalty: lambda is {}", attrs.real("lambda"));
   return {{{1}, in[0].dtype}};
 }
@@ -36,14 +38,22 @@ Cost cost(const Problem& p) {
   return c;
 }
 
+// The sum of squares to the result.
+template <class T>
+void finish(const LaunchArgs& a, std::size_t base, double lambda, double sum) {
+  const T penalty = static_cast<T>(lambda / 2 * sum);
+  *a.out<T>(0) = base > 0 ? *a.in<T>(0) + penalty : penalty;
+}
+
 Launcher reference(const Problem& p, const Capabilities&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [inputs = p.inputs, lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
+    return [inputs = p.inputs, base = penalty_base(p.attrs),
+            lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
       double sum = 0;
-      for (std::size_t i = 0; i < inputs.size(); ++i)
+      for (std::size_t i = base; i < inputs.size(); ++i)
         for (std::int64_t k = 0; k < inputs[i].shape.numel(); ++k)
           sum += double{a.in<T>(i)[k]} * double{a.in<T>(i)[k]};
-      *a.out<T>(0) = static_cast<T>(lambda / 2 * sum);
+      finish<T>(a, base, lambda, sum);
     };
   });
 }
@@ -67,20 +77,21 @@ std::size_t workspace(const Problem& p, const Capabilities&) {
 
 Launcher chunked(const Problem& p, const Capabilities&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [list = list_of(p), lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
+    return [list = list_of(p), base = penalty_base(p.attrs),
+            lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
       auto* sums = static_cast<double*>(a.workspace);
       parallel_for(chunks(list), 2, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t k = begin; k < end; ++k) {
           sums[k] = 0;
           list.each_piece(k * kChunk, std::min((k + 1) * kChunk, list.numel()),
                           [&](std::size_t i, std::int64_t from, std::int64_t to) {
-                            sums[k] += sum_of_squares(to - from, a.in<T>(i) + from);
+                            sums[k] += sum_of_squares(to - from, a.in<T>(base + i) + from);
                           });
         }
       });
       double total = 0;
       for (std::int64_t k = 0; k < chunks(list); ++k) total += sums[k];
-      *a.out<T>(0) = static_cast<T>(lambda / 2 * total);
+      finish<T>(a, base, lambda, total);
     };
   });
 }
@@ -94,8 +105,10 @@ std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
 
 }  // namespace
 
+std::size_t penalty_base(const Attrs& attrs) { return attrs.integer("has_base") != 0 ? 1 : 0; }
+
 std::vector<Operator> l2_penalty_operators() {
-  const Attrs attrs{{"lambda", 0.02}};
+  const Attrs attrs{{"lambda", 0.02}}, based{{"lambda", 0.02}, {"has_base", std::int64_t{1}}};
   return {{.schema = {.name = "l2_penalty", .infer = infer, .cost = cost},
            .kernels = {{.name = "cuda:chunks",
                         .device = DeviceKind::cuda,
@@ -108,6 +121,8 @@ std::vector<Operator> l2_penalty_operators() {
                      {.tier = Tier::ci, .inputs = {{7, 3}, {5}, {2, 2, 3, 3}}, .attrs = attrs},
                      {.tier = Tier::ci, .inputs = {{100, 100}, {8192}, {9, 4099}}, .attrs = attrs},
                      {.tier = Tier::ci, .inputs = std::vector<Shape>(130, {67}), .attrs = attrs},
+                     {.tier = Tier::ci, .inputs = {{1}, {3}}, .attrs = based},
+                     {.tier = Tier::ci, .inputs = {{1}, {7, 300}, {9000}}, .attrs = based},
                      {.tier = Tier::perf, .inputs = {{784, 512}, {512, 10}}, .attrs = attrs}}}};
 }
 

@@ -19,6 +19,18 @@ TEST(L2Penalty, IsHalfLambdaTimesTheSquares) {
         << kernel.name;
 }
 
+TEST(L2Penalty, IsAddedToABase) {
+  const Case c{.tier = Tier::ci,
+               .inputs = {{1}, {2}, {1, 2}},
+               .attrs = {{"lambda", 0.5}, {"has_base", std::int64_t{1}}}};
+  const Problem p = problem_of(operator_of("l2_penalty"), c, DType::f32);
+  for (const Kernel& kernel : kernels_here(operator_of("l2_penalty")))
+    EXPECT_EQ(run_kernel(kernel, p, {{10}, {1, 2}, {3, -4}}).outputs[0][0], 17.5) << kernel.name;
+  const auto infer = operator_of("l2_penalty").schema.infer;
+  EXPECT_THROW(infer({{{1}, DType::f32}}, c.attrs), Error) << "a base and nothing else";
+  EXPECT_THROW(infer({{{2}, DType::f32}, {{2}, DType::f32}}, c.attrs), Error) << "a base of two numbers";
+}
+
 // Each small square is below half a unit in the last place of 1e6 in fp32; together they are three units.
 TEST(L2Penalty, DoesNotLoseSmallTermsInALongSum) {
   Values x(200000, 1e-3);

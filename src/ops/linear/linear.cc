@@ -4,6 +4,7 @@
 #include "ops/activation/activation.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
+#include "ops/outer.h"
 #include "ops/product_kernels.h"
 
 namespace headroom {
@@ -156,7 +157,13 @@ Product product_of(const Problem& p, const Capabilities& capabilities) {
 }
 
 std::vector<Kernel> kernels() {
-  std::vector<Kernel> list = ProductKernels<product_of>::list();
+  using Products = ProductKernels<product_of>;
+  std::vector<Kernel> list = Products::list();
+  list.insert(list.begin(), {.name = "cuda:outer",
+                             .device = DeviceKind::cuda,
+                             .accepts = Products::accept_as<accepts_outer>,
+                             .work = Products::work_as<outer_work>,
+                             .prepare = HEADROOM_CUDA(Products::prepare_as<prepare_product_outer>)});
   list.push_back({.name = "cpu:blas", .work = blas_work, .prepare = blas});
   list.push_back({.name = "cpu:wide",
                   .accepts = accepts_cpu_fp32,
@@ -181,6 +188,10 @@ std::vector<Case> cases() {
                     .inputs = {{33, 65}, {10, 65}, {10}},
                     .attrs = {{"activation", std::string(f)}},
                     .exact = std::string_view(f) == "relu"});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{9, 17000}, {10, 17000}, {10}},
+                  .attrs = {{"activation", std::string("relu")}}});
+  list.push_back({.tier = Tier::smoke, .inputs = {{37, 1000}, {10, 1000}, {10}}});
   // Rows that split k among blocks, and tiles with activations: paths of GPUs.
   list.push_back({.tier = Tier::smoke, .inputs = {{20, 2056}, {10, 2056}, {10}}});
   list.push_back({.tier = Tier::smoke,
@@ -189,6 +200,16 @@ std::vector<Case> cases() {
                   .exact = false});
   list.push_back({.tier = Tier::smoke,
                   .inputs = {{256, 400}, {120, 400}, {120}},
+                  .attrs = {{"activation", std::string("relu")}}});
+  list.push_back({.tier = Tier::smoke,  // short sums
+                  .inputs = {{2, 70, 13}, {132, 13}, {132}},
+                  .attrs = {{"activation", std::string("tanh")}},
+                  .exact = false});
+  list.push_back({.tier = Tier::smoke,
+                  .inputs = {{75, 9}, {35, 9}, {35}},
+                  .attrs = {{"activation", std::string("relu")}}});
+  list.push_back({.tier = Tier::smoke,  // as small as cuda:fp16x3 takes them
+                  .inputs = {{651, 500}, {616, 500}, {616}},
                   .attrs = {{"activation", std::string("relu")}}});
   list.push_back({.tier = Tier::perf, .inputs = {{3000, 784}, {512, 784}, {512}}});
   list.push_back({.tier = Tier::perf, .inputs = {{3000, 512}, {10, 512}, {10}}});

@@ -5,26 +5,30 @@
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
 #include "ops/expect.h"
-#include "ops/product_kernels.h"
 
 namespace headroom {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_inputs("matmul", in, 2);
+  const bool slope = matmul_slope(attrs) != Activation::none;
+  expect_inputs("matmul", in, slope ? 3 : 2);
   expect_float("matmul", in[0]);
   if (in[0].dtype != in[1].dtype) reject("matmul of {} and {}", name_of(in[0].dtype), name_of(in[1].dtype));
   const MatmulProblem p = matmul_problem(in, attrs);
   std::vector<std::int64_t> dims = p.batch.vector();
   if (in[0].shape.rank() > 1) dims.push_back(p.m);
   if (in[1].shape.rank() > 1) dims.push_back(p.n);
-  return {{Shape(dims), in[0].dtype}};
+  const TensorType c{Shape(dims), in[0].dtype};
+  if (slope) expect_same("matmul", in[2], c);
+  return {c};
 }
 
 Cost cost(const Problem& problem) {
   const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
   Cost c = traffic(problem);
   c.multiply_add = 2.0 * double(p.count()) * double(p.m) * double(p.n) * double(p.k);
+  if (const Activation slope = matmul_slope(problem.attrs); slope != Activation::none)
+    c.other = (slope == Activation::relu ? 1.0 : 3.0) * double(problem.outputs[0].shape.numel());
   return c;
 }
 
@@ -41,11 +45,26 @@ void product_by_hand(const MatmulProblem& p, const T* a, const T* b, T* c) {
 
 Launcher reference(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [p = matmul_problem(problem.inputs, problem.attrs)](const LaunchArgs& args) {
+    return [p = matmul_problem(problem.inputs, problem.attrs),
+            slope = matmul_slope(problem.attrs)](const LaunchArgs& args) {
+      T* c = args.out<T>(0);
       for (std::size_t i = 0; i < p.a.size(); ++i)
         product_by_hand(p, args.in<T>(0) + p.a[i], args.in<T>(1) + p.b[i],
-                        args.out<T>(0) + static_cast<std::int64_t>(i) * p.m * p.n);
+                        c + static_cast<std::int64_t>(i) * p.m * p.n);
+      if (slope == Activation::none) return;
+      for (std::int64_t i = 0; i < p.count() * p.m * p.n; ++i)
+        c[i] *= slope_from_output(slope, args.in<T>(2)[i]);
     };
+  });
+}
+
+// In place, after the product: what sigmoid_grad and its like do.
+template <class T>
+void finish_slope(Activation slope, std::int64_t n, const LaunchArgs& args) {
+  if (slope == Activation::none) return;
+  parallel_for(n, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+    T* c = args.out<T>(0) + begin;
+    apply_slope(slope, end - begin, c, args.in<T>(2) + begin, c);
   });
 }
 
@@ -65,7 +84,7 @@ Launcher blas(const Problem& problem, const Capabilities&) {
     p.batch = Shape{};
   }
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [p](const LaunchArgs& args) {
+    return [p, slope = matmul_slope(problem.attrs)](const LaunchArgs& args) {
       auto products = [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i)
           gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, T{1}, args.in<T>(0) + p.a[static_cast<std::size_t>(i)],
@@ -76,6 +95,7 @@ Launcher blas(const Problem& problem, const Capabilities&) {
         parallel_for(p.count(), kElementwiseGrain / (p.m * p.n * p.k) + 1, products);
       else
         products(0, p.count(), 0);
+      finish_slope<T>(slope, p.count() * p.m * p.n, args);
     };
   });
 }
@@ -84,6 +104,7 @@ Work blas_work(const Problem& problem, const Capabilities& capabilities) {
   const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
   Work work = least_work(problem, capabilities);
   work.efficiency = gemm_efficiency(p.folds() ? p.m * p.count() : p.m, p.n, p.k);
+  if (matmul_slope(problem.attrs) != Activation::none) work.bytes += 2 * double(problem.outputs[0].bytes());
   return work;
 }
 
@@ -101,9 +122,11 @@ std::size_t wide_workspace(const Problem& problem, const Capabilities&) {
 }
 
 Launcher wide(const Problem& problem, const Capabilities&) {
-  return [p = matmul_problem(problem.inputs, problem.attrs)](const LaunchArgs& a) {
+  return [p = matmul_problem(problem.inputs, problem.attrs),
+          slope = matmul_slope(problem.attrs)](const LaunchArgs& a) {
     gemm_wide(p.trans_a, p.trans_b, p.m, p.n, p.k, a.in<float>(0), p.lda, a.in<float>(1), p.ldb,
               a.out<float>(0), p.n, a.workspace);
+    finish_slope<float>(slope, p.m * p.n, a);
   };
 }
 
@@ -114,28 +137,8 @@ Work wide_work(const Problem& problem, const Capabilities& capabilities) {
   return work;
 }
 
-Product product_of(const Problem& problem, const Capabilities& capabilities) {
-  MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
-  std::vector<ProductRun> runs = {ProductRun{}};
-  if (p.folds())
-    p.m *= p.count();
-  else
-    runs = runs_of(p.a, p.b, p.m * p.n);
-  return {.dtype = problem.outputs[0].dtype,
-          .tf32 = capabilities.tf32 && problem.outputs[0].dtype == DType::f32,
-          .trans_a = p.trans_a,
-          .trans_b = p.trans_b,
-          .m = p.m,
-          .n = p.n,
-          .k = p.k,
-          .lda = p.lda,
-          .ldb = p.ldb,
-          .ldc = p.n,
-          .runs = std::move(runs)};
-}
-
 std::vector<Kernel> kernels() {
-  std::vector<Kernel> list = ProductKernels<product_of>::list();
+  std::vector<Kernel> list = matmul_gpu_kernels();
   list.push_back({.name = "cpu:blas", .work = blas_work, .prepare = blas});
   list.push_back({.name = "cpu:wide",
                   .accepts = wide_accepts,
@@ -176,11 +179,41 @@ std::vector<Case> cases() {
   add(Tier::ci, {2, 4, 5}, {4, 6}, ta);
   add(Tier::smoke, {24, 33, 17}, {24, 29, 17}, tb);
   add(Tier::smoke, {3, 130, 140}, {3, 140, 150}, plain);
-  add(Tier::smoke, {599, 751}, {751, 433}, plain);
-  add(Tier::smoke, {500, 10}, {500, 132}, ta);  // a last layer's weights: few rows, long sums
+  add(Tier::smoke, {617, 751}, {751, 433}, plain);  // as small as cuda:fp16x3 takes them
+  add(Tier::smoke, {500, 10}, {500, 132}, ta);      // a last layer's weights: few rows, long sums
   add(Tier::smoke, {520, 76}, {520, 9}, ta);
+  add(Tier::smoke, {1100, 10}, {1100, 70}, ta);  // sums that blocks share
+  add(Tier::smoke, {1300, 40}, {9, 1300}, both);
+  add(Tier::smoke, {2, 20000}, {3, 20000}, tb);
+  add(Tier::smoke, {50, 701}, {16, 701}, tb);  // more than is in registers at a time
   add(Tier::smoke, {260, 72}, {136, 72}, tb);
+  // Sums of a few terms, over several blocks and past whole packs; the forms with a slope are made after
+  // differentiation, so they belong to the kernel tests alone.
+  add(Tier::smoke, {300, 10}, {10, 132}, plain);
+  add(Tier::smoke, {10, 45}, {10, 66}, ta);
+  add(Tier::smoke, {131, 16}, {30, 16}, tb);
+  add(Tier::smoke, {3, 33, 12}, {3, 12, 137}, plain);
+  add(Tier::smoke, {2, 4, 70}, {2, 19, 4}, both);
+  auto add_slope = [&](const char* name, Shape a, Shape b, Shape y, Attrs attrs) {
+    attrs.set("activation_grad", std::string(name));
+    const bool relu = std::string_view(name) == "relu";
+    list.push_back({.tier = Tier::smoke,
+                    .inputs = {a, b, y},
+                    .attrs = attrs,
+                    .fills = {{}, {}, {relu ? Fill::Kind::normal : Fill::Kind::positive}},
+                    .exact = relu});
+  };
+  for (const char* name : {"relu", "sigmoid", "tanh"}) {
+    add_slope(name, {70, 10}, {10, 84}, {70, 84}, plain);
+    add_slope(name, {37, 33}, {33, 41}, {37, 41}, plain);
+  }
+  add_slope("sigmoid", {50, 7}, {7, 33}, {50, 33}, plain);
+  add_slope("relu", {500, 10}, {500, 132}, {10, 132}, ta);
+  add_slope("tanh", {260, 72}, {136, 72}, {260, 136}, tb);
+  add_slope("sigmoid", {3, 20, 8}, {3, 8, 24}, {3, 20, 24}, plain);
+  add_slope("tanh", {2, 1, 20, 5}, {3, 5, 6}, {2, 3, 20, 6}, plain);
   add(Tier::perf, {2048, 2048}, {2048, 2048}, plain);
+  add(Tier::perf, {3000, 10}, {10, 512}, plain);
   add(Tier::perf, {3000, 10}, {3000, 512}, ta);
   add(Tier::perf, {3000, 512}, {3000, 784}, ta);
   add(Tier::perf, {96, 128, 64}, {96, 128, 64}, tb);  // scores of eight sequences, twelve heads each
@@ -189,6 +222,12 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+
+Activation matmul_slope(const Attrs& attrs) {
+  const auto slope = parse_activation(attrs.text("activation_grad"));
+  if (!slope) reject("matmul cannot fuse the gradient of '{}'", attrs.text("activation_grad"));
+  return *slope;
+}
 
 std::vector<Operator> matmul_operators() {
   return {{.schema = {.name = "matmul", .infer = infer, .cost = cost, .gradient = matmul_gradient},

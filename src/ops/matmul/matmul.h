@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/activation/activation.h"
 #include "ops/operator.h"
 
 namespace headroom {
@@ -7,6 +8,9 @@ namespace headroom {
 // matmul(a, b; trans_a, trans_b): products of the matrices in the last two axes, either of them read
 // transposed. The axes before them count matrices and are broadcast against each other as elsewhere. A vector
 // a[K] is a row, a vector b[K] a column, and that axis is missing in the result.
+// matmul(a, b, y; …, activation_grad = relu|sigmoid|tanh): the product times f'(x), element by element, by
+// the output y = f(x), which has the product's shape. Made by a pass: a layer's input gradient and the
+// gradient of the activation before that layer.
 std::vector<Operator> matmul_operators();
 
 // One product per element of `batch`.
@@ -19,6 +23,10 @@ struct MatmulProblem {
   bool folds() const;  // one product does: all matrices of a, one below the other, times the one b
 };
 MatmulProblem matmul_problem(const std::vector<TensorType>& inputs, const Attrs& attrs);
+
+Activation matmul_slope(const Attrs& attrs);
+
+std::vector<Kernel> matmul_gpu_kernels();  // to stand before those of the CPU
 
 std::vector<ValueId> matmul_gradient(const GradientContext& context);
 

@@ -77,6 +77,7 @@ MatmulProblem matmul_problem(const std::vector<TensorType>& in, const Attrs& att
 // C = op(A) op(B); each gradient is again a product, read with the transpositions that undo op, and summed
 // over the matrices that one operand was used for.
 std::vector<ValueId> matmul_gradient(const GradientContext& c) {
+  if (c.attrs().has("activation_grad")) fail("fused nodes come after differentiation");
   const bool ta = c.attrs().integer("trans_a") != 0, tb = c.attrs().integer("trans_b") != 0;
   const Shape shape_a = c.graph.value(c.input(0)).type.shape, shape_b = c.graph.value(c.input(1)).type.shape;
   const Shape full_a = as_matrices(shape_a, true), full_b = as_matrices(shape_b, false);

@@ -1,0 +1,54 @@
+#include "ops/cuda/outer.h"
+
+#include "ops/cuda/launch.h"
+#include "ops/outer.h"
+
+namespace headroom {
+namespace {
+
+std::size_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
+
+}  // namespace
+
+Launcher prepare_product_outer_slope(const Product& product, Finish slope) {
+  return [p = product, slope](const LaunchArgs& launch) {
+    const ProductRun& run = p.runs[0];
+    const std::size_t size = bytes_of(p.dtype);
+    auto at = [&](const void* base, std::int64_t elements) {
+      return static_cast<const char*>(base) + elements * static_cast<std::int64_t>(size);
+    };
+    cuda::OuterArgs args{.a = at(launch.inputs[0], run.a),
+                         .b = at(launch.inputs[1], run.b),
+                         .bias = p.bias ? launch.inputs[2] : nullptr,
+                         .y = slope == Finish::none ? nullptr : at(launch.inputs[2], run.c),
+                         .c = static_cast<char*>(launch.outputs[0]) + run.c * static_cast<std::int64_t>(size),
+                         .m = p.m,
+                         .n = p.n,
+                         .ldc = p.ldc,
+                         .a_row = p.trans_a ? 1 : p.lda,
+                         .a_k = p.trans_a ? p.lda : 1,
+                         .b_column = p.trans_b ? p.ldb : 1,
+                         .b_k = p.trans_b ? 1 : p.ldb,
+                         .stride_a = run.stride_a,
+                         .stride_b = run.stride_b,
+                         .stride_c = run.stride_c,
+                         .row_tiles = 0,  // the launch's business, as is the width
+                         .k = static_cast<int>(p.k),
+                         .batch = static_cast<int>(run.count),
+                         .width = 0,
+                         .whole = false,
+                         .finish = p.finish,
+                         .slope = slope};
+    auto whole = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; };
+    const std::size_t pack = p.dtype == DType::f64 ? 2 : 4;
+    args.whole = whole(args.c) && whole(args.y) && p.ldc % static_cast<std::int64_t>(pack) == 0 &&
+                 run.stride_c % static_cast<std::int64_t>(pack) == 0;
+    cuda::outer(p.dtype, args, cuda::stream_of(launch));
+  };
+}
+
+Launcher prepare_product_outer(const Product& product, const Capabilities&) {
+  return prepare_product_outer_slope(product, Finish::none);
+}
+
+}  // namespace headroom
