@@ -105,14 +105,20 @@ Json result_json(const Finished& f) {
 void print_result(const Finished& f) {
   const EpochResult& last = f.result.state.epochs.back();
   const Spread step = f.step();
-  print(fmt::format("\n{} on {}, batch {}, {}, {} ({} threads), one training step:\n\n", f.engine.net().name,
-                    f.setup.data, f.setup.train.batch, f.precision, f.plan.binding.capabilities.name,
-                    f.plan.binding.capabilities.threads));
+  const Capabilities& device = f.plan.binding.capabilities;
+  const bool gpu = device.kind == DeviceKind::cuda;
+  const std::string how = gpu ? "images " + f.result.feed : fmt::format("{} threads", device.threads);
+  print(fmt::format("\n{} on {}, batch {}, {}, {} ({}), one training step:\n\n", f.engine.net().name,
+                    f.setup.data, f.setup.train.batch, f.precision, device.name, how));
   print(layer_table(read_layers(f.plan, f.prediction, f.result.plan_steps), f.prediction.has_times));
   print(
       "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
       "on this "
-      "machine's\nmeasured ceilings. Times are medians.\n\n");
+      "machine's\nmeasured ceilings. Times are medians.\n");
+  if (gpu)
+    print(
+        "Kernel by kernel, by the GPU's own clock; as one launch a step takes what the speed below says.\n");
+  print("\n");
   if (f.classifier())
     print(fmt::format("accuracy   {:.4f} test, {:.4f} training (as it ran)\n", last.test_accuracy,
                       last.train_accuracy));

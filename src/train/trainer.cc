@@ -83,6 +83,7 @@ class Training {
   void step(const DeviceBatch& b) {
     const bool whole = b.count == options_.batch;
     Engine::Ready& ready = whole ? full_ : engine_.ready(Mode::train, b.count);
+    if (!whole) settle();  // a stretch of whole batches ends here, and counts
     engine_.set_learning_rate(schedule_.at(state_.steps));
     if (queued())
       queue(ready, b, whole);
