@@ -107,6 +107,26 @@ TEST_F(CudaTraining, ShortPrecisionsFollowFp32) {
     }
 }
 
+// Steps of every network of the zoo by every precision: each operator they use has a kernel for it.
+TEST_F(CudaTraining, EveryModelRunsInEveryPrecision) {
+  struct Row {
+    DType dtype;
+    bool tf32;
+  };
+  for (const char* model : {"mlp", "lenet5", "lenet-caffe", "autoencoder", "ece408", "ece408:term=2019sp"})
+    for (const Row& row : {Row{DType::f64, false}, Row{DType::f32, false}, Row{DType::f32, true},
+                           Row{DType::bf16, false}, Row{DType::f16, false}}) {
+      SCOPED_TRACE(fmt::format("{} in {}{}", model, name_of(row.dtype), row.tf32 ? ", tf32" : ""));
+      Engine engine(find_net(model), *gpu_, {.precision = row.dtype, .tf32 = row.tf32, .seed = 3});
+      const Dataset data = pictures(engine.net(), 96);
+      TrainObserver silent;
+      const TrainResult result = train(engine, data, options(24), silent);
+      EXPECT_EQ(result.state.steps, 4);
+      EXPECT_TRUE(std::isfinite(result.state.last_loss));
+      EXPECT_TRUE(std::isfinite(result.last_eval.loss));
+    }
+}
+
 TEST_F(CudaTraining, CapturedAndStepByStepGiveTheSameBits) {
   for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"})
     for (DType dtype : {DType::f32, DType::bf16})

@@ -23,19 +23,10 @@ bool is_round(std::int64_t step) {
   return step == 1 || step == 2 || step == 5;
 }
 
-LoaderOptions loading(const Engine& engine, const TrainOptions& o) {
-  LoaderOptions options = loader_options(engine, o.preprocess, o.batch);
-  options.epochs = o.epochs;
-  options.shuffle = o.shuffle;
-  options.seed = o.seed;
-  options.augment = o.augment;
-  return options;
-}
-
 // One of the two, with batches of its own in the same order.
 struct Side {
   Side(Engine& e, const Dataset& data, const TrainOptions& o)
-      : engine(e), feed(make_feed(e.device(), data.train, loading(e, o), o.feed)) {}
+      : engine(e), feed(make_feed(e.device(), data.train, training_loader(e, o), o.feed)) {}
   // False after the last batch.
   bool step(double rate, std::int64_t number) {
     const DeviceBatch* batch = feed->next();

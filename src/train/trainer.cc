@@ -13,18 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
-  LoaderOptions options = loader_options(engine, o.preprocess, o.batch);
-  options.epochs = o.epochs;
-  options.shuffle = o.shuffle;
-  options.seed = o.seed;
-  options.augment = o.augment;
-  options.threads = o.loader_threads;
-  options.first_epoch = o.start.epoch;
-  options.first_batch = o.start.batch;
-  return options;
-}
-
 class Training {
  public:
   Training(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer)
@@ -183,6 +171,18 @@ class Training {
 };
 
 }  // namespace
+
+LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
+  LoaderOptions options = loader_options(engine, o.preprocess, o.batch);
+  options.epochs = o.epochs;
+  options.shuffle = o.shuffle;
+  options.seed = o.seed;
+  options.augment = o.augment;
+  options.threads = o.loader_threads;
+  options.first_epoch = o.start.epoch;
+  options.first_batch = o.start.batch;
+  return options;
+}
 
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
   const std::int64_t units = classes_of(engine.ready(Mode::train, batch).program);

@@ -61,6 +61,9 @@ struct TrainObserver {
 // batch. train() checks by itself; callers who do something slow before it can ask first.
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch);
 
+// How training images reach a network.
+LoaderOptions training_loader(const Engine& engine, const TrainOptions& options);
+
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer);
 
 }  // namespace headroom
