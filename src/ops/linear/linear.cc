@@ -4,8 +4,8 @@
 #include "ops/activation/activation.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
-#include "ops/outer.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
+#include "ops/product/outer.h"
 
 namespace headroom {
 namespace {
