@@ -2,19 +2,17 @@
 
 // Matrix products on the GPU. Several kernels, because no one of them is best at everything:
 //
+//   cuda:outer     sums of at most 16 terms: a classifier's gradient to the layer before. Bound by what it
+//                  writes (outer.h).
 //   cuda:skinny    outputs with at most 16 rows or columns: the last layer of a classifier and its gradients.
-//   They
-//                  are bound by one pass over the large operand, or by the launch; a tile would be mostly
-//                  empty.
-//   cuda:fp16x3    large products in exact fp32. Libraries do it on the ordinary cores (35 to 50 TFLOP/s on
-//   an
-//                  H200); tensor cores do it faster with every factor in two parts of fp16, and as accurately
-//                  if the sums are looked after (gemm_fp16x3.h).
+//                  Bound by one pass over the large operand, or by the launch; a tile would be mostly empty.
+//   cuda:fp16x3    large products in exact fp32. Libraries do it on the ordinary cores; tensor cores do it
+//                  faster with every factor in two parts of fp16, and the sums looked after (gemm_fp16x3.h).
+//   cuda:tf32x3    small ones in exact fp32, in two parts of tf32, promoted within the kernel
+//                  (gemm_tiles.cuh); what it is faster at, ops/product/product.cc says.
 //   cuda:cublaslt  everything else: tf32, 16 bit and fp64 run near the peak of the tensor cores by
 //                  instructions that our own kernels do not use, and fp32 at that of the ordinary ones.
-//   cuda:tf32x3    exact fp32 in two parts of tf32, promoted within the kernel (gemm_tiles.cuh). At or below
-//                  the library's speed wherever both were measured: for where there is no library.
-//   cuda:tiles     the same kernels for all types: needs nothing but the driver.
+//   cuda:tiles     the same kernels as tf32x3 for all types: needs nothing but the driver.
 //
 // Sums are in fp32 (fp64 for fp64), always in the same order: a product has the same bits in every run.
 
