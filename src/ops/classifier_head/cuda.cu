@@ -65,20 +65,46 @@ __device__ void halve(float (&v)[16], int lane) {
   }
 }
 
-// Scores of two rows by one warp: lane c gets that of class c in the first row, lane 16 + c in the second.
+// Where the weight of class c and input k lies in shared memory: four inputs of one class side by side, then
+// the other classes, and a gap that leads neighbouring lanes to different banks.
 template <int kC>
-__device__ float scores(const float* first, const float* second, const float* w, int stride, int classes,
-                        int inputs, bool whole, int lane) {
-  float a[kC] = {}, b[kC] = {};
-#pragma unroll(kC > 10 ? 2 : 4)  // as far as registers reach
-  for (int k = lane * 4; k < inputs; k += 128) {
-    const float4 x = four(first, k, inputs, whole), y = four(second, k, inputs, whole);
+__device__ int place_of(int c, int k) {
+  return k / 4 * (4 * kC + 4) + 4 * c + k % 4;
+}
+
+// Two rows of h, and a stretch of each that a warp has on its way at once.
+template <int kC>
+struct Pair {
+  static constexpr int kAhead = kC > 10 ? 2 : 4, kColumns = kAhead * 128;  // as far as registers reach
+  float4 x[kAhead], y[kAhead];
+
+  __device__ void load(const float* first, const float* second, int from, int inputs, bool whole, int lane) {
 #pragma unroll
-    for (int c = 0; c < kC; ++c) {
-      // Past the last class its weights again, for nobody looks at the result.
-      const float4 weights = *reinterpret_cast<const float4*>(w + min(c, classes - 1) * stride + k);
-      a[c] = dot(a[c], x, weights);
-      b[c] = dot(b[c], y, weights);
+    for (int i = 0; i < kAhead; ++i) {
+      const int k = from + i * 128 + lane * 4;
+      if (k < inputs) x[i] = four(first, k, inputs, whole), y[i] = four(second, k, inputs, whole);
+    }
+  }
+};
+
+// Scores of two rows by one warp: lane c gets that of class c in the first row, lane 16 + c in the second.
+// `pair` has their first columns already.
+template <int kC>
+__device__ float scores(Pair<kC>& pair, const float* first, const float* second, const float* w, int inputs,
+                        bool whole, int lane) {
+  float a[kC] = {}, b[kC] = {};
+  for (int from = 0; from < inputs; from += Pair<kC>::kColumns) {
+    if (from > 0) pair.load(first, second, from, inputs, whole, lane);
+#pragma unroll
+    for (int i = 0; i < Pair<kC>::kAhead; ++i) {
+      const int k = from + i * 128 + lane * 4;
+      if (k >= inputs) break;
+#pragma unroll
+      for (int c = 0; c < kC; ++c) {
+        const float4 weights = *reinterpret_cast<const float4*>(w + place_of<kC>(c, k));
+        a[c] = dot(a[c], pair.x[i], weights);
+        b[c] = dot(b[c], pair.y[i], weights);
+      }
     }
   }
   float v[16];
@@ -121,16 +147,15 @@ __device__ Row row_slope(float score, int classes, std::int64_t label, float sca
   return {d, double{logf(sum)} - (double{own} - double{most}), right == 0xFFFFu};
 }
 
-// The weights to shared memory; what is loaded at once waits once.
+// The weights to shared memory, 0 past the last input and class; what is loaded at once waits once.
 template <int kC>
-__device__ void fill(float* weights, int stride, int classes, int inputs, const float* w) {
-  for (int k = threadIdx.x; k < stride; k += blockDim.x) {
+__device__ void fill(float* weights, int classes, int inputs, const float* w) {
+  for (int k = threadIdx.x; k < (inputs + 3) / 4 * 4; k += blockDim.x) {
     float column[kC];
 #pragma unroll
     for (int c = 0; c < kC; ++c) column[c] = c < classes && k < inputs ? w[c * inputs + k] : 0;
 #pragma unroll
-    for (int c = 0; c < kC; ++c)
-      if (c < classes) weights[c * stride + k] = column[c];
+    for (int c = 0; c < kC; ++c) weights[place_of<kC>(c, k)] = column[c];
   }
 }
 
@@ -139,19 +164,25 @@ __device__ void fill(float* weights, int stride, int classes, int inputs, const 
 template <int kC>
 __global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, HeadPointers at, Parts parts) {
   constexpr int kStride = (kC + 3) / 4 * 4;
-  extern __shared__ __align__(16) float weights[];  // [classes, inputs rounded up to 4]
+  extern __shared__ __align__(16) float weights[];  // by place_of
   __shared__ __align__(16) float slopes[kTile][kStride];
-  __shared__ float gathered[kMostThreads];
   const int tid = static_cast<int>(threadIdx.x), lane = tid % 32, warp = tid / 32;
   const int threads = static_cast<int>(blockDim.x), warps = threads / 32;
   const int inputs = static_cast<int>(s.inputs), classes = static_cast<int>(s.classes);
-  const int stride = (inputs + 3) / 4 * 4;
-  fill<kC>(weights, stride, classes, inputs, at.w);
   const std::int64_t begin = blockIdx.x * block.rows_per_block,
                      end = min(s.rows, begin + block.rows_per_block);
   const Labels labels{at.labels, s.wide_labels};
   const float scale = 1.0f / static_cast<float>(s.rows);
   const float bias = lane % 16 < classes ? at.bias[lane % 16] : 0;
+  // The first rows are under way while the weights come.
+  Pair<kC> pair;
+  auto load = [&](std::int64_t row) {
+    if (row >= end) return;
+    const float* first = at.h + row * inputs;
+    pair.load(first, row + 1 < end ? first + inputs : first, 0, inputs, block.whole, lane);
+  };
+  load(begin + 2 * warp);
+  fill<kC>(weights, classes, inputs, at.w);
   __syncthreads();
 
   const int group = tid / block.columns, place = tid % block.columns;
@@ -163,11 +194,12 @@ __global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, H
     const int rows = static_cast<int>(min(std::int64_t{kTile}, end - tile));
     const float* h = at.h + tile * inputs;
     for (int r = 2 * warp; r < rows; r += 2 * warps) {
-      const float* first = h + static_cast<std::int64_t>(r) * inputs;
+      const float* first = h + r * inputs;
       const int own = r + lane / 16;  // the row of this half of the warp
       const bool there = own < rows;
-      const float score = bias + scores<kC>(first, r + 1 < rows ? first + inputs : first, weights, stride,
-                                            classes, inputs, block.whole, lane);
+      if (tile + r != begin + 2 * warp) load(tile + r);
+      const float score = bias + scores<kC>(pair, first, r + 1 < rows ? first + inputs : first, weights,
+                                            inputs, block.whole, lane);
       const Row row = row_slope(score, classes, there ? labels[tile + own] : 0, scale, lane);
       if (there) {
         if (lane % 16 < kStride) slopes[own][lane % 16] = row.d;
@@ -181,7 +213,7 @@ __global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, H
       float* to = at.dz + tile * inputs + column;
       float w[kC];
 #pragma unroll
-      for (int c = 0; c < kC; ++c) w[c] = c < classes ? weights[c * stride + column] : 0;
+      for (int c = 0; c < kC; ++c) w[c] = weights[place_of<kC>(c, column)];
 #pragma unroll 4
       for (int r = group; r < rows; r += block.groups) {
         const float y = from[r * inputs];
@@ -203,6 +235,7 @@ __global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, H
     __syncthreads();
   }
 
+  float* gathered = weights;  // which nobody reads any more
   float* out = parts.sums + blockIdx.x * (s.inputs * classes + inputs + classes);
 #pragma unroll
   for (int c = 0; c <= kC; ++c) {
@@ -269,7 +302,8 @@ void launch(const HeadShape& s, const HeadSplit& split, const HeadPointers& at, 
                     s.inputs % 4 == 0 && aligned(at.h)};
   const dim3 grid(static_cast<unsigned>(split.blocks), static_cast<unsigned>(split.stretches));
   const auto threads = static_cast<unsigned>(split.columns * split.groups);
-  const std::size_t bytes = static_cast<std::size_t>(s.classes * ((s.inputs + 3) / 4 * 4)) * sizeof(float);
+  static_assert(HeadSplit::padded(kC) == kC);
+  const std::size_t bytes = HeadSplit::shared_bytes(s.inputs, s.classes);
   head<kC><<<grid, threads, bytes, stream>>>(s, block, at, parts);
   HEADROOM_CUDA_LAUNCHED();
 }
@@ -280,12 +314,16 @@ void classifier_head(const HeadShape& s, const HeadSplit& split, const HeadPoint
                      cudaStream_t stream) {
   auto* numbers = static_cast<double*>(workspace);
   const Parts parts{numbers, numbers + split.blocks, reinterpret_cast<float*>(numbers + 2 * split.blocks)};
-  if (s.classes <= 4)
-    launch<4>(s, split, at, parts, stream);
-  else if (s.classes <= 10)
-    launch<10>(s, split, at, parts, stream);
-  else
-    launch<16>(s, split, at, parts, stream);
+  switch (HeadSplit::padded(s.classes)) {
+    case 4:
+      launch<4>(s, split, at, parts, stream);
+      break;
+    case 10:
+      launch<10>(s, split, at, parts, stream);
+      break;
+    default:
+      launch<16>(s, split, at, parts, stream);
+  }
   finish<<<blocks_for(split.sums, 32) + 1, 256, 0, stream>>>(s, static_cast<int>(split.blocks), split.sums,
                                                              parts, at);
   HEADROOM_CUDA_LAUNCHED();

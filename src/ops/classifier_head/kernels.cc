@@ -8,9 +8,8 @@ Verdict accepts_cuda(const Problem& problem, const Capabilities&) {
     return refuse(fmt::format("takes fp32, not {}", name_of(dtype)));
   const HeadProblem p = head_problem(problem);
   if (HeadSplit::fits(p.inputs, p.classes)) return accept();
-  return refuse(fmt::format("{} classes of {} inputs: takes {} of {}, and no more than {} weights", p.classes,
-                            p.inputs, HeadSplit::kMostClasses, HeadSplit::kMostInputs,
-                            HeadSplit::kMostWeights));
+  return refuse(
+      fmt::format("{} classes of {} inputs are more than its shared memory holds", p.classes, p.inputs));
 }
 
 Work work_cuda(const Problem& problem, const Capabilities& capabilities) {

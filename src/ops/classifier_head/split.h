@@ -9,9 +9,10 @@ namespace headroom {
 // How a GPU cuts the rows of a classifier's head: a block for each multiprocessor, whose sums a second launch
 // adds up. The bits of the sums follow from the shape and the number of multiprocessors.
 struct HeadSplit {
+  static constexpr std::int64_t kMostClasses = 16, kMostInputs = 1024;
   // The weights lie in the shared memory that every GPU grants without being asked: 48 KiB, less what the
   // kernel keeps beside them.
-  static constexpr std::int64_t kMostClasses = 16, kMostInputs = 1024, kMostWeights = 10240;
+  static constexpr std::size_t kMostShared = 44 * 1024;
   static constexpr std::int64_t kLeastRows = 8;  // fewer are not worth a block's sums
   static constexpr std::int64_t kThreads = 512;  // of a block at the most
 
@@ -21,8 +22,18 @@ struct HeadSplit {
   std::int64_t groups = 1;     // rows at a time
   std::int64_t sums = 0;       // that a block leaves: of dw, dh_bias, dbias
 
-  static bool fits(std::int64_t inputs, std::int64_t classes) {
-    return classes <= kMostClasses && inputs <= kMostInputs && inputs * classes <= kMostWeights;
+  // Kernels are written for so many classes.
+  static constexpr std::int64_t padded(std::int64_t classes) {
+    return classes <= 4 ? 4 : classes <= 10 ? 10 : 16;
+  }
+  // A gap follows the classes of every four inputs. In the end there must be room for a number of each
+  // thread.
+  static constexpr std::size_t shared_bytes(std::int64_t inputs, std::int64_t classes) {
+    return static_cast<std::size_t>(std::max((inputs + 3) / 4 * 4 * (padded(classes) + 1), kThreads)) *
+           sizeof(float);
+  }
+  static constexpr bool fits(std::int64_t inputs, std::int64_t classes) {
+    return classes <= kMostClasses && inputs <= kMostInputs && shared_bytes(inputs, classes) <= kMostShared;
   }
   // A loss and a count from each block, then the sums.
   std::size_t workspace() const {
