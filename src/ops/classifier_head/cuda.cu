@@ -197,10 +197,11 @@ __global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, H
       const float* first = h + r * inputs;
       const int own = r + lane / 16;  // the row of this half of the warp
       const bool there = own < rows;
+      const std::int64_t label = there ? labels[tile + own] : 0;
       if (tile + r != begin + 2 * warp) load(tile + r);
       const float score = bias + scores<kC>(pair, first, r + 1 < rows ? first + inputs : first, weights,
                                             inputs, block.whole, lane);
-      const Row row = row_slope(score, classes, there ? labels[tile + own] : 0, scale, lane);
+      const Row row = row_slope(score, classes, label, scale, lane);
       if (there) {
         if (lane % 16 < kStride) slopes[own][lane % 16] = row.d;
         dbias += row.d;
@@ -216,7 +217,7 @@ __global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, H
       for (int c = 0; c < kC; ++c) w[c] = weights[place_of<kC>(c, column)];
 #pragma unroll 4
       for (int r = group; r < rows; r += block.groups) {
-        const float y = from[r * inputs];
+        const float y = __ldg(from + r * inputs);  // past the stores of dz, which is elsewhere
         float d[kStride];
 #pragma unroll
         for (int c = 0; c < kStride; c += 4)
