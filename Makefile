@@ -1,6 +1,6 @@
 # Thin on purpose: CMakePresets.json says how things are built, scripts/ does the work.
 PREFIX ?= /usr/local
-FORMATTED = $(shell find include src tests examples -name '*.cc' -o -name '*.h')
+FORMATTED = $(shell find include src tests examples -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 CLANG_FORMAT ?= clang-format
 
 .PHONY: help demo build test accuracy bench gpu-check install asan tsan format format-check tidy clean

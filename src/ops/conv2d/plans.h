@@ -7,7 +7,7 @@
 
 #include "ops/conv2d/conv2d.h"
 #include "ops/conv2d/sweep.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ops/cuda/types.cuh"
-#include "ops/product.h"
+#include "ops/product/product.h"
 
 namespace headroom::cuda {
 

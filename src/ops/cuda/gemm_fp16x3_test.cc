@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {

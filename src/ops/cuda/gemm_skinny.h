@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "ops/product.h"
+#include "ops/product/product.h"
 
 namespace headroom::cuda {
 

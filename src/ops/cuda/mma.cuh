@@ -74,9 +74,9 @@ __device__ inline SplitTf32 split_tf32(float x) {
   return {hi, to_tf32(x - __uint_as_float(hi))};
 }
 
-// c += a b. The sum is fp32, but the hardware cuts its low bits off instead of rounding: some 1.2 units of the
-// last place of c are lost per call, always towards 0. Sums that must be as good as fp32 start from a fresh c
-// every 16 of k and are added up by ordinary additions.
+// c += a b. The sum is fp32, but the hardware cuts its low bits off instead of rounding: some 1.2 units of
+// the last place of c are lost per call, always towards 0. Sums that must be as good as fp32 start from a
+// fresh c every 16 of k and are added up by ordinary additions.
 __device__ inline void mma_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "

@@ -1,7 +1,7 @@
 #include "ops/cuda/outer.h"
 
 #include "ops/cuda/launch.h"
-#include "ops/outer.h"
+#include "ops/product/outer.h"
 
 namespace headroom {
 namespace {

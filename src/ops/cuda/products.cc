@@ -6,7 +6,7 @@
 #include "ops/cuda/gemm_skinny.h"
 #include "ops/cuda/gemm_tiles.h"
 #include "ops/cuda/launch.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include "ops/cuda/gemm.h"
 #include "ops/cuda/gemm_fp16x3.h"
 #include "ops/cuda/launch.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
 
 namespace headroom {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "ops/matmul/matmul.h"
-#include "ops/outer.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
+#include "ops/product/outer.h"
 
 namespace headroom {
 namespace {

@@ -126,7 +126,13 @@ Launcher wide(const Problem& problem, const Capabilities&) {
           slope = matmul_slope(problem.attrs)](const LaunchArgs& a) {
     gemm_wide(p.trans_a, p.trans_b, p.m, p.n, p.k, a.in<float>(0), p.lda, a.in<float>(1), p.ldb,
               a.out<float>(0), p.n, a.workspace);
-    finish_slope<float>(slope, p.m * p.n, a);
+    if (slope == Activation::none) return;
+    float* c = a.out<float>(0);
+    const float* y = a.in<float>(2);
+    parallel_for(p.m * p.n, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i)
+        c[i] = static_cast<float>(double{c[i]} * slope_from_output(slope, double{y[i]}));
+    });
   };
 }
 

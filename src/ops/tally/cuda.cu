@@ -9,8 +9,8 @@ __device__ double read(bool wide, const void* from) {
 }
 
 // Fields as in tally.h.
-__global__ void add_step(bool loss_wide, const void* loss_at, bool correct_wide, const void* correct, double count,
-                         double* sums) {
+__global__ void add_step(bool loss_wide, const void* loss_at, bool correct_wide, const void* correct,
+                         double count, double* sums) {
   const double loss = read(loss_wide, loss_at);
   sums[0] += loss * count;
   if (correct != nullptr) sums[1] += read(correct_wide, correct);
@@ -22,9 +22,10 @@ __global__ void add_step(bool loss_wide, const void* loss_at, bool correct_wide,
 
 }  // namespace
 
-void tally(DType loss_type, const void* loss, DType correct_type, const void* correct, double count, double* sums,
-           cudaStream_t stream) {
-  add_step<<<1, 1, 0, stream>>>(loss_type == DType::f64, loss, correct_type == DType::f64, correct, count, sums);
+void tally(DType loss_type, const void* loss, DType correct_type, const void* correct, double count,
+           double* sums, cudaStream_t stream) {
+  add_step<<<1, 1, 0, stream>>>(loss_type == DType::f64, loss, correct_type == DType::f64, correct, count,
+                                sums);
   HEADROOM_CUDA_LAUNCHED();
 }
 

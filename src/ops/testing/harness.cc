@@ -144,6 +144,7 @@ Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<V
   Device& device = kernel.device == DeviceKind::cuda ? *test_gpu() : cpu();
   Capabilities capabilities = device.capabilities();
   capabilities.tf32 = tf32;
+  capabilities.threads = omp_get_max_threads();  // other tests change it; scratch memory is by it
   std::vector<Guarded> in, out;
   std::vector<const void*> in_pointers;
   std::vector<void*> out_pointers;

@@ -1,11 +1,11 @@
-#include "ops/product.h"
+#include "ops/product/product.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ops/operator.h"
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/outer.h"
+#include "ops/product/outer.h"
 
 namespace headroom {
 

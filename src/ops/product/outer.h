@@ -4,7 +4,7 @@
 // layer's input is one, [batch, 10] by [10, hidden]: tiles of tensor cores would be mostly empty.
 
 #include "ops/kernel.h"
-#include "ops/product.h"
+#include "ops/product/product.h"
 
 namespace headroom {
 

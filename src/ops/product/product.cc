@@ -1,8 +1,8 @@
-#include "ops/product.h"
+#include "ops/product/product.h"
 
 #include <algorithm>
 
-#include "ops/product_kernels.h"
+#include "ops/product/kernels.h"
 
 namespace headroom {
 namespace {

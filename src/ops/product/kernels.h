@@ -3,7 +3,7 @@
 // The GPU kernels that linear and matmul share; what each is for is told in ops/cuda/gemm.h.
 
 #include "ops/kernel.h"
-#include "ops/product.h"
+#include "ops/product/product.h"
 
 namespace headroom {
 
