@@ -9,6 +9,7 @@
 #include "ops/bias_grad/bias_grad.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
+#include "ops/classifier_head/classifier_head.h"
 #include "ops/concat/concat.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/count_correct/count_correct.h"
@@ -49,6 +50,7 @@ constexpr Folder kFolders[] = {
     bias_grad_operators,
     binary_operators,
     cast_operators,
+    classifier_head_operators,
     concat_operators,
     conv2d_operators,
     count_correct_operators,

@@ -4,6 +4,7 @@
 
 #include "ops/updates/updates.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace headroom {
 namespace {
@@ -21,39 +22,6 @@ std::string activation_of_gradient(const Node& node) {
 
 bool is_activation(const Node& node) {
   return node.op == "relu" || node.op == "sigmoid" || node.op == "tanh";
-}
-
-std::map<ValueId, int> count_readers(const Graph& graph) {
-  std::map<ValueId, int> readers;
-  for (const Node& node : graph.nodes())
-    for (ValueId in : node.inputs) ++readers[in];
-  for (ValueId out : graph.outputs) ++readers[out];
-  return readers;
-}
-
-double bytes_of(const Graph& graph, const Node& node) {
-  double bytes = 0;
-  for (const auto* list : {&node.inputs, &node.outputs})
-    for (ValueId id : *list) bytes += static_cast<double>(graph.value(id).type.bytes());
-  return bytes;
-}
-
-// Splits a step's time between its parts by the bytes each would have moved alone.
-std::vector<Charge> charges_of(const Graph& graph, const std::vector<Node>& parts) {
-  double total = 0;
-  for (const Node& part : parts) total += bytes_of(graph, part);
-  std::vector<Charge> charges;
-  for (const Node& part : parts) {
-    const double share = total > 0 ? bytes_of(graph, part) / total : 1.0 / static_cast<double>(parts.size());
-    const auto same = std::find_if(charges.begin(), charges.end(), [&](const Charge& c) {
-      return c.layer == part.layer && c.phase == part.phase;
-    });
-    if (same != charges.end())
-      same->share += share;
-    else
-      charges.push_back({part.layer, part.phase, share});
-  }
-  return charges;
 }
 
 // The node that makes `value`, where nobody but its one reader wants that.

@@ -9,6 +9,11 @@ namespace headroom {
 // optimizer's updates into one node. Fused nodes keep a charge for every layer they serve.
 void fuse(Graph& graph);
 
+// Puts one classifier_head in the place of a classifier's last linear layer, its cross-entropy and the
+// gradients of both, up to that of the layer before, where the graph has exactly these and the operator's
+// GPU kernel takes the sizes; leaves any other graph alone. For training graphs after fuse and drop_unused.
+void fuse_head(Graph& graph);
+
 // Removes nodes whose results nobody reads: neither graph.outputs nor an update of storage.
 void drop_unused(Graph& graph);
 

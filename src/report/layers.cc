@@ -27,6 +27,14 @@ void charge(LayerReading& row, const Step& step, const Charge& c, const StepPred
                                 : row.update_s) += c.share * seconds;
 }
 
+// What a layer hands on for each image. A classifier's end computes its last layer on the way to the loss,
+// and keeps nothing of it: its biases are as many.
+std::string output_of(const Plan& plan, const Step& step, const std::string& layer) {
+  if (step.problem.op == "classifier_head" && layer != plan.graph.node(step.node).layer)
+    return step.problem.inputs[2].shape.str();
+  return step.problem.outputs[0].shape.without_first().str();
+}
+
 std::string ms(double seconds) { return seconds > 0 ? fixed_or_small(seconds * 1e3) : "-"; }
 std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
@@ -44,7 +52,8 @@ std::vector<LayerReading> read_layers(const Plan& plan, const Prediction& predic
       LayerReading& row = row_of(rows, c.layer);
       charge(row, step, c, prediction.steps[s], measured.empty() ? 0 : measured[s].median);
       bounds[c.layer][prediction.steps[s].bound] += c.share * prediction.steps[s].floor_s;
-      if (step.phase == Phase::forward) row.output = step.problem.outputs[0].shape.without_first().str();
+      if (step.phase == Phase::forward && c.phase == Phase::forward)
+        row.output = output_of(plan, step, c.layer);
     }
   }
   for (LayerReading& row : rows) {

@@ -37,6 +37,24 @@ struct Example {
   }
 };
 
+// The loss of a classifier and its last layer in one step, which also has a part of the layer before.
+TEST(Layers, AClassifiersEndShowsItsLastLayersOutputs) {
+  using enum Phase;
+  Example e;
+  e.plan.graph.replace_nodes({{.op = "classifier_head", .layer = "loss"}});
+  Step end = step(forward, 0, {{"fc", backward, 0.5}, {"out", forward, 0.25}, {"loss", forward, 0.25}});
+  end.node = 0;
+  end.problem = {.op = "classifier_head",
+                 .inputs = {{{4, 100}}, {{7, 100}}, {{7}}, {{4}}},
+                 .outputs = {{{1}, DType::f32}}};
+  e.plan.steps = {e.plan.steps[0], end};
+  const auto rows = read_layers(e.plan, e.prediction, e.measured);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].output, "10") << "fc's own";
+  EXPECT_EQ(rows[2].output, "7");
+  EXPECT_EQ(rows[3].output, Shape{1}.without_first().str());
+}
+
 TEST(Layers, AreChargedByShare) {
   const Example e;
   const auto rows = read_layers(e.plan, e.prediction, e.measured);

@@ -80,6 +80,7 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
                         .seed = options_.seed,
                         .update = options_.update,
                         .tally = mode == Mode::train && queues(),
+                        .fuse_head = queues() && options_.precision == DType::f32,  // what the kernel takes
                         .keep_gradients = options_.keep_gradients}),
           nullptr};
   const Binding binding{mode, batch, options_.precision, capabilities_};

@@ -143,6 +143,7 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
   if (mode == Mode::eval) p.graph.outputs.push_back(p.logits);
   fuse(p.graph);
   drop_unused(p.graph);
+  if (mode == Mode::train && options.fuse_head) fuse_head(p.graph);
   return p;
 }
 

@@ -22,6 +22,7 @@ struct ProgramOptions {
   std::uint64_t seed = 0;    // of dropout
   Update update;
   bool tally = false;           // training adds up loss and correct answers on the device; see ops/tally
+  bool fuse_head = false;       // training: the end of a classifier as one node; see passes/head.cc
   bool keep_gradients = false;  // every parameter's stays readable after a run, for tests; see gradient_of
 };
 

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "base/testing/bad_input.h"
+#include "plan/executor.h"
 
 namespace headroom {
 namespace {
@@ -127,6 +130,70 @@ TEST(Program, KeptGradientsAreOutputsByName) {
     EXPECT_NE(std::find(p.graph.outputs.begin(), p.graph.outputs.end(), g), p.graph.outputs.end());
   }
   EXPECT_THROW(gradient_of(p, "nothing"), Error);
+}
+
+TEST(Program, TheEndOfAClassifierIsOneNodeWhereAsked) {
+  for (const char* model : {"mlp", "lenet5"}) {
+    const ProgramOptions plain{.update = {.l2 = 0.1}, .tally = true, .keep_gradients = true};
+    ProgramOptions asked = plain;
+    asked.fuse_head = true;
+    const Program without = make_program(find_net(model), Mode::train, 4, plain),
+                  with = make_program(find_net(model), Mode::train, 4, asked);
+    EXPECT_EQ(with.graph.nodes().size() + 6, without.graph.nodes().size()) << model;
+    EXPECT_EQ(count(without.graph, "classifier_head"), 0);
+    EXPECT_EQ(count(with.graph, "classifier_head"), 1);
+    EXPECT_EQ(count(with.graph, "cross_entropy"), 0);
+    EXPECT_EQ(with.graph.outputs, without.graph.outputs);
+    EXPECT_EQ(with.loss, without.loss);
+    for (ValueId id : with.graph.with_role(Role::parameter))
+      EXPECT_NE(with.graph.value(gradient_of(with, with.graph.value(id).name)).producer, kNone);
+    const Program eval = make_program(find_net(model), Mode::eval, 4, asked);
+    EXPECT_EQ(count(eval.graph, "classifier_head"), 0);
+  }
+  EXPECT_EQ(
+      count(make_program(find_net("mlp"), Mode::train, 4, {.dtype = DType::f16, .fuse_head = true}).graph,
+            "classifier_head"),
+      0);
+}
+
+// One step in fp64, either way, from the same weights.
+std::map<std::string, std::vector<double>> step_values(bool fuse_head) {
+  Net net("small", {6});
+  net.linear("hidden", {.units = 9, .activation = "sigmoid"}).linear("out", {.units = 4});
+  const Program p = make_program(
+      net, Mode::train, 5,
+      {.dtype = DType::f64, .update = {.l2 = 0.1}, .fuse_head = fuse_head, .keep_gradients = true});
+  const auto device = open_device("cpu", 1);
+  Storage storage(*device);
+  Arena arena(*device);
+  storage.prepare(p.graph, 7);
+  storage.set_scalar(kLearningRate, 0.1);
+  Executor executor(make_plan(p.graph, {Mode::train, 5, DType::f64, device->capabilities()}), storage, arena);
+  std::vector<double> images;
+  for (int i = 0; i < 30; ++i) images.push_back(std::sin(i));
+  const std::vector<std::int32_t> labels = {0, 3, 1, 2, 3};
+  executor.bind(p.images, images.data());
+  executor.bind(p.labels, labels.data());
+  executor.run();
+  std::map<std::string, std::vector<double>> values;
+  values["loss"] = executor.read(p.loss);
+  values["correct"] = executor.read(p.correct);
+  for (const char* name : {"hidden.weight", "hidden.bias", "out.weight", "out.bias"}) {
+    values[fmt::format("{}.gradient", name)] = executor.read(gradient_of(p, name));
+    std::vector<double>& after = values[name];
+    after.resize(static_cast<std::size_t>(storage.type(name).shape.numel()));
+    storage.read(name, after.data(), after.size() * sizeof(double));
+  }
+  return values;
+}
+
+TEST(Program, AClassifiersEndInOneNodeComputesTheSame) {
+  const auto want = step_values(false), got = step_values(true);
+  for (const auto& [name, values] : want) {
+    ASSERT_EQ(got.at(name).size(), values.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(got.at(name)[i], values[i], 1e-13) << name << " " << i;
+  }
 }
 
 TEST(Program, ANetworkMustEndInClasses) {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ops/activation/activation.h"
+#include "ops/classifier_head/split.h"
+#include "ops/operator.h"
+
+namespace headroom {
+
+// classifier_head(h[B, H], w[C, H], bias[C], labels[B]; activation_grad = relu|sigmoid|tanh)
+//   -> loss[1], correct[1], dz[B, H], dw[C, H], dbias[C], dh_bias[H]
+// The end of a classifier in training, forward and backward: logits = h w^T + bias, the mean cross-entropy
+// and how many rows have the label as their first maximum; d = (softmax - onehot) / B, dz = (d w) f'(x) with
+// f' from h = f(x), dw = d^T h, and the column sums of d and of dz. Without activation_grad, dz = d w.
+// Made by a pass after differentiation. A label outside [0, C) makes the loss, its row of dz, dw and both
+// sums NaN.
+std::vector<Operator> classifier_head_operators();
+
+struct HeadProblem {
+  std::int64_t rows = 0, inputs = 0, classes = 0;
+  Activation slope = Activation::none;
+};
+HeadProblem head_problem(const Problem& problem);
+
+OpSchema classifier_head_schema();
+Launcher classifier_head_reference(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_classifier_head_cuda(const Problem& problem, const Capabilities& capabilities);
+
+}  // namespace headroom

@@ -1,0 +1,47 @@
+#include "passes/rewrite.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+double bytes_of(const Graph& graph, const Node& node) {
+  double bytes = 0;
+  for (const auto* list : {&node.inputs, &node.outputs})
+    for (ValueId id : *list) bytes += static_cast<double>(graph.value(id).type.bytes());
+  return bytes;
+}
+
+void add(std::vector<Charge>& charges, const Charge& more) {
+  const auto same = std::find_if(charges.begin(), charges.end(), [&](const Charge& c) {
+    return c.layer == more.layer && c.phase == more.phase;
+  });
+  if (same != charges.end())
+    same->share += more.share;
+  else
+    charges.push_back(more);
+}
+
+}  // namespace
+
+std::map<ValueId, int> count_readers(const Graph& graph) {
+  std::map<ValueId, int> readers;
+  for (const Node& node : graph.nodes())
+    for (ValueId in : node.inputs) ++readers[in];
+  for (ValueId out : graph.outputs) ++readers[out];
+  return readers;
+}
+
+std::vector<Charge> charges_of(const Graph& graph, const std::vector<Node>& parts) {
+  double total = 0;
+  for (const Node& part : parts) total += bytes_of(graph, part);
+  std::vector<Charge> charges;
+  for (const Node& part : parts) {
+    const double share = total > 0 ? bytes_of(graph, part) / total : 1.0 / static_cast<double>(parts.size());
+    if (part.charges.empty()) add(charges, {part.layer, part.phase, share});
+    for (const Charge& own : part.charges) add(charges, {own.layer, own.phase, share * own.share});
+  }
+  return charges;
+}
+
+}  // namespace headroom
