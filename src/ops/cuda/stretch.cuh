@@ -38,43 +38,24 @@ __global__ void stretch_singles(const __grid_constant__ Loop loop, Operands<T, k
 }
 
 template <class T, int kInputs, class F>
-__global__ void stretch_packs(const __grid_constant__ Loop loop, Operands<T, kInputs> at, F f) {
-  using P = Pack<T>;
+__global__ void __launch_bounds__(kMapThreads)
+    stretch_packs(const __grid_constant__ Loop loop, Operands<T, kInputs> at, F f) {
   const std::int64_t packs = loop.numel / kPack<T>;
-  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x * kInFlight + threadIdx.x;
-  P x[kInFlight][kInputs];
-#pragma unroll
-  for (int u = 0; u < kInFlight; ++u) {
-    const std::int64_t p = first + u * blockDim.x;
-    if (p >= packs) break;
+  map_all<T, kInputs>(packs, at.out, f, [&](std::int64_t p, Pack<T>(&x)[kInputs]) {
     std::int64_t offset[kInputs];
     stretched_at<kInputs>(loop, p * kPack<T>, offset);
 #pragma unroll
     for (int k = 0; k < kInputs; ++k) {
       const T* from = at.in[k] + offset[k];
       if (loop.step[loop.rank - 1][k] != 0) {
-        x[u][k] = *reinterpret_cast<const P*>(from);
+        x[k] = *reinterpret_cast<const Pack<T>*>(from);  // stretched: likely to be read again
       } else {
         const T same = *from;
 #pragma unroll
-        for (int i = 0; i < kPack<T>; ++i) x[u][k].v[i] = same;
+        for (int i = 0; i < kPack<T>; ++i) x[k].v[i] = same;
       }
     }
-  }
-#pragma unroll
-  for (int u = 0; u < kInFlight; ++u) {
-    const std::int64_t p = first + u * blockDim.x;
-    if (p >= packs) break;
-    P y;
-#pragma unroll
-    for (int i = 0; i < kPack<T>; ++i) {
-      T element[kInputs];
-#pragma unroll
-      for (int k = 0; k < kInputs; ++k) element[k] = x[u][k].v[i];
-      y.v[i] = apply<T, F, kInputs>(f, element);
-    }
-    reinterpret_cast<P*>(at.out)[p] = y;
-  }
+  });
   // What is left after the last whole pack: of a single axis alone, for other rows are whole packs.
   if (blockIdx.x == 0)
     for (std::int64_t i = packs * kPack<T> + threadIdx.x; i < loop.numel; i += blockDim.x)
@@ -87,8 +68,7 @@ void stretch(const Loop& loop, const Operands<T, kInputs>& at, const F& f, cudaS
   bool whole = aligned(at.out) && (loop.rank == 1 || loop.extent[inner] % kPack<T> == 0);
   for (int k = 0; k < kInputs; ++k) whole &= loop.step[inner][k] == 0 || aligned(at.in[k]);
   if (whole)
-    stretch_packs<<<blocks_for(loop.numel / kPack<T>, kThreads * kInFlight), kThreads, 0, stream>>>(loop, at,
-                                                                                                    f);
+    stretch_packs<<<map_blocks<T>(loop.numel), kMapThreads, 0, stream>>>(loop, at, f);
   else
     stretch_singles<<<blocks_striding(loop.numel), kThreads, 0, stream>>>(loop, at, f);
   HEADROOM_CUDA_LAUNCHED();

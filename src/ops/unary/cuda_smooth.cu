@@ -1,4 +1,5 @@
 #include "ops/unary/map_function.cuh"
+#include "ops/unary/normal.cuh"
 
 namespace headroom::cuda {
 
@@ -16,7 +17,7 @@ void smooth(DType dtype, Function function, const Knobs<double>& knobs, std::int
     case Function::elu:
       return call.either<scalar::Elu>();
     case Function::gelu:
-      return call.either<scalar::Gelu>();
+      return call.either<Gelu>();
     case Function::gelu_tanh:
       return call.either<scalar::GeluTanh>();
     default:
