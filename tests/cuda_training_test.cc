@@ -135,6 +135,15 @@ TEST_F(CudaTraining, CapturedAndStepByStepGiveTheSameBits) {
           << model;
 }
 
+TEST_F(CudaTraining, TwoStreamsGiveTheSameBits) {
+  for (const char* model : {"lenet5", "lenet5:pool=avg,activation=tanh", "mlp:hidden=100", "ece408"})
+    for (bool tf32 : {false, true}) {
+      const auto one = trained(model, {.tf32 = tf32, .streams = 1, .seed = 2}, options(64), 1000);
+      for (int again = 0; again < 3; ++again)
+        EXPECT_EQ(trained(model, {.tf32 = tf32, .streams = 2, .seed = 2}, options(64), 1000), one) << model;
+    }
+}
+
 TEST_F(CudaTraining, DeterministicRunsGiveTheSameBits) {
   for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"}) {
     const EngineOptions engine{.deterministic = true, .seed = 2};

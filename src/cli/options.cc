@@ -22,10 +22,12 @@ DType Common::cpu_dtype() const {
 }
 
 EngineOptions Common::engine_options(const std::vector<std::string>& usual_kernels) const {
+  if (streams != 1 && streams != 2) reject("--streams is {}; it must be 1 or 2", streams);
   return {.precision = dtype(),
           .tf32 = tf32(),
           .deterministic = deterministic,
           .capture = capture,
+          .streams = streams,
           .seed = seed,
           .update = {},
           .choose = chooser(usual_kernels)};
@@ -81,6 +83,8 @@ void add_run_options(Command verb, Common& common) {
   verb.flag("--deterministic", common.deterministic, "the same bits every run, on GPUs too");
   verb.flag("--graph,!--no-graph", common.capture,
             "on GPUs: a step as one launch, or kernel by kernel with every loss waited for");
+  verb.option("--streams", common.streams,
+              "on GPUs: 2 runs gradients of weights beside those that lead on, in small networks");
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

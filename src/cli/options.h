@@ -25,6 +25,7 @@ struct Common {
   std::vector<std::string> kernels;  // op=name
 
   bool capture = true, deterministic = false;
+  int streams = 2;
 
   DType dtype() const;      // what activations are stored as
   DType cpu_dtype() const;  // the same, for what is planned for a CPU: fp32 or fp64

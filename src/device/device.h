@@ -65,6 +65,7 @@ class Device {
   virtual const Capabilities& capabilities() const = 0;
   virtual Stream& stream() = 0;       // where kernels run, and copies that return when they are done
   virtual Stream& copy_stream() = 0;  // copies beside them; on the CPU the same
+  virtual Stream& side_stream() { return stream(); }  // more kernels, in captured work; on the CPU the same
 
   Buffer allocate(std::size_t bytes);
   Buffer allocate_host(std::size_t bytes);  // pinned: copies to and from it need not wait for anyone

@@ -69,6 +69,7 @@ struct Kernel {
   Work (*work)(const Problem&, const Capabilities&) = least_work;
   Launcher (*prepare)(const Problem&, const Capabilities&) = nullptr;
   std::size_t (*workspace)(const Problem&, const Capabilities&) = nullptr;  // null: needs none
+  bool counts = false;  // its launches share a counter (see ops/cuda/block.cuh): two must never overlap
 };
 
 }  // namespace headroom

@@ -55,8 +55,43 @@ void fuse_activations(Graph& graph) {
   drop(graph, nodes, gone);
 }
 
-// The gradient of an activation, dy * f'(x), joins the matmul that makes dy. The output of the activation
-// must be there by then; it is, in gradients that differentiate() made.
+// y under the shape of `like`: itself, or a view of it that there is already.
+ValueId seen_as(const Graph& graph, ValueId y, ValueId like) {
+  const TensorType& type = graph.value(like).type;
+  if (graph.value(y).type == type) return y;
+  for (const Node& node : graph.nodes())
+    if (schema_of(node.op).is_view && node.inputs[0] == y && graph.value(node.outputs[0]).type == type)
+      return node.outputs[0];
+  return kNone;
+}
+
+// The node that takes in an activation's gradient dy * f'(x), and the value through which it sees y = f(x). A
+// view may stand between the two: then the slope goes before it.
+struct Absorber {
+  Node* node = nullptr;
+  Node* view = nullptr;
+  ValueId y = kNone;
+};
+
+// A matmul multiplies by the slope as it stores, y as a third input. A max_pool_grad has y already: it is
+// what was pooled.
+Absorber absorber_of(const Graph& graph, std::vector<Node>& nodes, const std::map<ValueId, int>& readers,
+                     const Node& gradient) {
+  const ValueId y = gradient.inputs[1];
+  Absorber a{.node = sole_producer(graph, nodes, readers, gradient.inputs[0])};
+  if (a.node != nullptr && schema_of(a.node->op).is_view) {
+    a.view = a.node;
+    a.node = sole_producer(graph, nodes, readers, a.view->inputs[0]);
+  }
+  if (a.node == nullptr || a.node->attrs.has("activation_grad")) return {};
+  if (a.node->op == "max_pool_grad") return a.view == nullptr && a.node->inputs[1] == y ? a : Absorber{};
+  if (a.node->op != "matmul") return {};
+  a.y = seen_as(graph, y, a.node->outputs[0]);
+  // It must be there by then; it is, in gradients that differentiate() made.
+  if (a.y == kNone || graph.value(a.y).producer >= graph.value(a.node->outputs[0]).producer) return {};
+  return a;
+}
+
 void fuse_activation_gradients(Graph& graph) {
   const auto readers = count_readers(graph);
   std::vector<Node> nodes = graph.nodes();
@@ -64,15 +99,13 @@ void fuse_activation_gradients(Graph& graph) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const std::string activation = activation_of_gradient(nodes[n]);
     if (activation.empty()) continue;
-    const ValueId dy = nodes[n].inputs[0], y = nodes[n].inputs[1];
-    Node* product = sole_producer(graph, nodes, readers, dy);
-    if (product == nullptr || product->op != "matmul" || product->attrs.has("activation_grad")) continue;
-    if (graph.value(y).producer >= graph.value(dy).producer) continue;
-    const std::vector<Charge> charges = charges_of(graph, {*product, nodes[n]});
-    product->attrs.set("activation_grad", activation);
-    product->inputs.push_back(y);
-    product->outputs = nodes[n].outputs;
-    if (charges.size() > 1) product->charges = charges;
+    const Absorber a = absorber_of(graph, nodes, readers, nodes[n]);
+    if (a.node == nullptr) continue;
+    const std::vector<Charge> charges = charges_of(graph, {*a.node, nodes[n]});
+    a.node->attrs.set("activation_grad", activation);
+    if (a.y != kNone) a.node->inputs.push_back(a.y);
+    (a.view != nullptr ? a.view : a.node)->outputs = nodes[n].outputs;
+    if (charges.size() > 1) a.node->charges = charges;
     gone.insert(n);
   }
   drop(graph, nodes, gone);

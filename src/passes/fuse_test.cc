@@ -122,6 +122,68 @@ TEST(Fuse, TheGradientOfAnActivationJoinsTheMatmulBeforeIt) {
   }
 }
 
+// A flattening layer between the two: a matrix for the product, images for the activation.
+Backward backward_through_a_view(bool seen_before) {
+  Backward b;
+  Graph& g = b.graph;
+  const ValueId dz = value(g, "dz", {2, 3}, Role::input), w = value(g, "w", {3, 4}, Role::parameter);
+  b.y = value(g, "y", {2, 4, 1, 1}, Role::input);
+  if (seen_before) g.add_node("reshape", {b.y}, {{"shape", Integers{2, 4}}}, "flat");
+  b.dy = g.add_node("matmul", {dz, w}, {}, "out", Phase::backward)[0];
+  const ValueId view =
+      g.add_node("reshape", {b.dy}, {{"shape", Integers{2, 4, 1, 1}}}, "flat", Phase::backward)[0];
+  b.dx = g.add_node("relu_grad", {view, b.y}, {}, "hidden", Phase::backward)[0];
+  g.outputs = {b.dx};
+  return b;
+}
+
+TEST(Fuse, TheGradientOfAnActivationPassesAView) {
+  Backward b = backward_through_a_view(true);
+  fuse(b.graph);
+  ASSERT_EQ(b.graph.nodes().size(), 3u);
+  const Node &seen = b.graph.nodes()[0], &product = b.graph.nodes()[1], &view = b.graph.nodes()[2];
+  EXPECT_EQ(product.attrs.text("activation_grad"), "relu");
+  EXPECT_EQ(product.inputs.at(2), seen.outputs[0]);
+  EXPECT_EQ(product.outputs, std::vector<ValueId>{b.dy});
+  EXPECT_EQ(view.inputs, std::vector<ValueId>{b.dy});
+  EXPECT_EQ(view.outputs, std::vector<ValueId>{b.dx});
+  EXPECT_EQ(b.graph.value(b.dx).producer, 2);
+  const Problem problem = b.graph.problem(1);
+  EXPECT_EQ(schema_of("matmul").infer(problem.inputs, problem.attrs), problem.outputs);
+
+  Backward unseen = backward_through_a_view(false);
+  fuse(unseen.graph);
+  EXPECT_EQ(unseen.graph.nodes().size(), 3u) << "nobody looks at y as a matrix";
+}
+
+// Pooled behind an activation: y is 2 x 1 x 4 x 4, 128 bytes; its maxima 32.
+TEST(Fuse, TheGradientOfAnActivationJoinsThatOfThePoolAfterIt) {
+  for (const char* activation : {"relu", "sigmoid", "tanh"})
+    for (bool other : {false, true}) {
+      Graph g;
+      const ValueId y = value(g, "y", {2, 1, 4, 4}, Role::input),
+                    z = value(g, "z", {2, 1, 4, 4}, Role::input);
+      const ValueId top = value(g, "top", {2, 1, 2, 2}, Role::input),
+                    dtop = value(g, "dtop", {2, 1, 2, 2}, Role::input);
+      const ValueId dy = g.add_node("max_pool_grad", {dtop, y, top}, {{"kernel", Integers{2, 2}}}, "pool",
+                                    Phase::backward)[0];
+      const ValueId dx =
+          g.add_node(std::string(activation) + "_grad", {dy, other ? z : y}, {}, "conv", Phase::backward)[0];
+      g.outputs = {dx};
+      fuse(g);
+      ASSERT_EQ(g.nodes().size(), other ? 2u : 1u) << "only of what was pooled";
+      if (other) continue;
+      const Node& node = g.nodes()[0];
+      EXPECT_EQ(node.attrs.text("activation_grad"), activation);
+      EXPECT_EQ(node.inputs, (std::vector<ValueId>{dtop, y, top}));
+      EXPECT_EQ(node.outputs, std::vector<ValueId>{dx});
+      ASSERT_EQ(node.charges.size(), 2u);
+      EXPECT_DOUBLE_EQ(node.charges[0].share, 320.0 / 704);
+      const Problem problem = g.problem(0);
+      EXPECT_EQ(schema_of("max_pool_grad").infer(problem.inputs, problem.attrs), problem.outputs);
+    }
+}
+
 TEST(Fuse, AGradientThatOthersReadOrThatComesTooEarlyStays) {
   Backward wanted = backward_through("tanh_grad");
   wanted.graph.outputs.push_back(wanted.dy);

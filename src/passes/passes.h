@@ -4,9 +4,10 @@
 
 namespace headroom {
 
-// Folds an activation into the linear or conv2d node before it and the gradient of one into the matmul before
-// it, where nothing else reads what is between them, has the loss count the correct rows, and gathers the
-// optimizer's updates into one node. Fused nodes keep a charge for every layer they serve.
+// Folds an activation into the linear or conv2d node before it and the gradient of one into the matmul or
+// max_pool_grad before it, where nothing else reads what is between them, has the loss count the correct
+// rows, and gathers the optimizer's updates into one node. Fused nodes keep a charge for every layer they
+// serve.
 void fuse(Graph& graph);
 
 // Puts one classifier_head in the place of a classifier's last linear layer, its cross-entropy and the

@@ -97,10 +97,33 @@ void Executor::bind(ValueId input, const void* data) {
   }
 }
 
-void Executor::launch(std::size_t step) {
+void Executor::launch(std::size_t step, Stream& stream) {
   const Bound& b = bound_[step];
   b.launch({b.inputs.data(), b.outputs.data(), b.has_workspace ? arena_.data() + b.workspace_offset : nullptr,
-            &storage_.device().stream()});
+            &stream});
+}
+
+// All steps, on the streams that the plan gives them. Only for capture: there the two streams become branches
+// of one piece of work, which begins and ends on the first.
+void Executor::run_forked() {
+  Stream &first = storage_.device().stream(), &second = storage_.device().side_stream();
+  bool apart = false;
+  auto join = [&] {
+    if (apart) join_->record(second), join_->hold(first);
+    apart = false;
+  };
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& step = plan_.steps[s];
+    if (step.stream == 0) {
+      if (!step.waits.empty()) join();
+      launch(s, first);
+      continue;
+    }
+    if (!step.waits.empty() || !apart) fork_->record(first), fork_->hold(second);
+    apart = true;
+    launch(s, second);
+  }
+  join();
 }
 
 void Executor::run_captured() {
@@ -108,10 +131,9 @@ void Executor::run_captured() {
   auto it = captured_.find(inputs_);
   if (it == captured_.end()) {
     if (captured_.size() >= kMostCaptures) captured_.clear();
-    auto all = [&] {
-      for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) run_phase(phase);
-    };
-    it = captured_.emplace(inputs_, storage_.device().capture(all)).first;
+    Device& device = storage_.device();
+    if (fork_ == nullptr) fork_ = device.make_event(), join_ = device.make_event();
+    it = captured_.emplace(inputs_, device.capture([&] { run_forked(); })).first;
     ++captures_;
   }
   if (it->second != nullptr) return it->second->launch();
@@ -130,7 +152,7 @@ void Executor::run_phase(Phase phase, Recorder* recorder) {
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != phase) continue;
     if (recorder != nullptr) recorder->begin(s);
-    launch(s);
+    launch(s, storage_.device().stream());
     if (recorder != nullptr) recorder->end(s);
   }
 }
@@ -153,7 +175,7 @@ std::string Executor::first_nonfinite_layer() {
   if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != Phase::forward) continue;
-    launch(s);
+    launch(s, storage_.device().stream());
     if (!finite(plan_.steps[s], bound_[s])) return plan_.graph.node(plan_.steps[s].node).layer;
   }
   return {};

@@ -67,8 +67,9 @@ class Executor {
   };
   void resolve();
   void require_bound(ValueId input) const;
-  void launch(std::size_t step);
+  void launch(std::size_t step, Stream& stream);
   void run_captured();
+  void run_forked();
   bool finite(const Step& step, const Bound& bound) const;
 
   Plan plan_;
@@ -81,6 +82,7 @@ class Executor {
   std::vector<const void*> inputs_;  // by value id
   bool capture_ = false;
   std::size_t captures_ = 0;
+  std::unique_ptr<Event> fork_, join_;
   bool warm_ = false;  // first launches load code, which a capture must not see
   std::map<std::vector<const void*>, std::unique_ptr<Captured>> captured_;  // by input addresses
 };

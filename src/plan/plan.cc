@@ -4,6 +4,7 @@
 #include <map>
 
 #include "plan/arena.h"
+#include "plan/streams.h"
 
 namespace headroom {
 namespace {
@@ -75,33 +76,37 @@ void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
-// Arena memory of every value and workspace, from the step that writes it to the last that reads it.
+// Arena memory of every value and workspace, from the step that writes it to the last that reads it; what a
+// step of the second stream touches, until the first has waited for that.
 void place_memory(Plan& plan, const std::vector<ValueId>& owner) {
   const Graph& graph = plan.graph;
   std::map<ValueId, Lifetime> lives;
   std::vector<Lifetime> pieces;
-  const int end = static_cast<int>(plan.steps.size());
-  auto touch = [&](ValueId id, int step) {
+  const int end = static_cast<int>(plan.steps.size()), join = join_of(plan);
+  auto over = [&](int s) {
+    return plan.steps[static_cast<std::size_t>(s)].stream == 0 ? s : std::max(s, join - 1);
+  };
+  auto touch = [&](ValueId id, int step, int until) {
     const ValueId own = owner[static_cast<std::size_t>(id)];
     const Value& value = graph.value(own);
     if (value.role == Role::input || lives_in_storage(value.role)) return;
     auto [it, fresh] =
-        lives.try_emplace(own, Lifetime{static_cast<std::size_t>(value.type.bytes()), step, step});
+        lives.try_emplace(own, Lifetime{static_cast<std::size_t>(value.type.bytes()), step, until});
     it->second.first = std::min(it->second.first, step);
-    it->second.last = std::max(it->second.last, step);
+    it->second.last = std::max(it->second.last, until);
   };
   for (int s = 0; s < end; ++s) {
     const Node& node = graph.node(plan.steps[static_cast<std::size_t>(s)].node);
-    for (ValueId id : node.inputs) touch(id, s);
-    for (ValueId id : node.outputs) touch(id, s);
+    for (ValueId id : node.inputs) touch(id, s, over(s));
+    for (ValueId id : node.outputs) touch(id, s, over(s));
   }
-  for (ValueId id : graph.outputs) touch(id, end);  // read after the run
+  for (ValueId id : graph.outputs) touch(id, end, end);  // read after the run
 
   std::vector<ValueId> ids;
   for (auto& [id, life] : lives) ids.push_back(id), pieces.push_back(life);
   for (int s = 0; s < end; ++s)
     if (plan.steps[static_cast<std::size_t>(s)].workspace > 0)
-      pieces.push_back({plan.steps[static_cast<std::size_t>(s)].workspace, s, s});
+      pieces.push_back({plan.steps[static_cast<std::size_t>(s)].workspace, s, over(s)});
   plan.arena_bytes = place(pieces);
   for (const Lifetime& piece : pieces) plan.unshared_bytes += piece.bytes;
 
@@ -135,6 +140,7 @@ Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.phase < b.phase; });
   const std::vector<ValueId> owner = owners(plan.graph);
+  if (plan.binding.streams > 1) use_second_stream(plan, owner);
   expect_readers_first(plan, owner);
   place_memory(plan, owner);
   return plan;

@@ -20,6 +20,7 @@ struct Binding {
   std::int64_t batch = 1;
   DType precision = DType::f32;
   Capabilities capabilities;
+  int streams = 1;  // 2: gradients of parameters beside those of activations; see plan/streams.h
 };
 
 // Where a value lives: in the arena at an offset, in storage shared by all plans of a model, or bound by the
@@ -43,9 +44,9 @@ struct Step {
   std::vector<Slot> inputs, outputs;
   std::size_t workspace = 0;         // bytes
   std::size_t workspace_offset = 0;  // in the arena
-  int stream = 0;
-  std::vector<int> waits;       // steps of other streams that must be over first
-  std::vector<Charge> charges;  // shares sum to one
+  int stream = 0;                    // where work is captured; step by step, all of it runs on one
+  std::vector<int> waits;            // steps of other streams that must be over first
+  std::vector<Charge> charges;       // shares sum to one
   Phase phase = Phase::forward;
   Cost cost;                     // least, by the schema
   Work work;                     // what the chosen kernel does

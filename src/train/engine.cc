@@ -83,12 +83,13 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
                         .fuse_head = queues() && options_.precision == DType::f32,  // what the kernel takes
                         .keep_gradients = options_.keep_gradients}),
           nullptr};
-  const Binding binding{mode, batch, options_.precision, capabilities_};
+  const bool capture = options_.capture && queues();
+  const Binding binding{mode, batch, options_.precision, capabilities_, capture ? options_.streams : 1};
   const Plan plan = make_plan(r.program.graph, binding, options_.choose);
   require_memory(memory_bytes(), plan, net_.name);
   storage_.prepare(r.program.graph, options_.seed);
   r.executor = std::make_unique<Executor>(plan, storage_, arena_);
-  r.executor->allow_capture(options_.capture && queues());
+  r.executor->allow_capture(capture);
   return ready_.emplace(key, std::move(r)).first->second;
 }
 

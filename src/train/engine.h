@@ -17,6 +17,7 @@ struct EngineOptions {
   bool tf32 = false;           // fp32 products may round their factors to 11 bits
   bool deterministic = false;  // the same bits every run
   bool capture = true;         // a step is one launch where the device can do so
+  int streams = 2;             // of that launch; see plan/streams.h
   std::uint64_t seed = 0;
   Update update;
   Chooser choose = first_that_accepts;

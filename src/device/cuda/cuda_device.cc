@@ -48,15 +48,20 @@ class CudaGraph final : public Captured {
 
 }  // namespace
 
-CudaStream::CudaStream() { HEADROOM_CUDA_CHECK(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
+CudaStream::CudaStream(int priority) {
+  HEADROOM_CUDA_CHECK(cudaStreamCreateWithPriority(&handle_, cudaStreamNonBlocking, priority));
+}
 CudaStream::~CudaStream() { cudaStreamDestroy(handle_); }
 void CudaStream::synchronize() { HEADROOM_CUDA_CHECK(cudaStreamSynchronize(handle_)); }
 
 CudaDevice::CudaDevice(int index, Capabilities capabilities)
     : index_(index), capabilities_(std::move(capabilities)) {
   HEADROOM_CUDA_CHECK(cudaSetDevice(index_));
-  stream_ = std::make_unique<CudaStream>();
+  int last = 0, first = 0;
+  HEADROOM_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&last, &first));
+  stream_ = std::make_unique<CudaStream>(first);  // before side_: others wait for its kernels
   copies_ = std::make_unique<CudaStream>();
+  side_ = std::make_unique<CudaStream>();
 }
 
 CudaDevice::~CudaDevice() = default;

@@ -8,7 +8,7 @@ namespace headroom {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream();
+  explicit CudaStream(int priority = 0);  // as CUDA counts: the lowest number comes first
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -26,6 +26,7 @@ class CudaDevice final : public Device {
   const Capabilities& capabilities() const override { return capabilities_; }
   Stream& stream() override { return *stream_; }
   Stream& copy_stream() override { return *copies_; }
+  Stream& side_stream() override { return *side_; }
   // Those that return when they are done also wait for what the stream was given before.
   void upload(void* dst, const void* src, std::size_t bytes) override;
   void download(void* dst, const void* src, std::size_t bytes) override;
@@ -43,7 +44,7 @@ class CudaDevice final : public Device {
 
   int index_;
   Capabilities capabilities_;
-  std::unique_ptr<CudaStream> stream_, copies_;
+  std::unique_ptr<CudaStream> stream_, copies_, side_;
 };
 
 std::unique_ptr<Device> open_cuda_device(std::string_view name);

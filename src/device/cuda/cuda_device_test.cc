@@ -94,6 +94,28 @@ TEST_F(CudaDeviceTest, CapturedWorkRunsWhenLaunchedAndAgain) {
   }
 }
 
+TEST_F(CudaDeviceTest, CapturedWorkMayBranch) {
+  const Buffer a = device_->allocate(4), b = device_->allocate(4), c = device_->allocate(4);
+  const Buffer host = device_->allocate_host(4);
+  const auto fork = device_->make_event(), join = device_->make_event();
+  const auto work = device_->capture([&] {
+    device_->copy(b.data(), a.data(), 4);
+    fork->record(device_->stream()), fork->hold(device_->side_stream());
+    device_->download_async(host.data(), b.data(), 4, device_->side_stream());
+    device_->copy(c.data(), b.data(), 4);
+    join->record(device_->side_stream()), join->hold(device_->stream());
+    device_->copy(a.data(), c.data(), 4);
+  });
+  for (int value : {3, 8}) {
+    device_->upload(a.data(), &value, 4);
+    work->launch();
+    int got = 0;
+    device_->download(&got, c.data(), 4);
+    EXPECT_EQ(got, value);
+    EXPECT_EQ(*static_cast<const int*>(host.data()), value) << "the branch is part of the work";
+  }
+}
+
 TEST_F(CudaDeviceTest, AFailedCaptureLeavesTheStreamUsable) {
   EXPECT_THROW(device_->capture([] { throw std::runtime_error("no"); }), std::runtime_error);
   const Buffer a = device_->allocate(4);

@@ -51,8 +51,8 @@ __device__ inline V block_max(V x) {
 // True in the block that is the last of `blocks` to call this; what the others wrote before can then be read
 // with
 // __ldcg. The counter starts at 0 and is 0 again afterwards. It is a __device__ variable, for a workspace
-// holds anything at first: launches that share one must not overlap, and on the one stream of kernels none
-// do.
+// holds anything at first: launches that share one must not overlap. Kernels that call this say so (counts in
+// ops/kernel.h), and plans keep them on one stream.
 __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   __shared__ bool last;
   __threadfence();

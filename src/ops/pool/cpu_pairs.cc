@@ -108,7 +108,20 @@ void max_row(std::int64_t n, const T* top, const T* bottom, T* y) {
       });
 }
 
-template <class T, int N>
+// dy times the slope of the activation whose output is y; of vectors and of single numbers.
+template <Activation kSlope, class V>
+V sloped(V dy, V y) {
+  if constexpr (kSlope == Activation::relu)
+    return y > V{} ? dy : V{};
+  else if constexpr (kSlope == Activation::sigmoid)
+    return dy * (y * (1 - y));
+  else if constexpr (kSlope == Activation::tanh)
+    return dy * (1 - y * y);
+  else
+    return dy;
+}
+
+template <class T, int N, Activation kSlope>
 void max_grad_row(std::int64_t n, const T* dy, const T* top, const T* bottom, T* dtop, T* dbottom) {
   using L = Lanes<T, N>;
   each_window<N>(
@@ -117,11 +130,13 @@ void max_grad_row(std::int64_t n, const T* dy, const T* top, const T* bottom, T*
         typename L::Vec a, b, c, d;
         L::load_pairs(top + 2 * j, a, b);
         L::load_pairs(bottom + 2 * j, c, d);
-        const typename L::Vec g = L::load(dy + j), zero{};
+        const typename L::Vec zero{};
         const auto right_above = exceeds_lanes(b, a), right_below = exceeds_lanes(d, c);
         a = right_above ? b : a;
         c = right_below ? d : c;
         const auto below = exceeds_lanes(c, a);
+        const typename L::Vec best = below ? c : a,
+                              g = sloped<kSlope, typename L::Vec>(L::load(dy + j), best);
         const typename L::Vec above_gets = below ? zero : g, below_gets = below ? g : zero;
         L::store_pairs(dtop + 2 * j, right_above ? zero : above_gets, right_above ? above_gets : zero);
         L::store_pairs(dbottom + 2 * j, right_below ? zero : below_gets, right_below ? below_gets : zero);
@@ -132,7 +147,7 @@ void max_grad_row(std::int64_t n, const T* dy, const T* top, const T* bottom, T*
         int best = 0;
         for (int k = 1; k < 4; ++k)
           if (exceeds(*x[k], *x[best])) best = k;
-        for (int k = 0; k < 4; ++k) *dx[k] = k == best ? dy[j] : T{0};
+        for (int k = 0; k < 4; ++k) *dx[k] = k == best ? sloped<kSlope>(dy[j], *x[best]) : T{0};
       });
 }
 
@@ -225,9 +240,13 @@ Launcher max_pool_pairs(const Problem& problem, const Capabilities&) {
 Launcher max_pool_grad_pairs(const Problem& problem, const Capabilities&) {
   return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
     const Extent2d in = p.window.input, out = p.window.output;
+    const auto row = p.slope == Activation::relu      ? max_grad_row<T, N, Activation::relu>
+                     : p.slope == Activation::sigmoid ? max_grad_row<T, N, Activation::sigmoid>
+                     : p.slope == Activation::tanh    ? max_grad_row<T, N, Activation::tanh>
+                                                      : max_grad_row<T, N, Activation::none>;
     each_row(p, [&, dy = a.in<T>(0), x = a.in<T>(1), dx = a.out<T>(0)](std::int64_t from, std::int64_t to,
                                                                        std::int64_t i) {
-      max_grad_row<T, N>(out.w, dy + to, x + from, x + from + in.w, dx + from, dx + from + in.w);
+      row(out.w, dy + to, x + from, x + from + in.w, dx + from, dx + from + in.w);
       clear_rest(p.window, i, dx + from);
     });
   });

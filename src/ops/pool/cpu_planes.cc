@@ -109,6 +109,8 @@ Launcher max_pool_grad_planes(const Problem& problem, const Capabilities&) {
           for (std::int64_t k = j; k < end; ++k)
             if (best[k - j] >= 0) dx[best[k - j]] += dy[k];
         }
+        if (p.slope != Activation::none && i + 1 == p.window.output.h)
+          apply_slope(p.slope, p.input_plane(), dx, x, dx);
       });
     };
   });

@@ -26,7 +26,8 @@ cuda::Pool pool_of(const Problem& problem) {
       .rows = axis_of(w.input.h, w.output.h, w.kernel.h, w.stride.h, w.dilation.h, w.pad.h, w.pad_end.h),
       .columns = axis_of(w.input.w, w.output.w, w.kernel.w, w.stride.w, w.dilation.w, w.pad.w, w.pad_end.w),
       .count_include_pad = p.count_include_pad,
-      .pairs = covers_by_pairs(p)};
+      .pairs = covers_by_pairs(p),
+      .slope = static_cast<int>(p.slope)};
 }
 
 }  // namespace

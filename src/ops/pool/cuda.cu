@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kThreads) mean_windows(Pool p, std::int64_t ou
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    max_windows_grad(Pool p, std::int64_t inputs, const T* dy, const int* places, T* dx) {
+    max_windows_grad(Pool p, std::int64_t inputs, const T* dy, const T* x, const int* places, T* dx) {
   const std::int64_t output_plane = std::int64_t{p.rows.output} * p.columns.output;
   for (std::int64_t n = thread_number(); n < inputs; n += thread_count()) {
     const Place at = place_of(n, p.rows.input, p.columns.input);
@@ -152,6 +152,7 @@ __global__ void __launch_bounds__(kThreads)
         const std::int64_t o = at.plane * output_plane + std::int64_t{i} * p.columns.output + j;
         if (places[o] == here) sum += widen(dy[o]);
       }
+    if (p.slope != 0) sum = sloped(p.slope, sum, Compute<T>{widen(x[n])});
     dx[n] = narrow<T>(sum);
   }
 }
@@ -230,7 +231,7 @@ void max_pool_grad(DType dtype, const Pool& p, const void* dy, const void* x, in
   dispatch_floats(dtype, [&]<class T>() {
     find_largest<T>(p, x, nullptr, places, stream);
     max_windows_grad<<<blocks_striding(inputs_of(p)), kThreads, 0, stream>>>(
-        p, inputs_of(p), static_cast<const T*>(dy), places, static_cast<T*>(dx));
+        p, inputs_of(p), static_cast<const T*>(dy), static_cast<const T*>(x), places, static_cast<T*>(dx));
     HEADROOM_CUDA_LAUNCHED();
   });
 }

@@ -19,6 +19,7 @@ struct Pool {
   PoolAxis rows, columns;
   bool count_include_pad = false;
   bool pairs = false;  // 2x2 windows that step by 2 and cover the input exactly
+  int slope = 0;       // of max_pool_grad: the activation before it, as headroom::Activation counts
 };
 
 void max_pool(DType dtype, const Pool& pool, const void* x, void* y, cudaStream_t stream);

@@ -18,12 +18,13 @@ struct Largest {
       if (exceeds(x[k], best)) best = x[k];
     return best;
   }
-  static __device__ void backward(C dy, const C (&x)[4], C (&dx)[4]) {
+  static __device__ void backward(int slope, C dy, const C (&x)[4], C (&dx)[4]) {
     C best = x[0];
     int at = 0;
 #pragma unroll
     for (int k = 1; k < 4; ++k)
       if (exceeds(x[k], best)) best = x[k], at = k;
+    dy = sloped(slope, dy, best);
 #pragma unroll
     for (int k = 0; k < 4; ++k) dx[k] = at == k ? dy : C{0};
   }
@@ -33,7 +34,7 @@ template <class C>
 struct Mean {
   static constexpr bool kReadsInput = false;
   static __device__ C forward(const C (&x)[4]) { return (((x[0] + x[1]) + x[2]) + x[3]) / 4; }
-  static __device__ void backward(C dy, const C (&)[4], C (&dx)[4]) {
+  static __device__ void backward(int, C dy, const C (&)[4], C (&dx)[4]) {
 #pragma unroll
     for (int k = 0; k < 4; ++k) dx[k] = dy / 4;
   }
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(kThreads) forward_pairs(std::int64_t groups, i
 
 template <template <class> class F, class T, int kV, bool kWhole>
 __global__ void __launch_bounds__(kThreads)
-    backward_pairs(std::int64_t groups, int width, const T* dy, const T* x, T* dx) {
+    backward_pairs(std::int64_t groups, int width, int slope, const T* dy, const T* x, T* dx) {
   using C = Compute<T>;
   using Row = Pack<T, 2 * kV>;
   for (std::int64_t g = thread_number(); g < groups; g += thread_count()) {
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
       const C window[4] = {widen(first.v[2 * v]), widen(first.v[2 * v + 1]), widen(second.v[2 * v]),
                            widen(second.v[2 * v + 1])};
       C share[4];
-      F<C>::backward(widen(given.v[v]), window, share);
+      F<C>::backward(slope, widen(given.v[v]), window, share);
       first.v[2 * v] = narrow<T>(share[0]), first.v[2 * v + 1] = narrow<T>(share[1]);
       second.v[2 * v] = narrow<T>(share[2]), second.v[2 * v + 1] = narrow<T>(share[3]);
     }
@@ -142,7 +143,8 @@ void backward(DType dtype, const Pool& pool, const void* dy, const void* x, void
     with_width<U, kPack<U> / 2>(
         pool, x, dx, dy, [&]<class T, int kV, bool kWhole>(std::int64_t groups, int width) {
           backward_pairs<F, T, kV, kWhole><<<blocks_striding(groups), kThreads, 0, stream>>>(
-              groups, width, static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx));
+              groups, width, pool.slope, static_cast<const T*>(dy), static_cast<const T*>(x),
+              static_cast<T*>(dx));
         });
   });
 }

@@ -8,4 +8,19 @@ __device__ inline bool exceeds(C next, C best) {
   return !(next <= best) && best == best;
 }
 
+// dy times the slope of an activation, as headroom::Activation counts, by its output y.
+template <class C>
+__device__ inline C sloped(int activation, C dy, C y) {
+  switch (activation) {
+    case 1:
+      return y > 0 ? dy : C{0};
+    case 2:
+      return dy * (y * (C{1} - y));
+    case 3:
+      return dy * (C{1} - y * y);
+    default:
+      return dy;
+  }
+}
+
 }  // namespace headroom::cuda

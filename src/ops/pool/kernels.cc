@@ -75,8 +75,16 @@ std::vector<Case> forward_cases() {
 
 std::vector<Case> max_grad_cases() {
   std::vector<Case> list;
-  for (const PoolCase& c : pool_cases())
+  std::size_t number = 0;
+  for (const PoolCase& c : pool_cases()) {
     list.push_back({.tier = c.tier, .inputs = {pooled(c), c.input, pooled(c)}, .attrs = c.attrs});
+    // Behind an activation too: relu where numbers are exact, or one of the others in turn.
+    if (c.tier == Tier::perf) continue;
+    static constexpr const char* kSlopes[] = {"relu", "sigmoid", "tanh"};
+    Case behind = list.back();
+    behind.attrs.set("activation_grad", std::string(kSlopes[number++ % 3]));
+    list.push_back(std::move(behind));
+  }
   return list;
 }
 

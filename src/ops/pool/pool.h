@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/activation/activation.h"
 #include "ops/operator.h"
 #include "ops/window.h"
 
@@ -8,6 +9,8 @@ namespace headroom {
 // max_pool(x), max_pool_grad(dy, x, y), avg_pool(x), avg_pool_grad(dy; input_shape), all NCHW.
 // Maximum: padding counts as -infinity; NaN is larger than any number; of equal elements the first in row
 // order is the maximum, and alone receives the gradient. A window that sees only padding yields -infinity.
+// max_pool_grad with activation_grad = relu, sigmoid or tanh: x came from that function, and what it received
+// is multiplied by its slope, so that the result is the gradient before the activation.
 // Mean: count_include_pad divides by the elements of the window that lie on the input or its padding, else by
 // those on the input; what hangs over the padding in ceil_mode never counts.
 std::vector<Operator> pool_operators();
@@ -16,6 +19,7 @@ struct PoolProblem {
   std::int64_t planes = 0;  // N * C
   Window2d window;
   bool count_include_pad = false;
+  Activation slope = Activation::none;  // behind max_pool_grad
   std::int64_t input_plane() const { return window.input.h * window.input.w; }
   std::int64_t output_plane() const { return window.output.h * window.output.w; }
 };

@@ -65,6 +65,7 @@ void max_pool_grad(const PoolProblem& p, const T* dy, const T* x, T* dx) {
     const std::int64_t best = argmax(p.window, x + plane, i, j);
     if (best >= 0) dx[plane + best] += dy[out];
   });
+  for (std::int64_t k = 0; k < p.planes * p.input_plane(); ++k) dx[k] *= slope_from_output(p.slope, x[k]);
 }
 
 template <class T>

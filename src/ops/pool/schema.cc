@@ -36,11 +36,18 @@ std::vector<TensorType> infer_avg(const std::vector<TensorType>& in, const Attrs
   return {{pooled("avg_pool", attrs, in[0]), in[0].dtype}};
 }
 
+Activation slope_of(const Attrs& attrs) {
+  const auto slope = parse_activation(attrs.text("activation_grad"));
+  if (!slope) reject("max_pool_grad cannot fuse the gradient of '{}'", attrs.text("activation_grad"));
+  return *slope;
+}
+
 std::vector<TensorType> infer_max_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
   expect_inputs("max_pool_grad", in, 3);
   const Shape y = pooled("max_pool_grad", attrs, in[1]);
   expect_output("max_pool_grad", in[0], in[1], y);
   expect_output("max_pool_grad", in[2], in[1], y);
+  slope_of(attrs);
   return {in[1]};
 }
 
@@ -76,6 +83,7 @@ Cost cost_mean(const Problem& p) {
 Cost cost_max_grad(const Problem& p) {
   Cost c = cost(p);
   c.bytes_read -= static_cast<double>(p.inputs[2].bytes());
+  if (slope_of(p.attrs) != Activation::none) c.other += static_cast<double>(p.inputs[0].shape.numel());
   return c;
 }
 
@@ -114,7 +122,8 @@ PoolProblem pool_problem(const Problem& p) {
                                                 : p.inputs[0].shape;
   return {.planes = input[0] * input[1],
           .window = window_of(p.attrs, input),
-          .count_include_pad = p.attrs.integer("count_include_pad") != 0};
+          .count_include_pad = p.attrs.integer("count_include_pad") != 0,
+          .slope = slope_of(p.attrs)};
 }
 
 TapTables tap_tables(const PoolProblem& p) {

@@ -1,0 +1,145 @@
+#include "plan/streams.h"
+
+#include <algorithm>
+#include <set>
+
+namespace headroom {
+namespace {
+
+constexpr double kMostBytes = 256.0 * (1 << 20);  // of all tensors and workspaces of a plan
+
+double bytes_of(const Plan& plan) {
+  double bytes = 0;
+  for (const Step& step : plan.steps) {
+    bytes += double(step.workspace);
+    for (const TensorType& type : step.problem.outputs) bytes += double(type.bytes());
+  }
+  return bytes;
+}
+
+bool is_backward(const Step& step) { return step.phase == Phase::backward; }
+bool counts(const Step& step) { return step.kernel != nullptr && step.kernel->counts; }
+
+// Does no step before the update read what it makes?
+std::vector<bool> find_leaves(const Plan& plan, const std::vector<ValueId>& owner) {
+  const auto own = [&](ValueId id) { return owner[static_cast<std::size_t>(id)]; };
+  std::set<ValueId> read;
+  for (const Step& step : plan.steps)
+    if (step.phase != Phase::update)
+      for (ValueId in : plan.graph.node(step.node).inputs) read.insert(own(in));
+  std::vector<bool> leaf;
+  for (const Step& step : plan.steps) {
+    const auto& outputs = plan.graph.node(step.node).outputs;
+    leaf.push_back(
+        is_backward(step) && schema_of(step.problem.op).aliases == nullptr &&
+        std::none_of(outputs.begin(), outputs.end(), [&](ValueId id) { return read.count(own(id)); }));
+  }
+  // Launches of a kernel that counts must not overlap: all on one stream, or they stay where they were.
+  bool together = true;
+  for (std::size_t s = 0; s < leaf.size(); ++s)
+    together &= leaf[s] || !is_backward(plan.steps[s]) || !counts(plan.steps[s]);
+  for (std::size_t s = 0; s < leaf.size(); ++s) leaf[s] = leaf[s] && (together || !counts(plan.steps[s]));
+  return leaf;
+}
+
+// The backward steps in a new order: each leaf right behind the last step that makes an input of it. Of those
+// that follow the last step of the path one stays on the first stream, which is idle by then.
+void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bool>& leaf) {
+  std::vector<std::vector<std::size_t>> behind(plan.steps.size() + 1);  // by 1 + step; 0: before all others
+  std::vector<std::size_t> maker(owner.size(), 0);                      // of a value's memory: 1 + step
+  std::size_t last_on_path = 0;                                         // 1 + step
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Node& node = plan.graph.node(plan.steps[s].node);
+    for (ValueId id : node.outputs)
+      maker[static_cast<std::size_t>(owner[static_cast<std::size_t>(id)])] = s + 1;
+    if (!is_backward(plan.steps[s])) continue;
+    if (!leaf[s]) {
+      last_on_path = s + 1;
+      continue;
+    }
+    std::size_t after = 0;
+    for (ValueId id : node.inputs)
+      after = std::max(after, maker[static_cast<std::size_t>(owner[static_cast<std::size_t>(id)])]);
+    behind[after > 0 && is_backward(plan.steps[after - 1]) ? after : 0].push_back(s);
+  }
+  std::vector<Step> order;
+  bool begun = false;
+  const auto take_leaves = [&](std::size_t after) {
+    const auto& group = behind[after];
+    const auto stays =
+        after != last_on_path
+            ? group.end()
+            : std::find_if(group.begin(), group.end(), [&](std::size_t s) { return !counts(plan.steps[s]); });
+    for (auto s = group.begin(); s != group.end(); ++s)
+      if (s != stays) {
+        plan.steps[*s].stream = 1;
+        order.push_back(std::move(plan.steps[*s]));
+      }
+    if (stays != group.end()) order.push_back(std::move(plan.steps[*stays]));
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (leaf[s]) continue;
+    if (plan.steps[s].phase != Phase::forward && !begun) begun = true, take_leaves(0);
+    order.push_back(std::move(plan.steps[s]));
+    take_leaves(s + 1);
+  }
+  if (!begun) take_leaves(0);
+  plan.steps = std::move(order);
+}
+
+// What the second stream reads and makes: nobody on the first may touch it in other ways before the join.
+struct Touched {
+  std::set<ValueId> read, made;
+};
+
+bool is_apart(const Plan& plan, const Step& step, const Touched& second, const std::vector<ValueId>& owner) {
+  const auto own = [&](ValueId id) { return owner[static_cast<std::size_t>(id)]; };
+  const Node& node = plan.graph.node(step.node);
+  return std::none_of(node.inputs.begin(), node.inputs.end(),
+                      [&](ValueId id) { return second.made.count(own(id)); }) &&
+         std::none_of(node.outputs.begin(), node.outputs.end(),
+                      [&](ValueId id) { return second.read.count(own(id)) || second.made.count(own(id)); });
+}
+
+// A step of the second stream waits for the one before it on the first; the first update that has to do with
+// them waits for all of those.
+void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
+  int last_first = kNone, last_second = kNone, waited = kNone;
+  bool joined = false;
+  Touched second;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    Step& step = plan.steps[s];
+    if (step.stream == 1) {
+      if (last_first != waited) step.waits = {last_first}, waited = last_first;
+      last_second = static_cast<int>(s);
+      const Node& node = plan.graph.node(step.node);
+      for (ValueId id : node.inputs) second.read.insert(owner[static_cast<std::size_t>(id)]);
+      for (ValueId id : node.outputs) second.made.insert(owner[static_cast<std::size_t>(id)]);
+      continue;
+    }
+    if (step.phase == Phase::update && !joined && last_second != kNone &&
+        !is_apart(plan, step, second, owner))
+      step.waits = {last_second}, joined = true;
+    last_first = static_cast<int>(s);
+  }
+}
+
+}  // namespace
+
+void use_second_stream(Plan& plan, const std::vector<ValueId>& owner) {
+  if (bytes_of(plan) > kMostBytes) return;
+  for (const Step& step : plan.steps)  // a change in place among the gradients: only their order is safe
+    if (is_backward(step) && schema_of(step.problem.op).aliases != nullptr) return;
+  const std::vector<bool> leaf = find_leaves(plan, owner);
+  if (std::none_of(leaf.begin(), leaf.end(), [](bool is) { return is; })) return;
+  reorder(plan, owner, leaf);
+  set_waits(plan, owner);
+}
+
+int join_of(const Plan& plan) {
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    if (plan.steps[s].stream == 0 && !plan.steps[s].waits.empty()) return static_cast<int>(s);
+  return static_cast<int>(plan.steps.size());
+}
+
+}  // namespace headroom

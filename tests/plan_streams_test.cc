@@ -1,0 +1,200 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "headroom/net.h"
+#include "plan/streams.h"
+#include "plan/testing/small_net.h"
+#include "train/program.h"
+
+namespace headroom {
+namespace {
+
+Capabilities gpu() {
+  return {.kind = DeviceKind::cuda,
+          .name = "test GPU",
+          .compute_capability = 90,
+          .multiprocessors = 132,
+          .memory_bytes = std::size_t{140} << 30};
+}
+
+Plan gpu_plan(const std::string& model, std::int64_t batch, int streams, bool head = true) {
+  const Program program = make_program(find_net(model), Mode::train, batch,
+                                       {.update = {.momentum = 0.9}, .tally = true, .fuse_head = head});
+  return make_plan(program.graph, {Mode::train, batch, DType::f32, gpu(), streams});
+}
+
+const std::vector<std::pair<std::string, std::int64_t>>& small_networks() {
+  static const std::vector<std::pair<std::string, std::int64_t>> list = {
+      {"lenet5", 256},
+      {"lenet5:pool=avg,activation=tanh", 7},
+      {"mlp:hidden=64", 100},
+      {"ece408", 4},
+      {"autoencoder", 32}};
+  return list;
+}
+
+// before[b]: is step `a` over when b begins, whatever the streams' speeds?
+std::vector<std::vector<bool>> happens_before(const Plan& plan) {
+  const std::size_t n = plan.steps.size();
+  std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));
+  int last[2] = {kNone, kNone};
+  for (std::size_t b = 0; b < n; ++b) {
+    std::vector<int> sources = plan.steps[b].waits;
+    const auto stream = static_cast<std::size_t>(plan.steps[b].stream);
+    if (last[stream] != kNone) sources.push_back(last[stream]);
+    for (int source : sources) {
+      const auto a = static_cast<std::size_t>(source);
+      EXPECT_LT(a, b) << "waits for what is queued later";
+      before[b][a] = true;
+      for (std::size_t k = 0; k < n; ++k) before[b][k] = before[b][k] || before[a][k];
+    }
+    last[stream] = static_cast<int>(b);
+  }
+  return before;
+}
+
+struct Range {
+  std::size_t begin, end;
+  bool written;
+};
+
+std::vector<Range> arena_of(const Step& step) {
+  std::vector<Range> ranges;
+  auto add = [&](const std::vector<Slot>& slots, const std::vector<TensorType>& types, bool written) {
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (slots[i].where == Slot::Where::arena)
+        ranges.push_back(
+            {slots[i].offset, slots[i].offset + static_cast<std::size_t>(types[i].bytes()), written});
+  };
+  add(step.inputs, step.problem.inputs, false);
+  add(step.outputs, step.problem.outputs, true);
+  if (step.workspace > 0)
+    ranges.push_back({step.workspace_offset, step.workspace_offset + step.workspace, true});
+  return ranges;
+}
+
+// Names two steps that may run at once although one writes what the other touches.
+std::string find_race(const Plan& plan) {
+  const auto before = happens_before(plan);
+  for (std::size_t b = 0; b < plan.steps.size(); ++b)
+    for (std::size_t a = 0; a < b; ++a) {
+      if (before[b][a]) continue;
+      for (const Range& x : arena_of(plan.steps[a]))
+        for (const Range& y : arena_of(plan.steps[b]))
+          if ((x.written || y.written) && x.begin < y.end && y.begin < x.end)
+            return plan.steps[a].problem.str() + " and " + plan.steps[b].problem.str();
+      for (const Slot& x : plan.steps[a].inputs)  // weights change only when nobody reads them any more
+        for (const Slot& y : plan.steps[b].outputs)
+          if (x.where == Slot::Where::storage && y.where == Slot::Where::storage && x.value == y.value)
+            return plan.steps[a].problem.str() + " reads what is updated";
+    }
+  return {};
+}
+
+// One of the orders in which the streams may come to their steps.
+Plan run_as(const Plan& plan, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::size_t> queue[2];
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    queue[static_cast<std::size_t>(plan.steps[s].stream)].push_back(s);
+  std::vector<bool> over(plan.steps.size(), false);
+  std::size_t next[2] = {0, 0};
+  auto ready = [&](std::size_t q) {
+    if (next[q] == queue[q].size()) return false;
+    for (int wait : plan.steps[queue[q][next[q]]].waits)
+      if (!over[static_cast<std::size_t>(wait)]) return false;
+    return true;
+  };
+  Plan turned = plan;
+  turned.steps.clear();
+  while (turned.steps.size() < plan.steps.size()) {
+    std::size_t q = random() % 2;
+    if (!ready(q)) q = 1 - q;
+    if (!ready(q)) {
+      ADD_FAILURE() << "the streams wait for each other";
+      return plan;
+    }
+    over[queue[q][next[q]]] = true;
+    turned.steps.push_back(plan.steps[queue[q][next[q]++]]);
+  }
+  return turned;
+}
+
+std::size_t on_second(const Plan& plan) {
+  std::size_t count = 0;
+  for (const Step& step : plan.steps) count += step.stream == 1;
+  return count;
+}
+
+TEST(PlanStreams, NothingIsTouchedByTwoAtOnce) {
+  for (const auto& [model, batch] : small_networks())
+    for (bool head : {false, true}) {
+      const Plan plan = gpu_plan(model, batch, 2, head);
+      EXPECT_EQ(find_race(plan), "") << model;
+      EXPECT_EQ(testing::find_overwrite(plan), "") << model << " on one stream";
+      for (unsigned seed = 0; seed < 50; ++seed)
+        ASSERT_EQ(testing::find_overwrite(run_as(plan, seed)), "") << model << ", order " << seed;
+    }
+}
+
+TEST(PlanStreams, TheChecksCanSee) {
+  Plan eager = gpu_plan("lenet5", 256, 2);
+  for (Step& step : eager.steps) step.waits.clear();
+  EXPECT_NE(find_race(eager), "") << "nobody waits";
+  // Memory placed as if there were one stream.
+  const Plan one = gpu_plan("lenet5", 256, 1);
+  Plan tight = gpu_plan("lenet5", 256, 2);
+  for (Step& step : tight.steps)
+    for (const Step& as : one.steps)
+      if (as.node == step.node)
+        step.inputs = as.inputs, step.outputs = as.outputs, step.workspace_offset = as.workspace_offset;
+  EXPECT_NE(find_race(tight), "");
+}
+
+TEST(PlanStreams, GradientsOfWeightsGoToTheSecond) {
+  const Plan plan = gpu_plan("lenet5", 256, 2);
+  for (const Step& step : plan.steps) {
+    const std::string &op = step.problem.op, &layer = plan.graph.node(step.node).layer;
+    // The last of all stays: nothing else is left to do on the first.
+    const bool second = op == "bias_grad" || (op == "conv2d_grad_weight" && layer != "C1") ||
+                        (op == "matmul" && step.problem.attrs.integer("trans_a") == 1);
+    EXPECT_EQ(step.stream, second ? 1 : 0) << layer << " " << step.problem.str();
+  }
+  EXPECT_GE(on_second(plan), 5u);
+  EXPECT_EQ(plan.steps.at(static_cast<std::size_t>(join_of(plan))).problem.op, "sgd");
+  EXPECT_EQ(on_second(gpu_plan("lenet5", 256, 1)), 0u);
+}
+
+TEST(PlanStreams, KernelsThatCountNeverOverlap) {
+  for (const auto& [model, batch] : small_networks())
+    for (bool head : {false, true}) {
+      const Plan plan = gpu_plan(model, batch, 2, head);
+      const auto before = happens_before(plan);
+      for (std::size_t b = 0; b < plan.steps.size(); ++b)
+        for (std::size_t a = 0; a < b; ++a) {
+          const bool both = plan.steps[a].kernel->counts && plan.steps[b].kernel->counts;
+          EXPECT_TRUE(!both || before[b][a])
+              << model << ": " << plan.steps[a].problem.str() << " and " << plan.steps[b].problem.str();
+        }
+    }
+}
+
+TEST(PlanStreams, LargeNetworksKeepToOne) {
+  EXPECT_EQ(on_second(gpu_plan("lenet5", 16384, 2)), 0u);
+  const Plan one = gpu_plan("lenet5", 16384, 1), two = gpu_plan("lenet5", 16384, 2);
+  EXPECT_EQ(one.arena_bytes, two.arena_bytes);
+}
+
+// The order of the list is what runs step by step: phases one after the other.
+TEST(PlanStreams, PhasesStayInOrder) {
+  for (const auto& [model, batch] : small_networks()) {
+    const Plan plan = gpu_plan(model, batch, 2);
+    EXPECT_TRUE(std::is_sorted(plan.steps.begin(), plan.steps.end(),
+                               [](const Step& a, const Step& b) { return a.phase < b.phase; }));
+    EXPECT_EQ(plan.steps.size(), gpu_plan(model, batch, 1).steps.size());
+  }
+}
+
+}  // namespace
+}  // namespace headroom
