@@ -158,12 +158,25 @@ TEST(PlanStreams, GradientsOfWeightsGoToTheSecond) {
     const std::string &op = step.problem.op, &layer = plan.graph.node(step.node).layer;
     // The last of all stays: nothing else is left to do on the first.
     const bool second = op == "bias_grad" || (op == "conv2d_grad_weight" && layer != "C1") ||
-                        (op == "matmul" && step.problem.attrs.integer("trans_a") == 1);
+                        (op == "matmul" && step.problem.attrs.integer("trans_a") == 1) || op == "tally";
     EXPECT_EQ(step.stream, second ? 1 : 0) << layer << " " << step.problem.str();
   }
   EXPECT_GE(on_second(plan), 5u);
   EXPECT_EQ(plan.steps.at(static_cast<std::size_t>(join_of(plan))).problem.op, "sgd");
   EXPECT_EQ(on_second(gpu_plan("lenet5", 256, 1)), 0u);
+}
+
+// A perceptron with its end in one node has one gradient left, and beside that the tally.
+TEST(PlanStreams, TheTallyWaitsForNoGradient) {
+  const Plan plan = gpu_plan("mlp:hidden=64", 100, 2);
+  const auto tally = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const Step& step) { return step.problem.op == "tally"; });
+  ASSERT_NE(tally, plan.steps.end());
+  EXPECT_EQ(tally->stream, 1);
+  ASSERT_EQ(tally->waits.size(), 1u);
+  EXPECT_EQ(plan.steps.at(static_cast<std::size_t>(tally->waits[0])).problem.op, "classifier_head");
+  EXPECT_EQ(on_second(plan), 1u) << "the last gradient stays on the path";
+  EXPECT_EQ(join_of(plan), static_cast<int>(plan.steps.size())) << "weights and sums have nothing in common";
 }
 
 TEST(PlanStreams, KernelsThatCountNeverOverlap) {
@@ -178,6 +191,16 @@ TEST(PlanStreams, KernelsThatCountNeverOverlap) {
               << model << ": " << plan.steps[a].problem.str() << " and " << plan.steps[b].problem.str();
         }
     }
+}
+
+TEST(PlanStreams, EveryBranchBeginsBehindTheFirst) {
+  for (const auto& [model, batch] : small_networks()) {
+    const Plan plan = gpu_plan(model, batch, 2);
+    const auto first =
+        std::find_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.stream == 1; });
+    ASSERT_NE(first, plan.steps.end()) << model;
+    EXPECT_FALSE(first->waits.empty()) << "or it would not be captured";
+  }
 }
 
 TEST(PlanStreams, LargeNetworksKeepToOne) {

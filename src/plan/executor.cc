@@ -107,23 +107,16 @@ void Executor::launch(std::size_t step, Stream& stream) {
 // of one piece of work, which begins and ends on the first.
 void Executor::run_forked() {
   Stream &first = storage_.device().stream(), &second = storage_.device().side_stream();
-  bool apart = false;
-  auto join = [&] {
-    if (apart) join_->record(second), join_->hold(first);
-    apart = false;
-  };
+  bool forked = false;
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const Step& step = plan_.steps[s];
-    if (step.stream == 0) {
-      if (!step.waits.empty()) join();
-      launch(s, first);
-      continue;
-    }
-    if (!step.waits.empty() || !apart) fork_->record(first), fork_->hold(second);
-    apart = true;
-    launch(s, second);
+    Stream& stream = step.stream == 0 ? first : second;
+    forked |= step.stream != 0;
+    for (int before : step.waits) over_.at(before)->hold(stream);
+    launch(s, stream);
+    if (const auto mark = over_.find(static_cast<int>(s)); mark != over_.end()) mark->second->record(stream);
   }
-  join();
+  if (forked) over_.at(kNone)->record(second), over_.at(kNone)->hold(first);
 }
 
 void Executor::run_captured() {
@@ -132,7 +125,9 @@ void Executor::run_captured() {
   if (it == captured_.end()) {
     if (captured_.size() >= kMostCaptures) captured_.clear();
     Device& device = storage_.device();
-    if (fork_ == nullptr) fork_ = device.make_event(), join_ = device.make_event();
+    for (const Step& step : plan_.steps)
+      for (int before : step.waits) over_.try_emplace(before, device.make_event());
+    over_.try_emplace(kNone, device.make_event());
     it = captured_.emplace(inputs_, device.capture([&] { run_forked(); })).first;
     ++captures_;
   }

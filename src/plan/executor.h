@@ -82,7 +82,8 @@ class Executor {
   std::vector<const void*> inputs_;  // by value id
   bool capture_ = false;
   std::size_t captures_ = 0;
-  std::unique_ptr<Event> fork_, join_;
+  std::map<int, std::unique_ptr<Event>>
+      over_;           // of steps that another stream waits for; kNone: of the second
   bool warm_ = false;  // first launches load code, which a capture must not see
   std::map<std::vector<const void*>, std::unique_ptr<Captured>> captured_;  // by input addresses
 };

@@ -87,11 +87,37 @@ void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bo
   plan.steps = std::move(order);
 }
 
-// What the second stream reads and makes: nobody on the first may touch it in other ways before the join.
+// Updates that need nothing of the gradients and touch memory of their own alone, such as the tally: they can
+// run beside them.
+void find_early_updates(Plan& plan, const std::vector<ValueId>& owner) {
+  const auto own = [&](ValueId id) { return static_cast<std::size_t>(owner[static_cast<std::size_t>(id)]); };
+  std::vector<int> users(owner.size(), 0);
+  std::vector<bool> late(owner.size(), false);  // made or changed after the forward phase
+  for (const Step& step : plan.steps) {
+    const Node& node = plan.graph.node(step.node);
+    std::set<std::size_t> touched;
+    for (ValueId id : node.inputs) touched.insert(own(id));
+    for (ValueId id : node.outputs)
+      touched.insert(own(id)), late[own(id)] = late[own(id)] || is_backward(step);
+    for (std::size_t id : touched) ++users[id];
+  }
+  for (Step& step : plan.steps) {
+    const Node& node = plan.graph.node(step.node);
+    const bool early =
+        step.phase == Phase::update && step.workspace == 0 && !counts(step) &&
+        std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return late[own(id)]; }) &&
+        std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+          const Role role = plan.graph.value(owner[static_cast<std::size_t>(id)]).role;
+          return users[own(id)] == 1 && (role == Role::scalar || role == Role::state);
+        });
+    if (early) step.stream = 1;
+  }
+}
+
+// Is there nothing that the second stream made, and nothing of what it reads that this step changes?
 struct Touched {
   std::set<ValueId> read, made;
 };
-
 bool is_apart(const Plan& plan, const Step& step, const Touched& second, const std::vector<ValueId>& owner) {
   const auto own = [&](ValueId id) { return owner[static_cast<std::size_t>(id)]; };
   const Node& node = plan.graph.node(step.node);
@@ -101,16 +127,18 @@ bool is_apart(const Plan& plan, const Step& step, const Touched& second, const s
                       [&](ValueId id) { return second.read.count(own(id)) || second.made.count(own(id)); });
 }
 
-// A step of the second stream waits for the one before it on the first; the first update that has to do with
-// them waits for all of those.
+// A gradient on the second stream waits for the step before it on the first, so that memory which is free by
+// then in the order of the list is free indeed; an early update only for the forward phase. The first update
+// that has to do with any of them waits for all before it.
 void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
-  int last_first = kNone, last_second = kNone, waited = kNone;
+  int last_first = kNone, last_forward = kNone, last_second = kNone, waited = kNone;
   bool joined = false;
   Touched second;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     Step& step = plan.steps[s];
     if (step.stream == 1) {
-      if (last_first != waited) step.waits = {last_first}, waited = last_first;
+      const int wanted = step.phase == Phase::update ? last_forward : last_first;
+      if (wanted > waited) step.waits = {wanted}, waited = wanted;
       last_second = static_cast<int>(s);
       const Node& node = plan.graph.node(step.node);
       for (ValueId id : node.inputs) second.read.insert(owner[static_cast<std::size_t>(id)]);
@@ -121,6 +149,7 @@ void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
         !is_apart(plan, step, second, owner))
       step.waits = {last_second}, joined = true;
     last_first = static_cast<int>(s);
+    if (step.phase == Phase::forward) last_forward = last_first;
   }
 }
 
@@ -130,9 +159,8 @@ void use_second_stream(Plan& plan, const std::vector<ValueId>& owner) {
   if (bytes_of(plan) > kMostBytes) return;
   for (const Step& step : plan.steps)  // a change in place among the gradients: only their order is safe
     if (is_backward(step) && schema_of(step.problem.op).aliases != nullptr) return;
-  const std::vector<bool> leaf = find_leaves(plan, owner);
-  if (std::none_of(leaf.begin(), leaf.end(), [](bool is) { return is; })) return;
-  reorder(plan, owner, leaf);
+  reorder(plan, owner, find_leaves(plan, owner));
+  find_early_updates(plan, owner);
   set_waits(plan, owner);
 }
 
