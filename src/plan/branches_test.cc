@@ -1,0 +1,168 @@
+// Captured work with two streams, on a device that only notes what it is told: kernels are the CPU's.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "plan/executor.h"
+#include "plan/testing/small_net.h"
+
+namespace headroom {
+namespace {
+
+using testing::small_net;
+using testing::SmallNet;
+
+struct Noted {
+  struct Queue final : Stream {
+    std::set<std::size_t> over;  // launches that its next one comes after
+    void synchronize() override {}
+  };
+  Queue first, second;
+  std::vector<const Queue*> launches;
+  std::vector<std::set<std::size_t>> before;  // each launch
+  bool capturing = false, second_captured = false;
+};
+Noted* noted = nullptr;
+
+// Marks are events of captured work: what the stream had come to.
+struct Mark final : Event {
+  std::set<std::size_t> over;
+  bool recorded = false;
+  void record(Stream& stream) override {
+    over = static_cast<Noted::Queue&>(stream).over;
+    recorded = true;
+  }
+  void hold(Stream& stream) override {
+    EXPECT_TRUE(recorded);
+    static_cast<Noted::Queue&>(stream).over.insert(over.begin(), over.end());
+    noted->second_captured |= &stream == &noted->second;
+  }
+  void synchronize() override {}
+  double seconds_since(const Event&) const override { return 0; }
+};
+
+class BranchingDevice final : public Device {
+ public:
+  BranchingDevice() : cpu_(open_device("cpu", 2)) { noted = &noted_; }
+  const Capabilities& capabilities() const override { return cpu_->capabilities(); }
+  Stream& stream() override { return noted_.first; }
+  Stream& copy_stream() override { return noted_.first; }
+  Stream& side_stream() override { return noted_.second; }
+  void upload(void* dst, const void* src, std::size_t bytes) override { cpu_->upload(dst, src, bytes); }
+  void download(void* dst, const void* src, std::size_t bytes) override { cpu_->download(dst, src, bytes); }
+  void copy(void* dst, const void* src, std::size_t bytes) override { cpu_->copy(dst, src, bytes); }
+  void zero(void* dst, std::size_t bytes) override { cpu_->zero(dst, bytes); }
+  void upload_async(void* dst, const void* src, std::size_t bytes, Stream&) override {
+    upload(dst, src, bytes);
+  }
+  void download_async(void* dst, const void* src, std::size_t bytes, Stream&) override {
+    download(dst, src, bytes);
+  }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<Mark>(); }
+  std::unique_ptr<Captured> capture(const std::function<void()>& work) override {
+    struct Done final : Captured {
+      void launch() override {}
+    };
+    noted_.capturing = true;
+    work();  // runs at once, in the order in which it is queued
+    noted_.capturing = false;
+    return std::make_unique<Done>();
+  }
+  std::size_t free_bytes_now() const override { return cpu_->free_bytes_now(); }
+  const Noted& seen() const { return noted_; }
+
+ private:
+  void* allocate_bytes(std::size_t bytes, bool) override {
+    return ::operator new (bytes, std::align_val_t{256});
+  }
+  void free_bytes(void* data, bool) noexcept override { ::operator delete (data, std::align_val_t{256}); }
+
+  std::unique_ptr<Device> cpu_;
+  Noted noted_;
+};
+
+// The kernel that the CPU would take, and a note of the stream that it was given.
+Launcher prepare_noting(const Problem& problem, const Capabilities& capabilities) {
+  return [run = first_that_accepts(problem, capabilities).kernel->prepare(problem, capabilities)](
+             const LaunchArgs& args) {
+    run(args);
+    if (!noted->capturing) return;
+    auto& queue = static_cast<Noted::Queue&>(*args.stream);
+    noted->before.push_back(queue.over);
+    queue.over.insert(noted->launches.size());
+    noted->launches.push_back(&queue);
+  };
+}
+
+Plan noting_plan(const SmallNet& net, const Capabilities& capabilities, int streams) {
+  const auto choose = [](const Problem& problem, const Capabilities& on) {
+    static std::map<const Kernel*, Kernel> noting;
+    Choice choice = first_that_accepts(problem, on);
+    Kernel& kernel = noting.try_emplace(choice.kernel, *choice.kernel).first->second;
+    kernel.prepare = prepare_noting;
+    choice.kernel = &kernel;
+    return choice;
+  };
+  return make_plan(net.graph, {Mode::train, 8, DType::f32, capabilities, streams}, choose);
+}
+
+// Weights after a step by step run and a captured one.
+std::vector<float> trained(BranchingDevice& device, int streams) {
+  const SmallNet net = small_net(8);
+  Storage storage(device);
+  Arena arena(device);
+  storage.prepare(net.graph, 3);
+  storage.set_scalar("rate", 0.1);
+  Executor executor(noting_plan(net, device.capabilities(), streams), storage, arena);
+  std::vector<float> images(48);
+  for (std::size_t i = 0; i < images.size(); ++i) images[i] = 0.1F * static_cast<float>(i % 17) - 0.5F;
+  const std::vector<std::int32_t> labels = {0, 1, 2, 0, 1, 2, 0, 1};
+  executor.bind(net.images, images.data());
+  executor.bind(net.labels, labels.data());
+  executor.allow_capture(true);
+  executor.run();
+  executor.run();
+  EXPECT_EQ(executor.captures(), 1u);
+  std::vector<float> weights(30);
+  storage.read("fc1.weight", weights.data(), weights.size() * sizeof(float));
+  return weights;
+}
+
+TEST(Branches, EveryStepComesAfterWhatItReads) {
+  BranchingDevice device;
+  trained(device, 2);
+  const Plan plan = noting_plan(small_net(8), device.capabilities(), 2);
+  const Noted& seen = device.seen();
+  ASSERT_EQ(seen.launches.size(), plan.steps.size());
+  EXPECT_TRUE(seen.second_captured);
+  std::size_t beside = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    EXPECT_EQ(seen.launches[s] == &seen.second, plan.steps[s].stream == 1) << s;
+    beside += plan.steps[s].stream == 1;
+    for (ValueId in : plan.graph.node(plan.steps[s].node).inputs)
+      for (std::size_t p = 0; p < s; ++p)
+        for (ValueId out : plan.graph.node(plan.steps[p].node).outputs)
+          EXPECT_TRUE(in != out || seen.before[s].count(p)) << s << " reads what " << p << " makes";
+  }
+  EXPECT_GE(beside, 1u);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    EXPECT_TRUE(seen.first.over.count(s)) << "step " << s << " is part of the work";
+}
+
+TEST(Branches, OneStreamKeepsToItself) {
+  BranchingDevice device;
+  trained(device, 1);
+  for (const Noted::Queue* queue : device.seen().launches) EXPECT_EQ(queue, &device.seen().first);
+  EXPECT_FALSE(device.seen().second_captured);
+}
+
+TEST(Branches, TheResultIsTheSame) {
+  BranchingDevice one, two;
+  noted = const_cast<Noted*>(&one.seen());
+  const std::vector<float> wanted = trained(one, 1);
+  noted = const_cast<Noted*>(&two.seen());
+  EXPECT_EQ(trained(two, 2), wanted);
+}
+
+}  // namespace
+}  // namespace headroom
