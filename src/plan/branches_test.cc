@@ -106,9 +106,21 @@ Plan noting_plan(const SmallNet& net, const Capabilities& capabilities, int stre
   return make_plan(net.graph, {Mode::train, 8, DType::f32, capabilities, streams}, choose);
 }
 
+// Without an update: the caller reads the gradients.
+SmallNet without_update() {
+  SmallNet net = small_net(8);
+  std::vector<Node> nodes = net.graph.nodes();
+  while (nodes.back().op == "sgd") {
+    for (std::size_t i = 2; i < nodes.back().inputs.size(); i += 2)
+      net.graph.outputs.push_back(nodes.back().inputs[i]);
+    nodes.pop_back();
+  }
+  net.graph.replace_nodes(nodes);
+  return net;
+}
+
 // Weights after a step by step run and a captured one.
-std::vector<float> trained(BranchingDevice& device, int streams) {
-  const SmallNet net = small_net(8);
+std::vector<float> trained(BranchingDevice& device, int streams, const SmallNet& net = small_net(8)) {
   Storage storage(device);
   Arena arena(device);
   storage.prepare(net.graph, 3);
@@ -147,6 +159,14 @@ TEST(Branches, EveryStepComesAfterWhatItReads) {
   EXPECT_GE(beside, 1u);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     EXPECT_TRUE(seen.first.over.count(s)) << "step " << s << " is part of the work";
+}
+
+TEST(Branches, TheWorkEndsWithBoth) {
+  BranchingDevice device;
+  trained(device, 2, without_update());
+  const Noted& seen = device.seen();
+  ASSERT_TRUE(seen.second_captured);
+  for (std::size_t s = 0; s < seen.launches.size(); ++s) EXPECT_TRUE(seen.first.over.count(s)) << s;
 }
 
 TEST(Branches, OneStreamKeepsToItself) {
