@@ -19,6 +19,11 @@ void fuse_head(Graph& graph);
 void drop_unused(Graph& graph);
 
 // A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,
+// Puts normalisation by stored statistics, the sum of a residual connection and an activation or clip into the
+// convolution before them, as one conv2d_block. For graphs to be evaluated on a CPU in fp32 or fp64: the
+// operator has neither a gradient nor kernels for GPUs.
+void fuse_blocks(Graph& graph);
+
 // but for what their operators keep in fp32; parameters themselves stay fp32, the masters that updates
 // change. Gradients come out right because the casts are nodes like any other. `gradient_scale` multiplies
 // gradients on their way into the 16-bit part and divides them on their way out, lest small ones vanish.

@@ -55,6 +55,39 @@ std::vector<Geometry> geometries() {
       {Tier::smoke, {3, 4, 17, 15}, {3, 4, 5, 7}, {{"pads", Ints{2, 3, 1, 0}}}},
       {Tier::smoke, {2, 6, 19, 21}, {14, 3, 4, 5}, {{"groups", std::int64_t{2}}, {"pads", Ints{1, 2, 3, 0}}}},
       {Tier::smoke, {1, 3, 70, 75}, {32, 3, 7, 7}, {{"pads", Ints{3, 3, 3, 3}}}},
+      // Depthwise with several maps a channel, strides beyond the kernel, more than nine taps, dilation; rows
+      // shorter than a register, one pixel, odd channels, blocks of k and of maps, a narrow group.
+      {Tier::ci,
+       {2, 3, 7, 6},
+       {6, 1, 3, 3},
+       {{"groups", std::int64_t{3}}, {"strides", Ints{2, 2}}, {"pads", Ints{0, 1, 1, 0}}}},
+      {Tier::smoke,
+       {2, 5, 13, 17},
+       {15, 1, 4, 5},
+       {{"groups", std::int64_t{5}}, {"dilations", Ints{2, 3}}, {"pads", Ints{3, 1, 0, 2}}}},
+      {Tier::smoke, {1, 7, 11, 10}, {7, 1, 2, 2}, {{"groups", std::int64_t{7}}, {"strides", Ints{3, 4}}}},
+      {Tier::smoke,
+       {2, 6, 9, 9},
+       {6, 1, 3, 3},
+       {{"groups", std::int64_t{6}}, {"pads", Ints{4, 4, 4, 4}}, {"strides", Ints{2, 1}}}},
+      {Tier::smoke, {1, 4, 1, 1}, {20, 2, 1, 1}, {{"groups", std::int64_t{2}}}},
+      {Tier::smoke, {1, 9, 1, 1}, {5, 9, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::smoke, {1, 13, 20, 21}, {11, 13, 2, 1}, {{"strides", Ints{3, 5}}}},
+      {Tier::smoke, {1, 67, 5, 27}, {35, 67, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}, {"dilations", Ints{1, 2}}}},
+      {Tier::smoke, {1, 130, 5, 5}, {270, 130, 3, 3}, {{"pads", Ints{1, 0, 1, 2}}}},
+      {Tier::smoke, {1, 100, 13, 13}, {33, 100, 1, 1}, {}},
+      {Tier::smoke, {1, 16, 30, 31}, {18, 16, 1, 1}, {{"strides", Ints{2, 2}}}},
+      {Tier::smoke, {3, 18, 9, 9}, {12, 3, 3, 3}, {{"groups", std::int64_t{6}}, {"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::smoke, {1, 3, 40, 43}, {24, 3, 11, 11}, {{"strides", Ints{4, 4}}, {"pads", Ints{2, 2, 2, 2}}}},
+      {Tier::perf, {1, 64, 56, 56}, {64, 64, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::perf, {1, 256, 14, 14}, {256, 256, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::perf, {1, 512, 7, 7}, {512, 512, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::perf, {1, 3, 224, 224}, {64, 3, 7, 7}, {{"strides", Ints{2, 2}}, {"pads", Ints{3, 3, 3, 3}}}},
+      {Tier::perf, {1, 24, 56, 56}, {144, 24, 1, 1}, {}},
+      {Tier::perf,
+       {1, 144, 56, 56},
+       {144, 1, 3, 3},
+       {{"groups", std::int64_t{144}}, {"pads", Ints{1, 1, 1, 1}}}},
       {Tier::perf, {256, 1, 32, 32}, {6, 1, 5, 5}, {}},
       {Tier::perf, {256, 6, 14, 14}, {16, 6, 5, 5}, {}},
       {Tier::perf, {256, 16, 5, 5}, {120, 16, 5, 5}, {}},
@@ -86,6 +119,47 @@ std::vector<Case> conv2d_cases(std::string_view op) {
                       .inputs = {{5, 2, 9, 8}, {3, 2, 3, 3}, {3}},
                       .attrs = {{"activation", std::string(f)}},
                       .exact = std::string_view(f) == "relu"});
+  return list;
+}
+
+// Each of the parts of a block, and all of them.
+std::vector<Case> conv2d_block_cases() {
+  std::vector<Case> list;
+  auto add = [&](const Shape& x, const Shape& w, Attrs attrs, bool bias, bool norm, bool residual) {
+    const Shape y = infer_conv2d({{x, DType::f32}, {w, DType::f32}}, attrs).at(0).shape, maps{w[0]};
+    Case c{.tier = Tier::smoke, .inputs = {x, w}, .attrs = attrs, .fills = {{}, {}}};
+    auto input = [&](const Shape& shape, Fill fill = {}) {
+      c.inputs.push_back(shape), c.fills.push_back(fill);
+    };
+    if (bias) input(maps);
+    if (norm) input(maps), input(maps), input(maps), input(maps, {Fill::Kind::positive});
+    if (residual) input(y);
+    c.attrs.set("bias", std::int64_t{bias});
+    c.attrs.set("norm", std::int64_t{norm});
+    c.attrs.set("residual", std::int64_t{residual});
+    list.push_back(std::move(c));
+  };
+  const Attrs padded = {{"pads", Ints{1, 1, 1, 1}}}, relu = {{"activation", std::string("relu")}};
+  const Attrs relu6 = {{"min", 0.0}, {"max", 6.0}};
+  auto with = [](Attrs attrs, const Attrs& more) {
+    for (const auto& [name, value] : more) attrs.set(name, value);
+    return attrs;
+  };
+  add({2, 3, 9, 8}, {10, 3, 3, 3}, padded, false, true, false);
+  add({1, 3, 9, 8}, {10, 3, 3, 3}, with(padded, relu), true, true, false);
+  add({1, 16, 7, 7}, {16, 16, 3, 3}, with(padded, relu), false, true, true);
+  add({1, 70, 14, 14}, {40, 70, 3, 3}, with(padded, relu6), false, true, true);
+  add({1, 20, 15, 13}, {12, 20, 1, 1}, {}, true, false, true);
+  add({3, 20, 15, 13}, {12, 20, 1, 1}, {{"epsilon", 0.5}, {"activation", std::string("tanh")}}, false, true,
+      true);
+  add({2, 12, 15, 14}, {12, 1, 3, 3}, with(with(padded, relu6), {{"groups", std::int64_t{12}}}), false, true,
+      false);
+  add({1, 6, 9, 9}, {12, 1, 3, 3},
+      {{"groups", std::int64_t{6}}, {"strides", Ints{2, 2}}, {"activation", std::string("sigmoid")}}, true,
+      true, true);
+  add({1, 3, 40, 40}, {24, 3, 7, 7},
+      with({{"strides", Ints{2, 2}}, {"pads", Ints{3, 3, 3, 3}}, {"epsilon", 0.5}}, relu), false, true,
+      false);
   return list;
 }
 

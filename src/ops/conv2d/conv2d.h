@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "ops/activation/activation.h"
 #include "ops/operator.h"
 #include "ops/window.h"
@@ -8,7 +10,10 @@ namespace headroom {
 
 // conv2d(x[N,C,H,W], w[M,C/groups,KH,KW], bias[M]?; strides, pads, dilations, auto_pad, groups, activation)
 //   -> f(x * w + bias)[N,M,OH,OW], cross-correlation;
-// conv2d_grad_input(dy, w; input_shape, …) -> dx and conv2d_grad_weight(x, dy; weight_shape, …) -> dw.
+// conv2d_grad_input(dy, w; input_shape, …) -> dx and conv2d_grad_weight(x, dy; weight_shape, …) -> dw;
+// conv2d_block(x, w, bias[M]?, (gamma, beta, mean, variance)[M]?, residual?; as conv2d, and bias, norm,
+// residual: is the input there? epsilon, min, max) -> f(norm(x * w + bias) + residual), f an activation or a
+// cut to [min, max]: what passes/blocks.cc makes of an evaluated network. It has no gradient.
 std::vector<Operator> conv2d_operators();
 
 // One convolution, whichever of its three products is computed.
@@ -17,6 +22,17 @@ struct Conv2d {
   Window2d window;
   bool bias = false;
   Activation activation = Activation::none;
+  // conv2d_block alone.
+  bool norm = false, residual = false;
+  double epsilon = 0;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+
+  // Where its inputs begin.
+  std::size_t norm_input() const { return bias ? 3 : 2; }
+  std::size_t residual_input() const { return norm_input() + (norm ? 4 : 0); }
+  bool cuts() const {
+    return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
+  }
 
   std::int64_t group_channels() const { return channels / groups; }
   std::int64_t group_maps() const { return maps / groups; }
@@ -41,6 +57,8 @@ Launcher prepare_conv2d_im2col(const Problem& problem, const Capabilities& capab
 Launcher prepare_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
 
+Launcher prepare_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_few(const Problem& problem, const Capabilities& capabilities);
@@ -51,6 +69,8 @@ Launcher prepare_conv2d_cuda_direct(const Problem& problem, const Capabilities& 
 Verdict accepts_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_few(const Problem& problem, const Capabilities& capabilities);
 Verdict accepts_conv2d_image(const Problem& problem, const Capabilities& capabilities);
@@ -65,10 +85,16 @@ std::size_t workspace_conv2d_im2col(const Problem& problem, const Capabilities& 
 std::size_t workspace_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
 
 std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs);
+std::size_t workspace_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
+std::size_t workspace_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
+Work work_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
+Work work_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
 std::vector<TensorType> infer_conv2d_grad_input(const std::vector<TensorType>& in, const Attrs& attrs);
 std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs);
 Cost cost_conv2d(const Problem& problem);
 std::vector<ValueId> gradient_conv2d(const GradientContext& context);
+std::vector<TensorType> infer_conv2d_block(const std::vector<TensorType>& in, const Attrs& attrs);
 std::vector<Case> conv2d_cases(std::string_view op);
 
 }  // namespace headroom
+std::vector<Case> conv2d_block_cases();

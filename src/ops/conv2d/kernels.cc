@@ -1,5 +1,5 @@
-// Order is policy: a window over the whole input is a plain product; small layers run directly; the rest is
-// unrolled.
+// Order is policy: a window over the whole input is a plain product; groups of one channel have a kernel of
+// their own; small layers run with images in lanes, others with pixels in lanes; what is left is unrolled.
 #include <algorithm>
 
 #include "ops/conv2d/conv2d.h"
@@ -80,11 +80,21 @@ std::vector<Kernel> kernels() {
        .prepare = prepare_conv2d_as_linear},
       {.name = "cpu:batch_lanes",
        .accepts = accepts_conv2d_lanes,
+      {.name = "cpu:depthwise",
+       .accepts = accepts_conv2d_depthwise,
+       .work = work_conv2d_depthwise,
+       .prepare = prepare_conv2d_depthwise,
+       .workspace = workspace_conv2d_depthwise},
        .work = lanes_work,
        .prepare = prepare_conv2d_lanes,
        .workspace = workspace_conv2d_lanes},
       {.name = "cpu:im2col_gemm",
        .work = im2col_work,
+      {.name = "cpu:pixel_lanes",
+       .accepts = accepts_conv2d_pixels,
+       .work = work_conv2d_pixels,
+       .prepare = prepare_conv2d_pixels,
+       .workspace = workspace_conv2d_pixels},
        .prepare = prepare_conv2d_im2col,
        .workspace = workspace_conv2d_im2col},
       {.name = "reference", .prepare = prepare_conv2d_reference},
@@ -93,6 +103,22 @@ std::vector<Kernel> kernels() {
 
 // A pixel in the middle is in more windows than one at the edge, which the mean of the cost does not tell.
 double longest_grad_input_sum(const Problem& p) {
+std::vector<Kernel> block_kernels() {
+  return {
+      {.name = "cpu:depthwise",
+       .accepts = accepts_conv2d_depthwise,
+       .work = work_conv2d_depthwise,
+       .prepare = prepare_conv2d_depthwise,
+       .workspace = workspace_conv2d_depthwise},
+      {.name = "cpu:pixel_lanes",
+       .accepts = accepts_conv2d_pixels,
+       .work = work_conv2d_pixels,
+       .prepare = prepare_conv2d_pixels,
+       .workspace = workspace_conv2d_pixels},
+      {.name = "reference", .prepare = prepare_conv2d_reference},
+  };
+}
+
   const Conv2d c = parse_conv2d(p);
   const double longest = double(c.group_maps() * c.taps());
   const double mean = double(c.output_image()) * double(c.depth()) / double(c.input_image());
@@ -115,7 +141,10 @@ std::vector<Operator> conv2d_operators() {
       {.schema = {.name = "conv2d_grad_weight", .infer = infer_conv2d_grad_weight, .cost = cost_conv2d},
        .kernels = kernels(),
        .cases = conv2d_cases("conv2d_grad_weight"),
-       .exact = true}};
+       .exact = true},
+      {.schema = {.name = "conv2d_block", .infer = infer_conv2d_block, .cost = cost_conv2d},
+       .kernels = block_kernels(),
+       .cases = conv2d_block_cases()}};
 }
 
 }  // namespace headroom

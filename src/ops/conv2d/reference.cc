@@ -1,6 +1,7 @@
 // The definition: seven loops, shared by the three products, which differ only in what is read and what is
 // summed.
 #include <algorithm>
+#include <cmath>
 
 #include "ops/conv2d/conv2d.h"
 
@@ -45,8 +46,19 @@ Launcher prepare_conv2d_reference(const Problem& p, const Capabilities&) {
       } else {
         for_each_product(c, [&](auto x, auto w, auto y) { out[y] += first[x] * second[w]; });
         for (std::int64_t y = 0; y < results; ++y) {
-          const T bias = c.bias ? a.in<T>(2)[y / c.output_plane() % c.maps] : T{0};
-          out[y] = activate_scalar(c.activation, out[y] + bias);
+          const auto m = static_cast<std::size_t>(y / c.output_plane() % c.maps);
+          T z = out[y] + (c.bias ? a.in<T>(2)[m] : T{0});
+          if (c.norm) {
+            const std::size_t at = c.norm_input();
+            const T mean = a.in<T>(at + 2)[m], variance = a.in<T>(at + 3)[m];
+            z = (z - mean) / std::sqrt(variance + static_cast<T>(c.epsilon)) * a.in<T>(at)[m] +
+                a.in<T>(at + 1)[m];
+          }
+          if (c.residual) z += a.in<T>(c.residual_input())[y];
+          z = activate_scalar(c.activation, z);
+          if (z < static_cast<T>(c.low)) z = static_cast<T>(c.low);
+          if (z > static_cast<T>(c.high)) z = static_cast<T>(c.high);
+          out[y] = z;
         }
       }
     };

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "graph/graph.h"
 #include "ops/conv2d/conv2d.h"
 
@@ -21,6 +23,25 @@ Conv2d parse(const Shape& x, const Shape& w, const Attrs& attrs) {
 }
 
 Shape output_shape(const Conv2d& c) { return {c.batch, c.maps, c.window.output.h, c.window.output.w}; }
+
+Conv2d parse_block(const std::vector<TensorType>& in, const Attrs& attrs) {
+  Conv2d c = parse(in.at(0).shape, in.at(1).shape, attrs);
+  c.bias = attrs.integer("bias") != 0;
+  c.norm = attrs.integer("norm") != 0;
+  c.residual = attrs.integer("residual") != 0;
+  c.epsilon = attrs.real("epsilon", 1e-5);
+  if (!(c.epsilon >= 0)) reject(Hint{"1e-5 is usual"}, "conv2d_block: epsilon is {}", c.epsilon);
+  c.low = attrs.real("min", c.low), c.high = attrs.real("max", c.high);
+  if (std::isnan(c.low) || std::isnan(c.high)) reject("conv2d_block: a bound is not a number");
+  if (c.cuts() && c.activation != Activation::none) reject("conv2d_block: both an activation and a range");
+  if (in.size() != c.residual_input() + (c.residual ? 1 : 0))
+    reject("conv2d_block: {} inputs do not fit its attributes", in.size());
+  for (std::size_t i = 2; i < c.residual_input(); ++i)
+    if (in[i].shape != Shape{c.maps}) reject("conv2d_block of {} maps with {}", c.maps, in[i].shape.str());
+  if (c.residual && in.back().shape != output_shape(c))
+    reject("conv2d_block of {} cannot add {}", output_shape(c).str(), in.back().shape.str());
+  return c;
+}
 
 void require_output(const Conv2d& c, const Shape& dy) {
   if (dy != output_shape(c))
@@ -48,9 +69,22 @@ bool Conv2d::is_pointwise() const {
 Conv2d parse_conv2d(const Problem& p) {
   if (p.op == "conv2d_grad_input") return parse(p.outputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
   if (p.op == "conv2d_grad_weight") return parse(p.inputs.at(0).shape, p.outputs.at(0).shape, p.attrs);
+  if (p.op == "conv2d_block") return parse_block(p.inputs, p.attrs);
   Conv2d c = parse(p.inputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
   c.bias = p.inputs.size() > 2;
   return c;
+}
+
+std::vector<TensorType> infer_conv2d_block(const std::vector<TensorType>& in, const Attrs& attrs) {
+  return {{output_shape(parse_block(in, attrs)), in[0].dtype}};
+}
+
+// Where one of them says NHWC, the others lie so, too: in both layouts if they do not say so themselves.
+Layout conv2d_layout(const Problem& p) {
+  for (const auto* list : {&p.inputs, &p.outputs})
+    for (const TensorType& type : *list)
+      if (type.layout == Layout::nhwc) return Layout::nhwc;
+  return Layout::nchw;
 }
 
 std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -79,6 +113,7 @@ Cost cost_conv2d(const Problem& p) {
   const double outputs = double(c.batch) * double(c.output_image());
   cost.multiply_add = 2 * outputs * double(c.depth());
   if (c.bias) cost.other += outputs;
+  cost.other += outputs * ((c.norm ? 2 : 0) + (c.residual ? 1 : 0) + (c.cuts() ? 2 : 0));
   if (c.activation != Activation::none)
     (c.activation == Activation::relu ? cost.other : cost.special) += outputs;
   return cost;
