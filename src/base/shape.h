@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
@@ -37,10 +38,19 @@ class Shape {
   int rank_ = 0;
 };
 
+// How a tensor of rank 4 lies in memory. Its shape is NxCxHxW (of filters MxCxKHxKW) either way; nhwc has the
+// channels of a place side by side.
+enum class Layout : std::uint8_t { nchw, nhwc };
+std::string_view name_of(Layout layout);
+
 struct TensorType {
   Shape shape;
   DType dtype = DType::f32;
+  Layout layout = Layout::nchw;
   std::int64_t bytes() const { return shape.numel() * static_cast<std::int64_t>(size_of(dtype)); }
+  // Do its elements lie in this order? One channel, or one place, is in both.
+  bool lies_as(Layout order) const;
+  std::string str() const;  // "128x3x224x224", with ":nhwc" where it lies so
   bool operator==(const TensorType&) const = default;
 };
 

@@ -48,6 +48,7 @@ const std::map<std::string, Words>& fixed_words() {
   static const std::map<std::string, Words> words = {
       {"--device", {"cpu"}},
       {"--precision", {"fp32", "fp64"}},
+      {"--layout", {"auto", "nchw", "nhwc"}},
       {"--mode", {"train", "eval"}},
       {"--schedule", {"constant", "step", "cosine", "exponential", "polynomial"}},
       {"--loss", {"cross_entropy", "squared_error", "reconstruction"}},

@@ -30,7 +30,13 @@ EngineOptions Common::engine_options(const std::vector<std::string>& usual_kerne
           .streams = streams,
           .seed = seed,
           .update = {},
-          .choose = chooser(usual_kernels)};
+          .choose = chooser(usual_kernels),
+          .layout = layout_wish()};
+}
+
+LayoutWish Common::layout_wish() const {
+  if (const auto wish = parse_layout_wish(layout)) return *wish;
+  reject(nearest(layout, std::vector<std::string>{"auto", "nchw", "nhwc"}), "unknown layout '{}'", layout);
 }
 
 Chooser Common::chooser(const std::vector<std::string>& usual) const {
@@ -80,6 +86,7 @@ void add_run_options(Command verb, Common& common) {
   verb.option("--threads", common.threads, "CPU threads; 0 takes one per core");
   verb.flag("--explain", common.explain, "say why each kernel was chosen and what refused");
   verb.option("--kernel", common.kernels, "force a kernel: op=name, repeatable");
+  verb.option("--layout", common.layout, "on GPUs: how images lie in memory: auto, nchw or nhwc");
   verb.flag("--deterministic", common.deterministic, "the same bits every run, on GPUs too");
   verb.flag("--graph,!--no-graph", common.capture,
             "on GPUs: a step as one launch, or kernel by kernel with every loss waited for");

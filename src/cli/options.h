@@ -23,6 +23,7 @@ struct Common {
   int threads = 0;
   bool explain = false;
   std::vector<std::string> kernels;  // op=name
+  std::string layout = "auto";
 
   bool capture = true, deterministic = false;
   int streams = 2;
@@ -31,6 +32,7 @@ struct Common {
   DType cpu_dtype() const;  // the same, for what is planned for a CPU: fp32 or fp64
   bool tf32() const { return precision == "tf32"; }
   EngineOptions engine_options(const std::vector<std::string>& usual_kernels = {}) const;
+  LayoutWish layout_wish() const;
   // Kernels of the user's choice; `usual` are forced where the user said nothing of the operator.
   Chooser chooser(const std::vector<std::string>& usual = {}) const;
   void require_threads() const;

@@ -6,7 +6,7 @@ namespace headroom {
 
 std::string Problem::str() const {
   std::string text = op;
-  for (std::size_t i = 0; i < inputs.size(); ++i) text += (i == 0 ? " " : ",") + inputs[i].shape.str();
+  for (std::size_t i = 0; i < inputs.size(); ++i) text += (i == 0 ? " " : ",") + inputs[i].str();
   if (!inputs.empty()) text += fmt::format(" {}", name_of(inputs[0].dtype));
   if (!attrs.empty()) text += " " + attrs.str();
   return text;

@@ -25,6 +25,35 @@ Verdict accepts_cuda_floats(const Problem& problem, const Capabilities& capabili
   return accept();
 }
 
+namespace {
+
+bool any_nhwc(const Problem& p) {
+  for (const auto* list : {&p.inputs, &p.outputs})
+    for (const TensorType& type : *list)
+      if (type.layout == Layout::nhwc) return true;
+  return false;
+}
+
+Verdict takes_layouts(Layouts layouts, const Problem& p) {
+  if (layouts == Layouts::any || !any_nhwc(p)) return accept();
+  for (const auto* list : {&p.inputs, &p.outputs})
+    for (const TensorType& type : *list) {
+      if (layouts == Layouts::nchw && !type.lies_as(Layout::nchw)) return refuse("reads NCHW, not NHWC");
+      if (layouts == Layouts::alike && !type.lies_as(Layout::nhwc)) return refuse("layouts differ");
+      if (layouts == Layouts::elementwise &&
+          (type.shape != p.outputs[0].shape || !type.lies_as(p.outputs[0].layout)))
+        return refuse("shapes or layouts differ");
+    }
+  return accept();
+}
+
+}  // namespace
+
+Verdict accepts(const Kernel& kernel, const Problem& problem, const Capabilities& capabilities) {
+  if (Verdict v = takes_layouts(kernel.layouts, problem); !v.ok) return v;
+  return kernel.accepts(problem, capabilities);
+}
+
 Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities&) {
   if (const DType dtype = problem.outputs[0].dtype; dtype != DType::f32)
     return refuse(fmt::format("widens fp32, not {}", name_of(dtype)));

@@ -53,6 +53,14 @@ Work least_work(const Problem& problem, const Capabilities& capabilities);
 // On a GPU: any float type for which the device has arithmetic.
 Verdict accepts_cuda_floats(const Problem& problem, const Capabilities& capabilities);
 
+// Which layouts of its tensors a kernel takes; the others are refused for it.
+enum class Layouts {
+  nchw,         // no other
+  alike,        // either, the same for all tensors of rank 4; the kernel looks which
+  elementwise,  // any, where all tensors have the same shape and layout
+  any,          // whatever they are
+};
+
 // The half of a kernel that needs the CUDA toolkit: its prepare function, or null in a build without.
 #ifdef HEADROOM_HAS_CUDA
 #define HEADROOM_CUDA(prepare) prepare
@@ -70,6 +78,10 @@ struct Kernel {
   Launcher (*prepare)(const Problem&, const Capabilities&) = nullptr;
   std::size_t (*workspace)(const Problem&, const Capabilities&) = nullptr;  // null: needs none
   bool counts = false;  // its launches share a counter (see ops/cuda/block.cuh): two must never overlap
+  Layouts layouts = Layouts::nchw;
 };
+
+// The kernel's own answer, where it takes the layouts.
+Verdict accepts(const Kernel& kernel, const Problem& problem, const Capabilities& capabilities);
 
 }  // namespace headroom

@@ -27,6 +27,7 @@ struct Case {
   Attrs attrs = {};
   std::vector<Fill> fills = {};                   // shorter than inputs: the rest is normal
   std::vector<std::optional<DType>> dtypes = {};  // kernel's float type where absent; labels are int32
+  std::vector<Layout> layouts = {};               // of the inputs, NCHW where absent
   bool exact = true;  // false: rounds even where the operator otherwise does not (a fused tanh)
 };
 

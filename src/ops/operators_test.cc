@@ -25,7 +25,7 @@ void check(const Operator& op, const Kernel& kernel, const Case& c, const Proble
   Capabilities capabilities =
       kernel.device == DeviceKind::cuda ? test_gpu()->capabilities() : cpu_capabilities();
   capabilities.tf32 = tf32;
-  if (const Verdict v = kernel.accepts(problem, capabilities); !v.ok) {
+  if (const Verdict v = accepts(kernel, problem, capabilities); !v.ok) {
     EXPECT_FALSE(v.reason.empty());
     return;
   }
@@ -60,6 +60,12 @@ bool too_large(const Case& c) {
                                         [&](const Shape& shape) { return shape.numel() > std::atoll(most); });
 }
 
+bool takes_nhwc(const Kernel& kernel, const Problem& problem) {
+  if (kernel.layouts != Layouts::alike && kernel.layouts != Layouts::elementwise) return false;
+  return std::any_of(problem.inputs.begin(), problem.inputs.end(),
+                     [](const TensorType& type) { return type.shape.rank() == 4; });
+}
+
 // Small integers stay exact in every width here but bf16, whose 8 bits a sum soon outgrows.
 TEST_P(CudaKernels, AgreeWithTheReference) {
   const auto& [op, kernel] = GetParam();
@@ -75,6 +81,10 @@ TEST_P(CudaKernels, AgreeWithTheReference) {
       if (op->exact && (dtype == DType::f32 || dtype == DType::f64))
         check(*op, *kernel, c, problem, Numbers::small_integers);
       if (dtype == DType::f32) check(*op, *kernel, c, problem, Numbers::normal, true);
+      if (!takes_nhwc(*kernel, problem)) continue;
+      check(*op, *kernel, c, in_nhwc(problem), Numbers::normal);
+      check(*op, *kernel, c, in_nhwc(problem), Numbers::positive);
+      if (dtype == DType::f32) check(*op, *kernel, c, in_nhwc(problem), Numbers::normal, true);
     }
   }
 }

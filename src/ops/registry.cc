@@ -27,6 +27,7 @@
 #include "ops/pool/pool.h"
 #include "ops/recurrent/recurrent.h"
 #include "ops/reduce/reduce.h"
+#include "ops/relayout/relayout.h"
 #include "ops/reshape/reshape.h"
 #include "ops/resize/resize.h"
 #include "ops/slice/slice.h"
@@ -67,6 +68,7 @@ constexpr Folder kFolders[] = {
     pool_operators,
     recurrent_operators,
     reduce_operators,
+    relayout_operators,
     reshape_operators,
     resize_operators,
     slice_operators,

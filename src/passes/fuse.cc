@@ -24,20 +24,6 @@ bool is_activation(const Node& node) {
   return node.op == "relu" || node.op == "sigmoid" || node.op == "tanh";
 }
 
-// The node that makes `value`, where nobody but its one reader wants that.
-Node* sole_producer(const Graph& graph, std::vector<Node>& nodes, const std::map<ValueId, int>& readers,
-                    ValueId value) {
-  const NodeId from = graph.value(value).producer;
-  return from == kNone || readers.at(value) != 1 ? nullptr : &nodes[static_cast<std::size_t>(from)];
-}
-
-void drop(Graph& graph, std::vector<Node>& nodes, const std::set<std::size_t>& gone) {
-  std::vector<Node> kept;
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    if (!gone.count(n)) kept.push_back(std::move(nodes[n]));
-  graph.replace_nodes(std::move(kept));
-}
-
 void fuse_activations(Graph& graph) {
   const auto readers = count_readers(graph);
   std::vector<Node> nodes = graph.nodes();
@@ -52,7 +38,7 @@ void fuse_activations(Graph& graph) {
     if (charges.size() > 1) product->charges = charges;
     gone.insert(n);
   }
-  drop(graph, nodes, gone);
+  drop_nodes(graph, std::move(nodes), gone);
 }
 
 // y under the shape of `like`: itself, or a view of it that there is already.
@@ -108,7 +94,7 @@ void fuse_activation_gradients(Graph& graph) {
     if (charges.size() > 1) a.node->charges = charges;
     gone.insert(n);
   }
-  drop(graph, nodes, gone);
+  drop_nodes(graph, std::move(nodes), gone);
 }
 
 // The count of correct rows joins the loss of the same scores and labels.
@@ -128,7 +114,7 @@ void fuse_counts(Graph& graph) {
     if (charges.size() > 1) loss->charges = charges;
     gone.insert(n);
   }
-  drop(graph, nodes, gone);
+  drop_nodes(graph, std::move(nodes), gone);
 }
 
 // What must agree for two updates to be one node: operator, scalars, and all settings but the flags that

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <string_view>
+
+#include "device/capabilities.h"
 #include "graph/graph.h"
 
 namespace headroom {
@@ -15,15 +19,29 @@ void fuse(Graph& graph);
 // GPU kernel takes the sizes; leaves any other graph alone. For training graphs after fuse and drop_unused.
 void fuse_head(Graph& graph);
 
-// Removes nodes whose results nobody reads: neither graph.outputs nor an update of storage.
-void drop_unused(Graph& graph);
-
-// A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,
 // Puts normalisation by stored statistics, the sum of a residual connection and an activation or clip into the
 // convolution before them, as one conv2d_block. For graphs to be evaluated on a CPU in fp32 or fp64: the
 // operator has neither a gradient nor kernels for GPUs.
 void fuse_blocks(Graph& graph);
 
+// Removes nodes whose results nobody reads: neither graph.outputs nor an update of storage.
+void drop_unused(Graph& graph);
+
+// Who decides how tensors lie in memory: the pass, by what it expects to pay, or the user.
+enum class LayoutWish { automatic, nchw, nhwc };
+std::optional<LayoutWish> parse_layout_wish(std::string_view name);  // "auto", "nchw", "nhwc"
+
+// Puts convolutions and what lies between them in NHWC, where the device has kernels for that and the
+// convolutions are large enough to pay, and relayout nodes at the borders: images, filters, their gradients,
+// and readers that take NCHW. Values that the caller reads stay NCHW. Then folds what normalisations there
+// are: see fuse_norms. For finished graphs, as the last pass; `automatic` leaves any other device alone.
+void lay_out(Graph& graph, const Capabilities& capabilities, LayoutWish wish);
+
+// Folds relu, or the sum of a residual connection and relu, into the batch_norm before it, and their
+// gradients into its gradient, where the device has a kernel that takes them together.
+void fuse_norms(Graph& graph, const Capabilities& capabilities);
+
+// A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,
 // but for what their operators keep in fp32; parameters themselves stay fp32, the masters that updates
 // change. Gradients come out right because the casts are nodes like any other. `gradient_scale` multiplies
 // gradients on their way into the 16-bit part and divides them on their way out, lest small ones vanish.

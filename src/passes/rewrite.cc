@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/operator.h"
+
 namespace headroom {
 namespace {
 
@@ -23,6 +25,26 @@ void add(std::vector<Charge>& charges, const Charge& more) {
 }
 
 }  // namespace
+
+Node* sole_producer(const Graph& graph, std::vector<Node>& nodes, const std::map<ValueId, int>& readers,
+                    ValueId value) {
+  const NodeId from = graph.value(value).producer;
+  return from == kNone || readers.at(value) != 1 ? nullptr : &nodes[static_cast<std::size_t>(from)];
+}
+
+void drop_nodes(Graph& graph, std::vector<Node> nodes, const std::set<std::size_t>& gone) {
+  std::vector<Node> kept;
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    if (!gone.count(n)) kept.push_back(std::move(nodes[n]));
+  graph.replace_nodes(std::move(kept));
+}
+
+bool runs_on(const Problem& problem, const Capabilities& capabilities) {
+  const auto& kernels = operator_of(problem.op).kernels;
+  return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
+    return kernel.device == capabilities.kind && accepts(kernel, problem, capabilities).ok;
+  });
+}
 
 std::map<ValueId, int> count_readers(const Graph& graph) {
   std::map<ValueId, int> readers;

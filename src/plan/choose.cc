@@ -11,7 +11,7 @@ Choice first_that_accepts(const Problem& problem, const Capabilities& capabiliti
            "operator '{}' has no kernel yet: it can be predicted, not run", problem.op);
   for (const Kernel& kernel : operator_of(problem.op).kernels) {
     if (kernel.device != capabilities.kind) continue;
-    const Verdict verdict = kernel.accepts(problem, capabilities);
+    const Verdict verdict = accepts(kernel, problem, capabilities);
     if (verdict.ok) {
       choice.kernel = &kernel;
       choice.why = choice.refused.empty() ? "first in the list" : "first that accepts";
@@ -37,7 +37,7 @@ Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
       for (const Kernel& kernel : operator_of(op).kernels) {
         if (kernel.name != name) continue;
         if (kernel.device != capabilities.kind) reject("kernel '{}' is not for this device", name);
-        const Verdict verdict = kernel.accepts(problem, capabilities);
+        const Verdict verdict = accepts(kernel, problem, capabilities);
         if (!verdict.ok) reject("kernel '{}' refuses {}: {}", name, problem.str(), verdict.reason);
         return Choice{&kernel, "forced", {}};
       }

@@ -81,6 +81,9 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
                         .update = options_.update,
                         .tally = mode == Mode::train && queues(),
                         .fuse_head = queues() && options_.precision == DType::f32,  // what the kernel takes
+                        .layout = options_.layout,
+                        .capabilities = capabilities_,
+                        .fuse_blocks = capabilities_.kind == DeviceKind::cpu,
                         .keep_gradients = options_.keep_gradients}),
           nullptr};
   const bool capture = options_.capture && queues();

@@ -21,6 +21,7 @@ struct EngineOptions {
   std::uint64_t seed = 0;
   Update update;
   Chooser choose = first_that_accepts;
+  LayoutWish layout = LayoutWish::automatic;
   bool keep_gradients = false;
 };
 

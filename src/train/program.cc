@@ -114,11 +114,12 @@ void add_tally(Program& p, std::int64_t batch) {
 
 }  // namespace
 
-Program make_forward(const Net& net, std::int64_t batch, DType dtype) {
+Program make_forward(const Net& net, std::int64_t batch, DType dtype, bool blocks) {
   Program p = start(net, batch, {.dtype = dtype});
   p.graph.outputs = {p.logits};
   fuse(p.graph);
   drop_unused(p.graph);
+  if (blocks && !is_narrow(dtype)) fuse_blocks(p.graph);
   return p;
 }
 
@@ -144,6 +145,8 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
   fuse(p.graph);
   drop_unused(p.graph);
   if (mode == Mode::train && options.fuse_head) fuse_head(p.graph);
+  if (mode == Mode::eval && options.fuse_blocks && !is_narrow(options.dtype)) fuse_blocks(p.graph);
+  lay_out(p.graph, options.capabilities, options.layout);
   return p;
 }
 

@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 #include "headroom/net.h"
 #include "models/layers.h"
+#include "passes/passes.h"
 #include "plan/plan.h"
 #include "train/update.h"
 
@@ -23,6 +24,9 @@ struct ProgramOptions {
   Update update;
   bool tally = false;           // training adds up loss and correct answers on the device; see ops/tally
   bool fuse_head = false;       // training: the end of a classifier as one node; see passes/head.cc
+  LayoutWish layout = LayoutWish::nchw;  // of convolutions, on the device of `capabilities`
+  Capabilities capabilities = {};        // a plan's device, for choices that are made in the graph
+  bool fuse_blocks = false;     // evaluation on a CPU: convolutions with what follows; see passes/blocks.cc
   bool keep_gradients = false;  // every parameter's stays readable after a run, for tests; see gradient_of
 };
 
@@ -36,6 +40,6 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
 ValueId gradient_of(const Program& program, std::string_view parameter);
 
 // Just the forward pass, for inference costs: images to logits.
-Program make_forward(const Net& net, std::int64_t batch, DType dtype);
+Program make_forward(const Net& net, std::int64_t batch, DType dtype, bool fuse_blocks = false);
 
 }  // namespace headroom

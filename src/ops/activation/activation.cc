@@ -94,7 +94,8 @@ std::vector<Operator> activation_operators() {
                     .kernels = {{.name = "cuda:map",
                                  .device = DeviceKind::cuda,
                                  .accepts = accepts_cuda_floats,
-                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda)},
+                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda),
+                                 .layouts = Layouts::elementwise},
                                 {.name = "cpu:vector", .prepare = vectorized},
                                 {.name = "reference", .prepare = reference}},
                     .cases = forward});
@@ -102,7 +103,8 @@ std::vector<Operator> activation_operators() {
                     .kernels = {{.name = "cuda:map",
                                  .device = DeviceKind::cuda,
                                  .accepts = accepts_cuda_floats,
-                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda)},
+                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda),
+                                 .layouts = Layouts::elementwise},
                                 {.name = "cpu:vector", .prepare = vectorized_grad},
                                 {.name = "reference", .prepare = reference}},
                     .cases = backward});

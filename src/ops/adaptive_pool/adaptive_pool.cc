@@ -182,7 +182,8 @@ std::vector<Operator> adaptive_pool_operators() {
                                 .accepts = accepts_cuda,
                                 .work = work_cuda,
                                 .prepare = HEADROOM_CUDA(prepare_adaptive_pool_cuda),
-                                .workspace = workspace_cuda},
+                                .workspace = workspace_cuda,
+                                .layouts = Layouts::alike},
                                {.name = name, .accepts = accepts_adaptive_rows, .prepare = prepare},
                                last};
   };

@@ -31,11 +31,29 @@ Launcher global(const Problem& problem, const AdaptiveProblem& p) {
   };
 }
 
+// NHWC: windows over places, whatever their number.
+Launcher rows(const Problem& problem, const Shape& image, const AdaptiveProblem& p, bool max, bool grad) {
+  const cuda::PoolRows pool{pool_of(p), image[0], static_cast<int>(image[1])};
+  return [pool, dtype = problem.outputs[0].dtype, max, grad](const LaunchArgs& a) {
+    const cudaStream_t stream = cuda::stream_of(a);
+    if (max && grad)
+      cuda::max_pool_grad_rows(dtype, pool, a.inputs[0], a.inputs[1], a.workspace, a.outputs[0], stream);
+    else if (grad)
+      cuda::mean_pool_grad_rows(dtype, pool, a.inputs[0], a.outputs[0], stream);
+    else if (max)
+      cuda::max_pool_rows(dtype, pool, a.inputs[0], a.outputs[0], stream);
+    else
+      cuda::mean_pool_rows(dtype, pool, a.inputs[0], a.outputs[0], stream);
+  };
+}
+
 }  // namespace
 
 Launcher prepare_adaptive_pool_cuda(const Problem& problem, const Capabilities&) {
   const AdaptiveProblem p = adaptive_problem(problem);
   const bool max = problem.op.find("max") != std::string::npos, grad = problem.op.ends_with("_grad");
+  const TensorType& image = grad ? problem.outputs[0] : problem.inputs[0];
+  if (image.layout == Layout::nhwc) return rows(problem, image.shape, p, max, grad);
   if (p.global() && !(max && grad)) return global(problem, p);
   return [pool = pool_of(p), dtype = problem.outputs[0].dtype, max, grad](const LaunchArgs& a) {
     const cudaStream_t stream = cuda::stream_of(a);

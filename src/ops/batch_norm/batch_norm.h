@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/batch_norm/rows_split.h"
 #include "ops/cpu/moments.h"
 #include "ops/operator.h"
 
@@ -14,6 +15,11 @@ namespace headroom {
 //   running' = (1 - momentum) running + momentum batch, in place; the variance there is over n - 1.
 //   The saved statistics are fp64 whatever x is: the gradient then loses nothing to a mean far from zero.
 // batch_norm_grad(dy, x, scale, saved_mean, saved_inv_std) -> dx, dscale, dbias
+//
+// A pass may fold in what follows (activation = "relu"): batch_norm(…, residual?) gives relu(y), or
+// relu(y + residual). Its gradient is batch_norm_grad(dy, x, scale, saved_mean, saved_inv_std, bias), which
+// finds the slope of relu again from x, or, with residual = 1, batch_norm_grad(…, bias, y, dy2?) -> dx,
+// dscale, dbias, g: g = dy (+ dy2) where y > 0, the gradient of the sum before relu.
 //
 // batch_norm_inference(x, scale, bias, mean, var; epsilon) -> y, by given statistics, which are constants to
 // its gradient: batch_norm_inference_grad(dy, x, scale, mean, var; epsilon) -> dx, dscale, dbias
@@ -42,6 +48,14 @@ struct Channels {
 };
 Channels channels_of(const Problem& problem);  // by the shape of x
 
+// What a pass has folded into batch_norm_grad.
+struct FoldedGradient {
+  bool relu = false, residual = false, summed = false;
+};
+FoldedGradient folded_gradient(const Problem& problem);
+Verdict accepts_plain_norm(const Problem& problem, const Capabilities&);       // nothing folded in, on a CPU
+Verdict accepts_plain_norm_cuda(const Problem& problem, const Capabilities&);  // likewise on a GPU
+
 OpSchema batch_norm_schema();
 OpSchema batch_norm_grad_schema();
 OpSchema batch_norm_inference_schema();
@@ -56,6 +70,13 @@ Launcher batch_norm_grad_channels(const Problem& problem, const Capabilities&);
 Launcher batch_norm_inference_channels(const Problem& problem, const Capabilities&);
 Work batch_norm_work(const Problem& problem, const Capabilities&);  // of those that gather statistics
 std::size_t batch_norm_workspace(const Problem& problem, const Capabilities&);
+
+// On a GPU: channels side by side (NHWC, or [N, C]), with whatever is folded in.
+Verdict accepts_norm_rows(const Problem& problem, const Capabilities& capabilities);
+cuda::RowsSplit rows_split(const Problem& problem);
+Launcher prepare_batch_norm_rows(const Problem& problem, const Capabilities&);  // of any but inference_grad
+Work norm_rows_work(const Problem& problem, const Capabilities& capabilities);
+std::size_t norm_rows_workspace(const Problem& problem, const Capabilities&);
 
 // On a GPU: sums of each channel by many blocks, then all elements.
 Launcher prepare_batch_norm_cuda(const Problem& problem, const Capabilities&);  // of any of the four

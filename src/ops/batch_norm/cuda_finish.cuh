@@ -86,17 +86,17 @@ __device__ double inv_std_of(const BatchNorm& p, const BatchNormTensors& t, std:
     return 1 / sqrt(parameter(t.var, p.parameters, c) + p.epsilon);
 }
 
-// One thread, for channel c. Writes what there is one of a channel where `writes`.
+// One thread, for channel c, whose sums are about `center`. Writes what there is one of a channel where
+// `writes`.
 template <class T, BatchNormKind kKind>
 __device__ Coefficients finish(const BatchNorm& p, const BatchNormTensors& t, std::int64_t c, Sums sums,
-                               bool writes) {
+                               bool writes, double center) {
   using C = Compute<T>;
   const double scale = parameter(t.scale, p.parameters, c), n = static_cast<double>(p.rows * p.plane);
   if constexpr (kKind == BatchNormKind::inference) {
-    return affine<C>(scale, parameter(t.bias, p.parameters, c), center_of<T, kKind>(p, t, c),
-                     inv_std_of<T, kKind>(p, t, c));
+    return affine<C>(scale, parameter(t.bias, p.parameters, c), center, inv_std_of<T, kKind>(p, t, c));
   } else if constexpr (kKind == BatchNormKind::training) {
-    const double mean = center_of<T, kKind>(p, t, c) + sums.first / n;
+    const double mean = center + sums.first / n;
     double m2 = sums.second - sums.first * sums.first / n;
     if (m2 < 0) m2 = 0;  // NaN stays
     const double inv_std = 1 / sqrt(m2 / n + p.epsilon);
@@ -117,11 +117,17 @@ __device__ Coefficients finish(const BatchNorm& p, const BatchNormTensors& t, st
     if constexpr (kKind == BatchNormKind::inference_grad) {
       return {0, factor, 0, 0};
     } else {
-      const double mean = center_of<T, kKind>(p, t, c), high = double{static_cast<C>(mean)};
+      const double mean = center, high = double{static_cast<C>(mean)};
       const double slope = -factor * inv_std * inv_std * sums.second / n;
       return {high, factor, -factor * sums.first / n - slope * (mean - high), slope};
     }
   }
+}
+
+template <class T, BatchNormKind kKind>
+__device__ Coefficients finish(const BatchNorm& p, const BatchNormTensors& t, std::int64_t c, Sums sums,
+                               bool writes) {
+  return finish<T, kKind>(p, t, c, sums, writes, center_of<T, kKind>(p, t, c));
 }
 
 // One element.

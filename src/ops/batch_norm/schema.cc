@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 #include "ops/batch_norm/batch_norm.h"
+#include "ops/channel_view.h"
 #include "ops/expect.h"
 
 namespace headroom {
@@ -27,6 +28,14 @@ void expect_x(std::string_view op, const TensorType& x) {
   if (x.shape.rank() < 2) reject("{} takes [N, C, …], not {}", op, x.shape.str());
 }
 
+// What a pass may fold in: relu, alone or after the sum with a residual input of the shape of x.
+void expect_activation(std::string_view op, const std::vector<TensorType>& in, const Attrs& attrs) {
+  const std::string activation = attrs.text("activation");
+  if (!activation.empty() && activation != "relu") reject("{} cannot fuse activation '{}'", op, activation);
+  if (in.size() == 6 && activation.empty()) reject("{}: a residual input is added before relu alone", op);
+  if (in.size() == 6) expect_same(op, in[0], in[5]);
+}
+
 void expect_epsilon(std::string_view op, const Attrs& attrs) {
   const double epsilon = attrs.real("epsilon", 1e-5);
   if (!(epsilon >= 0)) reject(Hint{"1e-5 is usual"}, "{}: epsilon is {}", op, epsilon);
@@ -34,9 +43,10 @@ void expect_epsilon(std::string_view op, const Attrs& attrs) {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
   constexpr const char* kOp = "batch_norm";
-  expect_inputs(kOp, in, 5);
+  expect_inputs(kOp, in, in.size() == 6 ? 6 : 5);
   expect_x(kOp, in[0]);
   expect_channels(kOp, in, in[0], 1, 5, parameter_type(in[0], in[1]));
+  expect_activation(kOp, in, attrs);
   expect_epsilon(kOp, attrs);
   const double momentum = attrs.real("momentum", 0.1);
   if (!(momentum >= 0 && momentum <= 1))
@@ -49,21 +59,30 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   return {in[0], in[3], in[4], saved, saved};
 }
 
-std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs&) {
+std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
   constexpr const char* kOp = "batch_norm_grad";
-  expect_inputs(kOp, in, 5);
+  const bool relu = attrs.text("activation") == "relu", residual = attrs.integer("residual") != 0;
+  if (attrs.has("activation") && !relu) reject("{} cannot fuse '{}'", kOp, attrs.text("activation"));
+  if (residual && !relu) reject("{}: a residual connection ends in relu", kOp);
+  expect_inputs(kOp, in, !relu ? 5 : !residual ? 6 : in.size() == 8 ? 8 : 7);
   expect_x(kOp, in[1]);
   expect_same(kOp, in[0], in[1]);
-  expect_channels(kOp, in, in[1], 2, 3, parameter_type(in[1], in[2]));
+  const DType type = parameter_type(in[1], in[2]);
+  expect_channels(kOp, in, in[1], 2, 3, type);
   expect_channels(kOp, in, in[1], 3, 5, DType::f64);
-  return {in[1], in[2], in[2]};
+  if (relu) expect_channels(kOp, in, in[1], 5, 6, type);
+  for (std::size_t i = 6; i < in.size(); ++i) expect_same(kOp, in[i], in[1]);
+  std::vector<TensorType> out = {in[1], in[2], in[2]};
+  if (residual) out.push_back(in[1]);
+  return out;
 }
 
 std::vector<TensorType> infer_inference(const std::vector<TensorType>& in, const Attrs& attrs) {
   constexpr const char* kOp = "batch_norm_inference";
-  expect_inputs(kOp, in, 5);
+  expect_inputs(kOp, in, in.size() == 6 ? 6 : 5);
   expect_x(kOp, in[0]);
   expect_channels(kOp, in, in[0], 1, 5, parameter_type(in[0], in[1]));
+  expect_activation(kOp, in, attrs);
   expect_epsilon(kOp, attrs);
   return {in[0]};
 }
@@ -91,10 +110,14 @@ Cost cost(const Problem& p) {
   } else {
     c.multiply_add = 4 * n, c.other = 3 * n;
   }
+  if (p.attrs.has("activation")) c.other += n;
+  for (std::size_t i = 5; i < p.inputs.size(); ++i)  // residual inputs
+    if (p.inputs[i].shape == p.inputs[0].shape) c.other += n;
   return c;
 }
 
 std::vector<ValueId> gradient(const GradientContext& c) {
+  if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
   std::vector<ValueId> all(5, kNone);
   if (c.output_gradients[0] == kNone) return all;  // statistics alone reach the loss: constants by definition
   const auto d = c.emit_all("batch_norm_grad",
@@ -104,6 +127,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 std::vector<ValueId> gradient_inference(const GradientContext& c) {
+  if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
   auto d = c.emit_all("batch_norm_inference_grad",
                       {c.output_gradients[0], c.input(0), c.input(1), c.input(3), c.input(4)}, c.attrs());
   d.resize(5, kNone);
@@ -115,12 +139,19 @@ std::vector<int> aliases(const Problem&) { return {-1, 3, 4, -1, -1}; }
 }  // namespace
 
 Channels channels_of(const Problem& p) {
-  const Shape& s = p.inputs[is_gradient(p.op) ? 1 : 0].shape;
-  return {.rows = s[0],
-          .channels = s[1],
-          .plane = s.numel() / (s[0] * s[1]),
+  const ChannelView x = channel_view(p.inputs[is_gradient(p.op) ? 1 : 0]);
+  return {.rows = x.rows,
+          .channels = x.channels,
+          .plane = x.plane,
           .epsilon = p.attrs.real("epsilon", 1e-5),
           .momentum = p.attrs.real("momentum", 0.1)};
+}
+
+FoldedGradient folded_gradient(const Problem& p) {
+  if (p.op != "batch_norm_grad") return {};
+  return {.relu = p.attrs.has("activation"),
+          .residual = p.attrs.integer("residual") != 0,
+          .summed = p.inputs.size() > 7};
 }
 
 OpSchema batch_norm_schema() {
@@ -132,7 +163,7 @@ OpSchema batch_norm_schema() {
           .keeps_fp32 = {1, 2, 3, 4}};
 }
 OpSchema batch_norm_grad_schema() {
-  return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost, .keeps_fp32 = {2}};
+  return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost, .keeps_fp32 = {2, 5}};
 }
 OpSchema batch_norm_inference_schema() {
   return {.name = "batch_norm_inference",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/bias_grad/splits.h"
+#include "ops/channel_view.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/reduce.h"
 #include "ops/expect.h"
@@ -24,8 +25,8 @@ struct BiasProblem {
 };
 
 BiasProblem bias_problem(const Problem& p) {
-  const Shape& s = p.inputs[0].shape;
-  return {.rows = s[0], .channels = s[1], .plane = s.numel() / (s[0] * s[1])};
+  const ChannelView dy = channel_view(p.inputs[0]);
+  return {.rows = dy.rows, .channels = dy.channels, .plane = dy.plane};
 }
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs&) {
@@ -132,7 +133,8 @@ std::vector<Operator> bias_grad_operators() {
                         .accepts = accepts_cuda_floats,
                         .prepare = HEADROOM_CUDA(prepare_bias_grad_cuda),
                         .workspace = workspace_cuda,
-                        .counts = true},
+                        .counts = true,
+                        .layouts = Layouts::alike},
                        {.name = "cpu:chunks", .prepare = chunks, .workspace = workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = cases,

@@ -78,7 +78,8 @@ std::vector<Operator> binary_operators() {
   const Kernel cuda{.name = "cuda:stretch",
                     .device = DeviceKind::cuda,
                     .accepts = accepts_cuda_floats,
-                    .prepare = HEADROOM_CUDA(prepare_binary_cuda)};
+                    .prepare = HEADROOM_CUDA(prepare_binary_cuda),
+                    .layouts = Layouts::elementwise};
   std::vector<Operator> list;
   for (const std::string name : {"add", "sub", "mul", "div"})
     list.push_back({.schema = binary_schema(name),

@@ -25,7 +25,7 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   for (const char* factor : {"scale", "gradient_scale"})
     if (attrs.has(factor) && (!is_float(in[0].dtype) || !is_float(*to) || !std::isfinite(attrs.real(factor))))
       reject("cast: {} is for floats, and a finite number", factor);
-  return {{in[0].shape, *to}};
+  return {{in[0].shape, *to, in[0].layout}};
 }
 
 std::vector<ValueId> gradient(const GradientContext& c) {
@@ -128,7 +128,8 @@ std::vector<Operator> cast_operators() {
            .kernels = {{.name = "cuda:map",
                         .device = DeviceKind::cuda,
                         .accepts = accepts_cuda_floats,
-                        .prepare = HEADROOM_CUDA(prepare_cast_cuda)},
+                        .prepare = HEADROOM_CUDA(prepare_cast_cuda),
+                        .layouts = Layouts::elementwise},
                        {.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
                        {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
            .cases = cases(),

@@ -111,6 +111,13 @@ std::vector<ValueId> gradient_split(const GradientContext& c) {
 
 Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
 
+Verdict accepts_cuda(const Problem& p, const Capabilities&) {
+  const TensorType& whole = (p.op == "split" ? p.inputs : p.outputs)[0];
+  if (whole.layout == Layout::nhwc && axis_of(p.op, p.attrs, whole.shape) != 1)
+    return refuse("of NHWC it takes the channels apart, and no other axis");
+  return accept();
+}
+
 // Calls body(piece, offset in the row of the whole, number of its tensor, or -1) for each piece.
 template <class Body>
 void each_piece(const ConcatPieces& p, Body&& body) {
@@ -208,7 +215,9 @@ ConcatPieces concat_pieces(const Problem& p) {
   const Shape& whole = p.op == "split" ? p.inputs[0].shape : p.outputs[0].shape;
   const std::int64_t axis = axis_of(p.op, p.attrs, whole);
   ConcatPieces pieces;
-  for (int a = 0; a < axis; ++a) pieces.rows *= whole[a];
+  const bool last = (p.op == "split" ? p.inputs : p.outputs)[0].layout == Layout::nhwc;  // the channels
+  for (int a = 0; a < (last ? whole.rank() : static_cast<int>(axis)); ++a)
+    if (a != axis) pieces.rows *= whole[a];
   pieces.row = whole.numel() / pieces.rows;
   const std::int64_t inner = pieces.row / whole[static_cast<int>(axis)];
   if (p.op == "split_grad") {
@@ -225,8 +234,9 @@ ConcatPieces concat_pieces(const Problem& p) {
 std::vector<Operator> concat_operators() {
   const std::vector<Kernel> kernels = {{.name = "cuda:pieces",
                                         .device = DeviceKind::cuda,
-                                        .accepts = accepts,
-                                        .prepare = HEADROOM_CUDA(prepare_concat_cuda)},
+                                        .accepts = accepts_cuda,
+                                        .prepare = HEADROOM_CUDA(prepare_concat_cuda),
+                                        .layouts = Layouts::alike},
                                        {.name = "cpu:boxes", .accepts = accepts, .prepare = boxes},
                                        {.name = "reference", .accepts = accepts, .prepare = reference}};
   return {{.schema = {.name = "concat", .infer = infer_concat, .cost = traffic, .gradient = gradient_concat},

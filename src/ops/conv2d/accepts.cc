@@ -20,6 +20,13 @@ Verdict fits_tensor_cores(const Problem& p, const Sweep& s, const Capabilities& 
   return accept();
 }
 
+std::int64_t most_elements(const Problem& p) {
+  std::int64_t most = 0;
+  for (const auto* list : {&p.inputs, &p.outputs})
+    for (const TensorType& type : *list) most = std::max(most, type.shape.numel());
+  return most;
+}
+
 std::size_t weight_sums(const Problem& p, int pieces) {
   const std::size_t element = p.outputs[0].dtype == DType::f64 ? 8 : 4;
   return element * static_cast<std::size_t>(p.outputs[0].shape.numel()) * static_cast<std::size_t>(pieces);
@@ -66,7 +73,11 @@ Verdict accepts_conv2d_cudnn(const Problem& p, const Capabilities& capabilities)
   if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
   const Conv2d c = parse_conv2d(p);
   if (!capabilities.cudnn) return refuse("cuDNN could not be loaded");
-  if (c.group_channels() < 64 || c.group_maps() < 64)
+  const bool nhwc = conv2d_layout(p) == Layout::nhwc;
+  const DType dtype = p.outputs[0].dtype;
+  if (nhwc && (dtype == DType::f64 || (dtype == DType::f32 && !capabilities.tf32)))
+    return refuse("exact products are of NCHW");
+  if (!nhwc && (c.group_channels() < 64 || c.group_maps() < 64))
     return refuse("fewer than 64 channels or maps in a group: our own kernels are faster");
   const Window2d& w = c.window;
   const auto outputs = [](std::int64_t input, std::int64_t pad, std::int64_t kernel, std::int64_t dilation,
@@ -77,26 +88,39 @@ Verdict accepts_conv2d_cudnn(const Problem& p, const Capabilities& capabilities)
   if (outputs(w.input.h, w.pad.h, w.kernel.h, w.dilation.h, w.stride.h) != w.output.h ||
       outputs(w.input.w, w.pad.w, w.kernel.w, w.dilation.w, w.stride.w) != w.output.w)
     return refuse("padding differs at the two ends");
+  if (nhwc) return most_elements(p) <= INT32_MAX ? accept() : refuse("elements are counted in 31 bits");
   if (Verdict v = accepts_conv2d_implicit(p, capabilities); !v.ok)
     return v;  // what runs if it has no algorithm
   return accept();
 }
 
+Verdict accepts_conv2d_pointwise(const Problem& p, const Capabilities& capabilities) {
+  const Conv2d c = parse_conv2d(p);
+  if (conv2d_layout(p) != Layout::nhwc || !c.is_pointwise() || c.groups != 1)
+    return refuse("no window of one tap over NHWC");
+  return accepts_cublaslt(product_of(p, capabilities), capabilities);
+}
+
 // A limit, known without the library: its choice of an algorithm keeps to it.
 std::size_t workspace_conv2d_cudnn(const Problem& p, const Capabilities& capabilities) {
+  const bool product = accepts_conv2d_pointwise(p, capabilities).ok;
+  const std::size_t other = product ? workspace_conv2d_cuda_as_linear(p, capabilities)
+                            : conv2d_layout(p) == Layout::nchw ? workspace_conv2d_implicit(p, capabilities)
+                                                               : 0;
   constexpr std::size_t kMost = std::size_t{256} << 20, kLeast = std::size_t{8} << 20;
   std::size_t tensors = 0;
   for (const auto* list : {&p.inputs, &p.outputs})
     for (const TensorType& type : *list) tensors += static_cast<std::size_t>(type.bytes());
-  return std::max(std::clamp(4 * tensors, kLeast, kMost), workspace_conv2d_implicit(p, capabilities));
+  return std::max(std::clamp(4 * tensors, kLeast, kMost), other);
 }
 
-// A window over the whole input makes the convolution a product over the batch: dw = dy^T x, dx = dy w.
+// A window over the whole input makes the convolution a product over the batch, one of a single tap over NHWC
+// a product over all places: dw = dy^T x, dx = dy w.
 Product product_of(const Problem& p, const Capabilities& capabilities) {
   const Conv2d c = parse_conv2d(p);
   Product product{.dtype = p.outputs[0].dtype,
                   .tf32 = p.outputs[0].dtype == DType::f32 && capabilities.tf32,
-                  .m = c.batch,
+                  .m = c.batch * c.output_plane(),
                   .n = c.maps,
                   .k = c.depth(),
                   .bias = c.bias,
@@ -106,7 +130,7 @@ Product product_of(const Problem& p, const Capabilities& capabilities) {
     std::swap(product.n, product.k);
     product.trans_b = false, product.finish = Finish::none;
   } else if (is_weight_gradient(p)) {
-    product.m = c.maps, product.n = c.depth(), product.k = c.batch;
+    product.m = c.maps, product.n = c.depth(), product.k = c.batch * c.output_plane();
     product.trans_a = true, product.trans_b = false, product.finish = Finish::none;
   }
   product.lda = product.trans_a ? product.m : product.k;

@@ -46,4 +46,8 @@ void sum_pieces(DType dtype, std::int64_t n, int pieces, const void* partial, vo
 // y = f(y + bias) in place, for libraries that do not fuse it.
 void conv2d_finish(DType dtype, const Sweep& s, const void* bias, void* y, cudaStream_t stream);
 
+// The same for NHWC: rows of `maps`.
+void conv2d_finish_rows(DType dtype, std::int64_t rows, int maps, int activation, const void* bias, void* y,
+                        cudaStream_t stream);
+
 }  // namespace headroom::cuda

@@ -1,22 +1,20 @@
-// Convolutions by NVIDIA's library, loaded on first use. Sums of products only: its Winograd and Fourier
-// forms round differently. It knows padding that is equal at both ends, and neither bias nor activation here:
-// those are one pass over the output.
+// Convolutions by NVIDIA's library, loaded on first use. It knows padding that is equal at both ends. Of NHWC
+// several ways are timed, and products of one tap are also those of matrices; of NCHW its first suggestion is
+// taken, and bias and activation are one pass over the output.
 #ifdef HEADROOM_HAS_CUDNN
-
-#include <cudnn.h>
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <span>
+#include <type_traits>
+#include <vector>
 
 #include "base/error.h"
-#include "device/cuda/check.h"
-#include "device/cuda/library.h"
 #include "ops/conv2d/cuda.h"
+#include "ops/conv2d/cudnn_library.h"
+#include "ops/conv2d/cudnn_plans.h"
 #include "ops/conv2d/plans.h"
+#include "ops/cuda/fastest.h"
 #include "ops/cuda/launch.h"
 
 // The plain calls are marked as old; they are all that is needed, and in every version since 8.
@@ -25,112 +23,28 @@
 namespace headroom {
 namespace {
 
-struct Cudnn {
-#define HEADROOM_CUDNN_CALL(name) decltype(::cudnn##name)* name = nullptr
-  HEADROOM_CUDNN_CALL(Create);
-  HEADROOM_CUDNN_CALL(SetStream);
-  HEADROOM_CUDNN_CALL(GetErrorString);
-  HEADROOM_CUDNN_CALL(CreateTensorDescriptor);
-  HEADROOM_CUDNN_CALL(DestroyTensorDescriptor);
-  HEADROOM_CUDNN_CALL(SetTensor4dDescriptor);
-  HEADROOM_CUDNN_CALL(CreateFilterDescriptor);
-  HEADROOM_CUDNN_CALL(DestroyFilterDescriptor);
-  HEADROOM_CUDNN_CALL(SetFilter4dDescriptor);
-  HEADROOM_CUDNN_CALL(CreateConvolutionDescriptor);
-  HEADROOM_CUDNN_CALL(DestroyConvolutionDescriptor);
-  HEADROOM_CUDNN_CALL(SetConvolution2dDescriptor);
-  HEADROOM_CUDNN_CALL(SetConvolutionMathType);
-  HEADROOM_CUDNN_CALL(SetConvolutionGroupCount);
-  HEADROOM_CUDNN_CALL(GetConvolutionForwardAlgorithm_v7);
-  HEADROOM_CUDNN_CALL(GetConvolutionBackwardDataAlgorithm_v7);
-  HEADROOM_CUDNN_CALL(GetConvolutionBackwardFilterAlgorithm_v7);
-  HEADROOM_CUDNN_CALL(ConvolutionForward);
-  HEADROOM_CUDNN_CALL(ConvolutionBackwardData);
-  HEADROOM_CUDNN_CALL(ConvolutionBackwardFilter);
-#undef HEADROOM_CUDNN_CALL
-};
-
-Cudnn load() {
-  constexpr const char* kInstead = "install cuDNN 9, or choose --kernel conv2d=cuda:implicit_gemm";
-  const cuda::Library library(cuda::cudnn_names());
-  if (!library.loaded())
-    throw Error(Blame::run, fmt::format("cuDNN cannot be loaded: {}", library.why_not()), Hint{kInstead});
-  Cudnn c;
-#define HEADROOM_CUDNN_FIND(name)           \
-  if (!library.find(c.name, "cudnn" #name)) \
-  throw Error(Blame::run, "cuDNN has no function cudnn" #name, Hint{kInstead})
-  HEADROOM_CUDNN_FIND(Create);
-  HEADROOM_CUDNN_FIND(SetStream);
-  HEADROOM_CUDNN_FIND(GetErrorString);
-  HEADROOM_CUDNN_FIND(CreateTensorDescriptor);
-  HEADROOM_CUDNN_FIND(DestroyTensorDescriptor);
-  HEADROOM_CUDNN_FIND(SetTensor4dDescriptor);
-  HEADROOM_CUDNN_FIND(CreateFilterDescriptor);
-  HEADROOM_CUDNN_FIND(DestroyFilterDescriptor);
-  HEADROOM_CUDNN_FIND(SetFilter4dDescriptor);
-  HEADROOM_CUDNN_FIND(CreateConvolutionDescriptor);
-  HEADROOM_CUDNN_FIND(DestroyConvolutionDescriptor);
-  HEADROOM_CUDNN_FIND(SetConvolution2dDescriptor);
-  HEADROOM_CUDNN_FIND(SetConvolutionMathType);
-  HEADROOM_CUDNN_FIND(SetConvolutionGroupCount);
-  HEADROOM_CUDNN_FIND(GetConvolutionForwardAlgorithm_v7);
-  HEADROOM_CUDNN_FIND(GetConvolutionBackwardDataAlgorithm_v7);
-  HEADROOM_CUDNN_FIND(GetConvolutionBackwardFilterAlgorithm_v7);
-  HEADROOM_CUDNN_FIND(ConvolutionForward);
-  HEADROOM_CUDNN_FIND(ConvolutionBackwardData);
-  HEADROOM_CUDNN_FIND(ConvolutionBackwardFilter);
-#undef HEADROOM_CUDNN_FIND
-  return c;
-}
-
-const Cudnn& cudnn() {
-  static const Cudnn c = load();
-  return c;
-}
-
-void check(cudnnStatus_t status, const char* call) {
-  if (status != CUDNN_STATUS_SUCCESS) fail("cuDNN: {}: {}", call, cudnn().GetErrorString(status));
-}
-#define HEADROOM_CUDNN_CHECK(call) check((call), #call)
-
-cudnnHandle_t handle() {
-  static std::mutex mutex;
-  static std::map<int, cudnnHandle_t> handles;  // never destroyed: the driver may be gone before statics are
-  int device = 0;
-  HEADROOM_CUDA_CHECK(cudaGetDevice(&device));
-  const std::lock_guard lock(mutex);
-  cudnnHandle_t& h = handles[device];
-  if (h == nullptr) HEADROOM_CUDNN_CHECK(cudnn().Create(&h));
-  return h;
-}
-
-cudnnDataType_t type_of(DType dtype) {
-  return dtype == DType::f64    ? CUDNN_DATA_DOUBLE
-         : dtype == DType::f16  ? CUDNN_DATA_HALF
-         : dtype == DType::bf16 ? CUDNN_DATA_BFLOAT16
-                                : CUDNN_DATA_FLOAT;
-}
-
 // The descriptors of one convolution, freed with the launcher that holds them.
 struct Descriptors {
-  cudnnTensorDescriptor_t x = nullptr, y = nullptr;
+  cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
+  cudnnActivationDescriptor_t activation = nullptr;
 
-  Descriptors(const Conv2d& c, DType dtype, bool tf32) {
+  Descriptors(const Conv2d& c, DType dtype, bool tf32, Layout layout) {
     const auto i = [](std::int64_t v) { return static_cast<int>(v); };
     const Window2d& v = c.window;
     const Cudnn& d = cudnn();
-    const cudnnDataType_t type = type_of(dtype);
+    const cudnnDataType_t type = cudnn_type(dtype);
+    const cudnnTensorFormat_t format = layout == Layout::nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
     HEADROOM_CUDNN_CHECK(d.CreateTensorDescriptor(&x));
     HEADROOM_CUDNN_CHECK(d.CreateTensorDescriptor(&y));
     HEADROOM_CUDNN_CHECK(d.CreateFilterDescriptor(&w));
     HEADROOM_CUDNN_CHECK(d.CreateConvolutionDescriptor(&convolution));
-    HEADROOM_CUDNN_CHECK(d.SetTensor4dDescriptor(x, CUDNN_TENSOR_NCHW, type, i(c.batch), i(c.channels),
-                                                 i(v.input.h), i(v.input.w)));
-    HEADROOM_CUDNN_CHECK(d.SetTensor4dDescriptor(y, CUDNN_TENSOR_NCHW, type, i(c.batch), i(c.maps),
-                                                 i(v.output.h), i(v.output.w)));
-    HEADROOM_CUDNN_CHECK(d.SetFilter4dDescriptor(w, type, CUDNN_TENSOR_NCHW, i(c.maps), i(c.group_channels()),
+    HEADROOM_CUDNN_CHECK(
+        d.SetTensor4dDescriptor(x, format, type, i(c.batch), i(c.channels), i(v.input.h), i(v.input.w)));
+    HEADROOM_CUDNN_CHECK(
+        d.SetTensor4dDescriptor(y, format, type, i(c.batch), i(c.maps), i(v.output.h), i(v.output.w)));
+    HEADROOM_CUDNN_CHECK(d.SetFilter4dDescriptor(w, type, format, i(c.maps), i(c.group_channels()),
                                                  i(v.kernel.h), i(v.kernel.w)));
     HEADROOM_CUDNN_CHECK(d.SetConvolution2dDescriptor(
         convolution, i(v.pad.h), i(v.pad.w), i(v.stride.h), i(v.stride.w), i(v.dilation.h), i(v.dilation.w),
@@ -139,9 +53,18 @@ struct Descriptors {
     HEADROOM_CUDNN_CHECK(
         d.SetConvolutionMathType(convolution, exact ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH));
     HEADROOM_CUDNN_CHECK(d.SetConvolutionGroupCount(convolution, i(c.groups)));
+    if (!c.bias) return;
+    HEADROOM_CUDNN_CHECK(d.CreateTensorDescriptor(&bias));
+    HEADROOM_CUDNN_CHECK(d.SetTensor4dDescriptor(bias, format, type, 1, i(c.maps), 1, 1));
+    HEADROOM_CUDNN_CHECK(d.CreateActivationDescriptor(&activation));
+    HEADROOM_CUDNN_CHECK(d.SetActivationDescriptor(
+        activation, c.activation == Activation::relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
+        CUDNN_PROPAGATE_NAN, 0));
   }
   ~Descriptors() {
     const Cudnn& d = cudnn();
+    if (activation != nullptr) d.DestroyActivationDescriptor(activation);
+    if (bias != nullptr) d.DestroyTensorDescriptor(bias);
     if (convolution != nullptr) d.DestroyConvolutionDescriptor(convolution);
     if (w != nullptr) d.DestroyFilterDescriptor(w);
     if (y != nullptr) d.DestroyTensorDescriptor(y);
@@ -150,37 +73,6 @@ struct Descriptors {
   Descriptors(const Descriptors&) = delete;
   Descriptors& operator=(const Descriptors&) = delete;
 };
-
-// The first of the library's suggestions, fastest first by its own estimate, that sums products, fits the
-// workspace and is as reproducible and as exact as asked.
-template <class Perf>
-struct Wishes {
-  std::size_t workspace;
-  bool deterministic, exact;
-  std::span<const int> algorithms;
-
-  template <class Ask>
-  const Perf* pick(const Ask& ask, std::array<Perf, 16>& found) const {
-    int count = 0;
-    if (ask(static_cast<int>(found.size()), &count, found.data()) != CUDNN_STATUS_SUCCESS) return nullptr;
-    for (int i = 0; i < count; ++i) {
-      const Perf& p = found[static_cast<std::size_t>(i)];
-      if (p.status != CUDNN_STATUS_SUCCESS || p.memory > workspace) continue;
-      if (deterministic && p.determinism != CUDNN_DETERMINISTIC) continue;
-      if (exact && p.mathType != CUDNN_FMA_MATH) continue;
-      if (std::find(algorithms.begin(), algorithms.end(), static_cast<int>(p.algo)) != algorithms.end())
-        return &p;
-    }
-    return nullptr;
-  }
-};
-
-constexpr int kForward[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
-                            CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_GEMM,
-                            CUDNN_CONVOLUTION_FWD_ALGO_DIRECT};
-constexpr int kData[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
-constexpr int kFilter[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
-                           CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3};
 
 // Factors of the product and of what was there before, in the type of the sum.
 struct Factors {
@@ -192,73 +84,183 @@ struct Factors {
   }
 };
 
+// The three products, as the library calls them: its suggestions, fastest first by its own estimate, the
+// algorithms among them that sum products, and the call.
+struct Forward {
+  using Perf = cudnnConvolutionFwdAlgoPerf_t;
+  static constexpr int kAlgorithms[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
+                                        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                        CUDNN_CONVOLUTION_FWD_ALGO_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_DIRECT};
+  static cudnnStatus_t ask(cudnnHandle_t h, const Descriptors& d, int most, int* count, Perf* list) {
+    return cudnn().GetConvolutionForwardAlgorithm_v7(h, d.x, d.w, d.convolution, d.y, most, count, list);
+  }
+  static cudnnStatus_t run(cudnnHandle_t h, const Descriptors& d, const Perf& p, const void* one,
+                           const void* zero, std::size_t bytes, const LaunchArgs& a) {
+    return cudnn().ConvolutionForward(h, one, d.x, a.inputs[0], d.w, a.inputs[1], d.convolution, p.algo,
+                                      a.workspace, bytes, zero, d.y, a.outputs[0]);
+  }
+};
+
+struct InputGradient {
+  using Perf = cudnnConvolutionBwdDataAlgoPerf_t;
+  static constexpr int kAlgorithms[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
+  static cudnnStatus_t ask(cudnnHandle_t h, const Descriptors& d, int most, int* count, Perf* list) {
+    return cudnn().GetConvolutionBackwardDataAlgorithm_v7(h, d.w, d.y, d.convolution, d.x, most, count, list);
+  }
+  static cudnnStatus_t run(cudnnHandle_t h, const Descriptors& d, const Perf& p, const void* one,
+                           const void* zero, std::size_t bytes, const LaunchArgs& a) {
+    return cudnn().ConvolutionBackwardData(h, one, d.w, a.inputs[1], d.y, a.inputs[0], d.convolution, p.algo,
+                                           a.workspace, bytes, zero, d.x, a.outputs[0]);
+  }
+};
+
+struct WeightGradient {
+  using Perf = cudnnConvolutionBwdFilterAlgoPerf_t;
+  static constexpr int kAlgorithms[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0,
+                                        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
+                                        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3};
+  static cudnnStatus_t ask(cudnnHandle_t h, const Descriptors& d, int most, int* count, Perf* list) {
+    return cudnn().GetConvolutionBackwardFilterAlgorithm_v7(h, d.x, d.y, d.convolution, d.w, most, count,
+                                                            list);
+  }
+  static cudnnStatus_t run(cudnnHandle_t h, const Descriptors& d, const Perf& p, const void* one,
+                           const void* zero, std::size_t bytes, const LaunchArgs& a) {
+    return cudnn().ConvolutionBackwardFilter(h, one, d.x, a.inputs[0], d.y, a.inputs[1], d.convolution,
+                                             p.algo, a.workspace, bytes, zero, d.w, a.outputs[0]);
+  }
+};
+
+// One problem for the library. Shared by its launchers, which must not change it: an algorithm's kind of
+// arithmetic is set before every call.
+struct LibraryProblem {
+  Conv2d conv;
+  DType dtype;
+  Layout layout;
+  std::size_t bytes;  // workspace
+  bool deterministic, exact;
+  Descriptors descriptors;
+  cudnnHandle_t handle;
+  cuda::Sweep sweep;
+
+  LibraryProblem(const Problem& p, const Capabilities& capabilities, std::size_t workspace)
+      : conv(parse_conv2d(p)),
+        dtype(p.outputs[0].dtype),
+        layout(conv2d_layout(p)),
+        bytes(workspace),
+        deterministic(capabilities.deterministic),
+        exact(dtype == DType::f32 && !capabilities.tf32),
+        descriptors(conv, dtype, capabilities.tf32, layout),
+        handle(cudnn_handle()),
+        sweep(sweep_of(p)) {}
+
+  void finish(const LaunchArgs& a) const {
+    const void* bias = conv.bias ? a.inputs[2] : nullptr;
+    if (layout == Layout::nhwc)
+      cuda::conv2d_finish_rows(dtype, conv.batch * conv.output_plane(), static_cast<int>(conv.maps),
+                               static_cast<int>(conv.activation), bias, a.outputs[0], cuda::stream_of(a));
+    else
+      cuda::conv2d_finish(dtype, sweep, bias, a.outputs[0], cuda::stream_of(a));
+  }
+};
+using Shared = std::shared_ptr<const LibraryProblem>;
+
+// What the library suggests that sums products, fits the workspace and is as reproducible and as exact as
+// asked. Its Winograd and Fourier forms round differently.
+template <class Product>
+std::vector<typename Product::Perf> suggestions(const LibraryProblem& w) {
+  std::array<typename Product::Perf, 16> found;
+  std::vector<typename Product::Perf> list;
+  int count = 0;
+  if (Product::ask(w.handle, w.descriptors, static_cast<int>(found.size()), &count, found.data()) !=
+      CUDNN_STATUS_SUCCESS)
+    return list;
+  for (int i = 0; i < count; ++i) {
+    const auto& p = found[static_cast<std::size_t>(i)];
+    if (p.status != CUDNN_STATUS_SUCCESS || p.memory > w.bytes) continue;
+    if (w.deterministic && p.determinism != CUDNN_DETERMINISTIC) continue;
+    if (w.exact && p.mathType != CUDNN_FMA_MATH) continue;
+    if (std::ranges::find(Product::kAlgorithms, static_cast<int>(p.algo)) != std::end(Product::kAlgorithms))
+      list.push_back(p);
+  }
+  return list;
+}
+
+template <class Product>
+Launcher launcher_of(const Shared& w, const typename Product::Perf& p) {
+  return [w, p, f = Factors{}](const LaunchArgs& a) {
+    const Cudnn& lib = cudnn();
+    HEADROOM_CUDNN_CHECK(lib.SetStream(w->handle, cuda::stream_of(a)));
+    HEADROOM_CUDNN_CHECK(lib.SetConvolutionMathType(w->descriptors.convolution, p.mathType));
+    HEADROOM_CUDNN_CHECK(
+        Product::run(w->handle, w->descriptors, p, f.one(w->dtype), f.zero(w->dtype), w->bytes, a));
+    if constexpr (std::is_same_v<Product, Forward>) w->finish(a);
+  };
+}
+
+// Bias and relu in the library's own kernel, where it has one.
+Launcher fused_launcher(const Shared& w, const Forward::Perf& p) {
+  return [w, p, f = Factors{}](const LaunchArgs& a) {
+    const Cudnn& lib = cudnn();
+    const Descriptors& d = w->descriptors;
+    HEADROOM_CUDNN_CHECK(lib.SetStream(w->handle, cuda::stream_of(a)));
+    HEADROOM_CUDNN_CHECK(lib.SetConvolutionMathType(d.convolution, p.mathType));
+    HEADROOM_CUDNN_CHECK(lib.ConvolutionBiasActivationForward(
+        w->handle, f.one(w->dtype), d.x, a.inputs[0], d.w, a.inputs[1], d.convolution, p.algo, a.workspace,
+        w->bytes, f.zero(w->dtype), d.y, a.outputs[0], d.bias, a.inputs[2], d.activation, d.y, a.outputs[0]));
+  };
+}
+
+// What follows the product by any other way.
+Launcher finish_of(const Shared& w) {
+  if (!w->conv.bias && w->conv.activation == Activation::none) return {};
+  return [w](const LaunchArgs& a) { w->finish(a); };
+}
+
+// All suggestions where timing may choose, else the first.
+template <class Product>
+std::vector<Launcher> ways_of(const Shared& w) {
+  std::vector<Launcher> ways;
+  for (const auto& p : suggestions<Product>(*w)) {
+    if (!ways.empty() && (w->deterministic || w->layout == Layout::nchw)) break;
+    ways.push_back(launcher_of<Product>(w, p));
+    if constexpr (std::is_same_v<Product, Forward>)
+      if (w->layout == Layout::nhwc && !w->deterministic && w->conv.bias &&
+          p.algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM &&
+          (w->conv.activation == Activation::relu || w->conv.activation == Activation::none))
+        ways.push_back(fused_launcher(w, p));
+  }
+  return ways;
+}
+
 }  // namespace
 
 Launcher prepare_conv2d_cudnn(const Problem& p, const Capabilities& capabilities) {
-  const Conv2d c = parse_conv2d(p);
-  const DType dtype = p.outputs[0].dtype;
   const std::size_t bytes = workspace_conv2d_cudnn(p, capabilities);
-  const bool exact = dtype == DType::f32 && !capabilities.tf32;
-  const auto d = std::make_shared<const Descriptors>(c, dtype, capabilities.tf32);
-  const cudnnHandle_t h = handle();
-  const Cudnn& lib = cudnn();
-  // Nothing suitable in this version of the library: our own kernel takes every problem that comes here.
-  const auto own = [&] { return prepare_conv2d_cuda_implicit(p, capabilities); };
-
-  if (p.op == "conv2d_grad_input") {
-    std::array<cudnnConvolutionBwdDataAlgoPerf_t, 16> found;
-    const auto* best =
-        Wishes<cudnnConvolutionBwdDataAlgoPerf_t>{bytes, capabilities.deterministic, exact, kData}.pick(
-            [&](int most, int* count, auto* list) {
-              return lib.GetConvolutionBackwardDataAlgorithm_v7(h, d->w, d->y, d->convolution, d->x, most,
-                                                                count, list);
-            },
-            found);
-    if (best == nullptr) return own();
-    HEADROOM_CUDNN_CHECK(lib.SetConvolutionMathType(d->convolution, best->mathType));
-    return [d, h, dtype, bytes, algo = best->algo, f = Factors{}](const LaunchArgs& a) {
-      HEADROOM_CUDNN_CHECK(cudnn().SetStream(h, cuda::stream_of(a)));
-      HEADROOM_CUDNN_CHECK(cudnn().ConvolutionBackwardData(h, f.one(dtype), d->w, a.inputs[1], d->y,
-                                                           a.inputs[0], d->convolution, algo, a.workspace,
-                                                           bytes, f.zero(dtype), d->x, a.outputs[0]));
-    };
-  }
-  if (p.op == "conv2d_grad_weight") {
-    std::array<cudnnConvolutionBwdFilterAlgoPerf_t, 16> found;
-    const auto* best =
-        Wishes<cudnnConvolutionBwdFilterAlgoPerf_t>{bytes, capabilities.deterministic, exact, kFilter}.pick(
-            [&](int most, int* count, auto* list) {
-              return lib.GetConvolutionBackwardFilterAlgorithm_v7(h, d->x, d->y, d->convolution, d->w, most,
-                                                                  count, list);
-            },
-            found);
-    if (best == nullptr) return own();
-    HEADROOM_CUDNN_CHECK(lib.SetConvolutionMathType(d->convolution, best->mathType));
-    return [d, h, dtype, bytes, algo = best->algo, f = Factors{}](const LaunchArgs& a) {
-      HEADROOM_CUDNN_CHECK(cudnn().SetStream(h, cuda::stream_of(a)));
-      HEADROOM_CUDNN_CHECK(cudnn().ConvolutionBackwardFilter(h, f.one(dtype), d->x, a.inputs[0], d->y,
-                                                             a.inputs[1], d->convolution, algo, a.workspace,
-                                                             bytes, f.zero(dtype), d->w, a.outputs[0]));
-    };
-  }
-  std::array<cudnnConvolutionFwdAlgoPerf_t, 16> found;
-  const auto* best =
-      Wishes<cudnnConvolutionFwdAlgoPerf_t>{bytes, capabilities.deterministic, exact, kForward}.pick(
-          [&](int most, int* count, auto* list) {
-            return lib.GetConvolutionForwardAlgorithm_v7(h, d->x, d->w, d->convolution, d->y, most, count,
-                                                         list);
-          },
-          found);
-  if (best == nullptr) return own();
-  HEADROOM_CUDNN_CHECK(lib.SetConvolutionMathType(d->convolution, best->mathType));
-  return [d, h, dtype, bytes, algo = best->algo, f = Factors{}, s = sweep_of(p),
-          bias = c.bias](const LaunchArgs& a) {
-    HEADROOM_CUDNN_CHECK(cudnn().SetStream(h, cuda::stream_of(a)));
-    HEADROOM_CUDNN_CHECK(cudnn().ConvolutionForward(h, f.one(dtype), d->x, a.inputs[0], d->w, a.inputs[1],
-                                                    d->convolution, algo, a.workspace, bytes, f.zero(dtype),
-                                                    d->y, a.outputs[0]));
-    cuda::conv2d_finish(dtype, s, bias ? a.inputs[2] : nullptr, a.outputs[0], cuda::stream_of(a));
+  const auto plain_ways = [&](const Shared& w) {
+    return p.op == "conv2d_grad_input"    ? ways_of<InputGradient>(w)
+           : p.op == "conv2d_grad_weight" ? ways_of<WeightGradient>(w)
+                                          : ways_of<Forward>(w);
   };
+  if (conv2d_layout(p) == Layout::nchw) {
+    std::vector<Launcher> ways = plain_ways(std::make_shared<const LibraryProblem>(p, capabilities, bytes));
+    // Nothing suitable in this version of the library: our own kernel takes every problem that comes here.
+    return ways.empty() ? prepare_conv2d_cuda_implicit(p, capabilities) : std::move(ways[0]);
+  }
+  // All that decides between the ways: a network has the same problem many times.
+  const std::string key =
+      fmt::format("{} workspace {}{}", p.str(), bytes, capabilities.deterministic ? " deterministic" : "");
+  return cuda::fastest(key, [&] {
+    const auto w = std::make_shared<const LibraryProblem>(p, capabilities, bytes);
+    std::vector<Launcher> ways = plain_ways(w);
+    for (Launcher& plan : cudnn_plans(p, capabilities, bytes, finish_of(w))) ways.push_back(std::move(plan));
+    if (accepts_conv2d_pointwise(p, capabilities).ok)
+      ways.push_back(prepare_conv2d_cuda_as_linear(p, capabilities));
+    if (ways.empty())
+      throw Error(Blame::run, fmt::format("cuDNN has no algorithm for {}", p.str()),
+                  Hint{"try --layout nchw"});
+    if (capabilities.deterministic) ways.erase(ways.begin() + 1, ways.end());  // no choice by timing
+    return ways;
+  });
 }
 
 }  // namespace headroom

@@ -48,7 +48,8 @@ std::vector<Kernel> kernels() {
        .device = DeviceKind::cuda,
        .accepts = accepts_conv2d_cuda_as_linear,
        .prepare = HEADROOM_CUDA(prepare_conv2d_cuda_as_linear),
-       .workspace = workspace_conv2d_cuda_as_linear},
+       .workspace = workspace_conv2d_cuda_as_linear,
+       .layouts = Layouts::alike},
       {.name = "cuda:few_channels",
        .device = DeviceKind::cuda,
        .accepts = accepts_conv2d_few,
@@ -58,7 +59,8 @@ std::vector<Kernel> kernels() {
        .device = DeviceKind::cuda,
        .accepts = accepts_conv2d_cudnn,
        .prepare = HEADROOM_CUDNN(prepare_conv2d_cudnn),
-       .workspace = workspace_conv2d_cudnn},
+       .workspace = workspace_conv2d_cudnn,
+       .layouts = Layouts::alike},
       {.name = "cuda:image_mma",
        .device = DeviceKind::cuda,
        .accepts = accepts_conv2d_image,
@@ -78,31 +80,29 @@ std::vector<Kernel> kernels() {
        .accepts = accepts_conv2d_as_linear,
        .work = as_linear_work,
        .prepare = prepare_conv2d_as_linear},
-      {.name = "cpu:batch_lanes",
-       .accepts = accepts_conv2d_lanes,
       {.name = "cpu:depthwise",
        .accepts = accepts_conv2d_depthwise,
        .work = work_conv2d_depthwise,
        .prepare = prepare_conv2d_depthwise,
        .workspace = workspace_conv2d_depthwise},
+      {.name = "cpu:batch_lanes",
+       .accepts = accepts_conv2d_lanes,
        .work = lanes_work,
        .prepare = prepare_conv2d_lanes,
        .workspace = workspace_conv2d_lanes},
-      {.name = "cpu:im2col_gemm",
-       .work = im2col_work,
       {.name = "cpu:pixel_lanes",
        .accepts = accepts_conv2d_pixels,
        .work = work_conv2d_pixels,
        .prepare = prepare_conv2d_pixels,
        .workspace = workspace_conv2d_pixels},
+      {.name = "cpu:im2col_gemm",
+       .work = im2col_work,
        .prepare = prepare_conv2d_im2col,
        .workspace = workspace_conv2d_im2col},
       {.name = "reference", .prepare = prepare_conv2d_reference},
   };
 }
 
-// A pixel in the middle is in more windows than one at the edge, which the mean of the cost does not tell.
-double longest_grad_input_sum(const Problem& p) {
 std::vector<Kernel> block_kernels() {
   return {
       {.name = "cpu:depthwise",
@@ -119,6 +119,8 @@ std::vector<Kernel> block_kernels() {
   };
 }
 
+// A pixel in the middle is in more windows than one at the edge, which the mean of the cost does not tell.
+double longest_grad_input_sum(const Problem& p) {
   const Conv2d c = parse_conv2d(p);
   const double longest = double(c.group_maps() * c.taps());
   const double mean = double(c.output_image()) * double(c.depth()) / double(c.input_image());

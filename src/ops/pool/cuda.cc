@@ -30,9 +30,35 @@ cuda::Pool pool_of(const Problem& problem) {
       .slope = static_cast<int>(p.slope)};
 }
 
+// NHWC: N images of C channels.
+const TensorType& image_of(const Problem& p) { return p.op.ends_with("_grad") ? p.outputs[0] : p.inputs[0]; }
+
+Launcher prepare_rows(const Problem& problem) {
+  const Shape& image = image_of(problem).shape;
+  const cuda::PoolRows pool{pool_of(problem), image[0], static_cast<int>(image[1])};
+  const DType dtype = problem.outputs[0].dtype;
+  if (problem.op == "max_pool")
+    return [=](const LaunchArgs& a) {
+      cuda::max_pool_rows(dtype, pool, a.inputs[0], a.outputs[0], cuda::stream_of(a));
+    };
+  if (problem.op == "avg_pool")
+    return [=](const LaunchArgs& a) {
+      cuda::mean_pool_rows(dtype, pool, a.inputs[0], a.outputs[0], cuda::stream_of(a));
+    };
+  if (problem.op == "max_pool_grad")
+    return [=](const LaunchArgs& a) {
+      cuda::max_pool_grad_rows(dtype, pool, a.inputs[0], a.inputs[1], a.workspace, a.outputs[0],
+                               cuda::stream_of(a));
+    };
+  return [=](const LaunchArgs& a) {
+    cuda::mean_pool_grad_rows(dtype, pool, a.inputs[0], a.outputs[0], cuda::stream_of(a));
+  };
+}
+
 }  // namespace
 
 Launcher prepare_pool_cuda(const Problem& problem, const Capabilities&) {
+  if (image_of(problem).layout == Layout::nhwc) return prepare_rows(problem);
   const cuda::Pool pool = pool_of(problem);
   const DType dtype = problem.outputs[0].dtype;
   if (problem.op == "max_pool")

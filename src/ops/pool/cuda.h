@@ -29,6 +29,20 @@ void max_pool_grad(DType dtype, const Pool& pool, const void* dy, const void* x,
                    cudaStream_t stream);
 void mean_pool_grad(DType dtype, const Pool& pool, const void* dy, void* dx, cudaStream_t stream);
 
+// Channels side by side: images of rows x columns places, `channels` elements each. `planes` is not looked
+// at.
+struct PoolRows {
+  Pool pool;
+  std::int64_t images = 1;
+  int channels = 1;
+};
+void max_pool_rows(DType dtype, const PoolRows& pool, const void* x, void* y, cudaStream_t stream);
+void mean_pool_rows(DType dtype, const PoolRows& pool, const void* x, void* y, cudaStream_t stream);
+// places: for each output a byte where place_bytes says 1, else an int.
+void max_pool_grad_rows(DType dtype, const PoolRows& pool, const void* dy, const void* x, void* places,
+                        void* dx, cudaStream_t stream);
+void mean_pool_grad_rows(DType dtype, const PoolRows& pool, const void* dy, void* dx, cudaStream_t stream);
+
 // The hot case of small networks, from cuda_pairs.cu; called by those above.
 void max_pool_pairs(DType dtype, const Pool& pool, const void* x, void* y, cudaStream_t stream);
 void mean_pool_pairs(DType dtype, const Pool& pool, const void* x, void* y, cudaStream_t stream);

@@ -8,6 +8,12 @@ __device__ inline bool exceeds(C next, C best) {
   return !(next <= best) && best == best;
 }
 
+// With one rounding: near 1 that of the square would be all that is left.
+template <class C>
+__device__ inline C one_minus_square(C y) {
+  return fma(-y, y, C{1});
+}
+
 // dy times the slope of an activation, as headroom::Activation counts, by its output y.
 template <class C>
 __device__ inline C sloped(int activation, C dy, C y) {
@@ -17,7 +23,7 @@ __device__ inline C sloped(int activation, C dy, C y) {
     case 2:
       return dy * (y * (C{1} - y));
     case 3:
-      return dy * (C{1} - y * y);
+      return dy * one_minus_square(y);
     default:
       return dy;
   }

@@ -1,3 +1,4 @@
+#include "ops/pool/place_bytes.h"
 #include "ops/pool/pool.h"
 
 namespace headroom {
@@ -120,6 +121,9 @@ Verdict accepts_pool_cuda(const Problem& problem, const Capabilities& capabiliti
 
 std::size_t max_pool_grad_cuda_workspace(const Problem& problem, const Capabilities&) {
   const PoolProblem p = pool_problem(problem);
+  if (problem.outputs[0].layout == Layout::nhwc)
+    return static_cast<std::size_t>(p.planes * p.output_plane()) *
+           static_cast<std::size_t>(cuda::place_bytes(false, p.window.kernel.h * p.window.kernel.w));
   if (covers_by_pairs(p)) return 0;
   return static_cast<std::size_t>(p.planes * p.output_plane()) * sizeof(std::int32_t);
 }
@@ -136,7 +140,8 @@ std::vector<Operator> pool_operators() {
   const Kernel cuda{.name = "cuda:windows",
                     .device = DeviceKind::cuda,
                     .accepts = accepts_pool_cuda,
-                    .prepare = HEADROOM_CUDA(prepare_pool_cuda)};
+                    .prepare = HEADROOM_CUDA(prepare_pool_cuda),
+                    .layouts = Layouts::alike};
   Kernel cuda_max_grad = cuda;
   cuda_max_grad.work = max_pool_grad_cuda_work;
   cuda_max_grad.workspace = max_pool_grad_cuda_workspace;

@@ -41,6 +41,22 @@ Values load(const TensorType& type, const void* from) {
   return values;
 }
 
+// Tests think of all tensors as NCHW: between that and how a tensor lies.
+Values reordered(const TensorType& type, const Values& values, bool to_memory) {
+  if (type.layout == Layout::nchw) return values;
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  const std::int64_t channels = type.shape[1], plane = type.shape[2] * type.shape[3];
+  Values result(values.size());
+  for (std::int64_t n = 0; n < type.shape[0]; ++n)
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t i = 0; i < plane; ++i) {
+        const std::size_t nchw = at((n * channels + c) * plane + i),
+                          nhwc = at((n * plane + i) * channels + c);
+        result[to_memory ? nhwc : nchw] = values[to_memory ? nchw : nhwc];
+      }
+  return result;
+}
+
 // A buffer of a device with a guard zone on either side; new memory is NaN so that unwritten outputs show.
 class Guarded {
  public:
@@ -53,13 +69,13 @@ class Guarded {
   void* data() const { return static_cast<unsigned char*>(buffer_.data()) + kGuard; }
   void fill(const TensorType& type, const Values& values) {
     std::vector<unsigned char> host(size_);
-    store(type.dtype, values, host.data());
+    store(type.dtype, reordered(type, values, true), host.data());
     device_->upload(data(), host.data(), size_);
   }
   Values values(const TensorType& type) const {
     std::vector<unsigned char> host(size_);
     device_->download(host.data(), data(), size_);
-    return load(type, host.data());
+    return reordered(type, load(type, host.data()), false);
   }
   bool intact() const {
     std::vector<unsigned char> host(size_ + 2 * kGuard);
@@ -92,7 +108,7 @@ Problem problem_of(const Operator& op, const Case& c, DType dtype) {
     const auto& wide = op.schema.keeps_fp32;
     const bool kept = narrow && std::find(wide.begin(), wide.end(), int(i)) != wide.end();
     const DType type = fixed ? *fixed : label ? DType::i32 : kept ? DType::f32 : dtype;
-    p.inputs.push_back({c.inputs[i], type});
+    p.inputs.push_back({c.inputs[i], type, i < c.layouts.size() ? c.layouts[i] : Layout::nchw});
   }
   p.outputs = op.schema.infer(p.inputs, p.attrs);
   return p;
@@ -199,7 +215,7 @@ std::vector<Kernel> kernels_for(const Problem& problem) {
   std::vector<Kernel> list;
   for (const Kernel& kernel : kernels_here(operator_of(problem.op))) {
     const bool gpu = kernel.device == DeviceKind::cuda;
-    if (kernel.accepts(problem, gpu ? test_gpu()->capabilities() : cpu_capabilities()).ok)
+    if (accepts(kernel, problem, gpu ? test_gpu()->capabilities() : cpu_capabilities()).ok)
       list.push_back(kernel);
   }
   return list;
@@ -207,8 +223,17 @@ std::vector<Kernel> kernels_for(const Problem& problem) {
 
 Problem widened(Problem problem) {
   for (auto* list : {&problem.inputs, &problem.outputs})
-    for (TensorType& type : *list)
+    for (TensorType& type : *list) {
       if (is_float(type.dtype)) type.dtype = DType::f64;
+      if (problem.op != "relayout") type.layout = Layout::nchw;
+    }
+  return problem;
+}
+
+Problem in_nhwc(Problem problem) {
+  for (auto* list : {&problem.inputs, &problem.outputs})
+    for (TensorType& type : *list)
+      if (type.shape.rank() == 4) type.layout = Layout::nhwc;
   return problem;
 }
 

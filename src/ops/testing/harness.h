@@ -34,7 +34,8 @@ const Kernel& reference_of(const Operator& op);
 const Kernel& cpu_kernel(const Operator& op);             // the first one for CPUs
 std::vector<Kernel> kernels_here(const Operator& op);     // those for devices that this machine has
 std::vector<Kernel> kernels_for(const Problem& problem);  // those of its operator that accept it
-Problem widened(Problem problem);                         // the same problem with its floats in fp64
+Problem widened(Problem problem);  // as references take it: floats in fp64, all tensors as NCHW
+Problem in_nhwc(Problem problem);  // all tensors of rank 4
 
 // Error allowed on an output whose elements are sums of `terms` products: a few roundings of the stored type
 // plus the random walk of the accumulation. A serial sum of n unit terms errs by about 0.4 u sqrt(n) times

@@ -140,7 +140,8 @@ Launcher vectorized_grad(const Problem& p, const Capabilities&) {
 constexpr Kernel kCuda{.name = "cuda:map",
                        .device = DeviceKind::cuda,
                        .accepts = accepts_cuda_floats,
-                       .prepare = HEADROOM_CUDA(prepare_unary_cuda)};
+                       .prepare = HEADROOM_CUDA(prepare_unary_cuda),
+                       .layouts = Layouts::elementwise};
 
 using Prepare = Launcher (*)(const Problem&, const Capabilities&);
 
