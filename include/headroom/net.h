@@ -33,8 +33,9 @@ struct Convolution {
   Padding pad;
   std::int64_t groups = 1;
   bool bias = true;
-  std::string activation;    // "", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "gelu", "hard_swish"
-  std::string init;          // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
+  std::string
+      activation;    // "", "relu", "sigmoid", "tanh", "relu6", "leaky_relu", "elu", "gelu", "hard_swish"
+  std::string init;  // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
   double init_scale = 0.01;  // deviation, bound or value of the last three
 };
 
@@ -123,6 +124,7 @@ class Net {
   Net& exp(const std::string& layer = {});
   Net& sqrt(const std::string& layer = {});
   Net& clip(const std::string& layer, double min, double max);
+  Net& threshold(const std::string& layer, double threshold, double value);  // x > threshold ? x : value
 
   // Two earlier layers of one shape, element by element.
   Net& add(const std::string& layer, const std::string& a, const std::string& b);

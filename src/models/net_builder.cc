@@ -134,6 +134,9 @@ Net& Net::gelu(const std::string& layer, const std::string& approximate) {
 Net& Net::clip(const std::string& layer, double min, double max) {
   return append({"clip", layer, {}, {{"min", min}, {"max", max}}});
 }
+Net& Net::threshold(const std::string& layer, double threshold, double value) {
+  return append({"threshold", layer, {}, {{"threshold", threshold}, {"value", value}}});
+}
 
 Net& Net::global_max_pool(const std::string& layer) { return append(plain("global_max_pool", layer)); }
 Net& Net::global_avg_pool(const std::string& layer) { return append(plain("global_avg_pool", layer)); }
