@@ -49,6 +49,7 @@ const std::map<std::string, Words>& fixed_words() {
       {"--device", {"cpu"}},
       {"--precision", {"fp32", "fp64"}},
       {"--mode", {"train", "eval"}},
+      {"--set", {"course", "convnets", "layers"}},
       {"--schedule", {"constant", "step", "cosine", "exponential", "polynomial"}},
       {"--loss", {"cross_entropy", "squared_error", "reconstruction"}},
       {"--init", {"fan_in", "he", "xavier", "orthonormal", "normal", "uniform", "constant"}},

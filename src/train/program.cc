@@ -122,6 +122,20 @@ Program make_forward(const Net& net, std::int64_t batch, DType dtype) {
   return p;
 }
 
+Program make_self_gradient(const Net& net, std::int64_t batch, DType dtype, bool of_images) {
+  Program p = start(net, batch, {.dtype = dtype, .training = true});
+  std::vector<ValueId> wanted = p.graph.with_role(Role::parameter);
+  if (of_images) wanted.push_back(p.images);
+  for (const auto& [value, gradient] : differentiate(p.graph, p.logits, wanted, p.logits)) {
+    p.graph.value(gradient).name = p.graph.value(value).name + ".gradient";
+    p.graph.outputs.push_back(gradient);
+  }
+  p.graph.outputs.push_back(p.logits);
+  fuse(p.graph);
+  drop_unused(p.graph);
+  return p;
+}
+
 Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options) {
   const Update& update = options.update;
   Program p =

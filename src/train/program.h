@@ -35,6 +35,10 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
 // The gradient of a parameter in a program made with keep_gradients.
 ValueId gradient_of(const Program& program, std::string_view parameter);
 
+// By the rules of the convnet benchmarks: the forward pass of training, then the gradients of all parameters with
+// the output as its own gradient, and of the images where wanted. No loss, no update.
+Program make_self_gradient(const Net& net, std::int64_t batch, DType dtype, bool of_images = false);
+
 // Just the forward pass, for inference costs: images to logits.
 Program make_forward(const Net& net, std::int64_t batch, DType dtype);
 
