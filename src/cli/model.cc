@@ -45,8 +45,11 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
                     r.common.precision));
   print(model_table(cost));
   print(
-      "\nMACs: multiply-adds. FLOPs: two each. Other: comparisons, additions, exp and the like, one each.\n"
+      "\nMACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, normalisation, exp "
+      "and\n"
+      "the like, one each.\n"
       "Bytes: the least traffic, inputs, weights and outputs once. All for the whole batch.\n\n");
+  if (!cost.kinds.empty()) print(fmt::format("products   {}\n", kinds_line(cost)));
   print(fmt::format("memory     {} to run a batch (weights, input, scratch)\n",
                     human_bytes(cost.inference_bytes)));
   if (cost.training_gap.empty())
