@@ -69,6 +69,7 @@ std::vector<TensorType> infer_conv2d_grad_input(const std::vector<TensorType>& i
 std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs);
 Cost cost_conv2d(const Problem& problem);
 std::vector<ValueId> gradient_conv2d(const GradientContext& context);
+std::vector<ValueId> gradient_conv2d_grad_input(const GradientContext& context);
 std::vector<Case> conv2d_cases(std::string_view op);
 
 }  // namespace headroom
