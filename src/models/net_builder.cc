@@ -163,4 +163,25 @@ Net& Net::div(const std::string& layer, const std::string& a, const std::string&
   return append({"div", layer, {a, b}, {}});
 }
 
+Net& Net::embedding(const std::string& layer, std::int64_t tokens, std::int64_t width) {
+  return append({"embedding", layer, {}, {{"tokens", tokens}, {"width", width}}});
+}
+Net& Net::positions(const std::string& layer) { return append(plain("positions", layer)); }
+Net& Net::class_token(const std::string& layer) { return append(plain("class_token", layer)); }
+Net& Net::attention(const std::string& layer, const Attention& o) {
+  Attrs attrs{{"heads", o.heads}};
+  if (o.causal) attrs.set("causal", std::int64_t{1});
+  if (!o.bias) attrs.set("bias", std::int64_t{0});
+  if (!o.init.empty()) attrs.set("init", o.init), attrs.set("init_scale", o.init_scale);
+  if (o.out_init_scale != 0) attrs.set("out_init_scale", o.out_init_scale);
+  return append({"attention", layer, {}, attrs});
+}
+Net& Net::take_token(const std::string& layer, std::int64_t index) {
+  return append({"take_token", layer, {}, {{"index", index}}});
+}
+Net& Net::mean_tokens(const std::string& layer) { return append(plain("mean_tokens", layer)); }
+Net& Net::unembedding(const std::string& layer, const std::string& table) {
+  return append({"unembedding", layer, {}, {{"table", table}}});
+}
+
 }  // namespace headroom

@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "models/onnx/imported.h"
 #include "models/convnet.h"
+#include "models/transformers.h"
 
 namespace headroom {
 
@@ -120,6 +122,7 @@ const std::vector<ZooEntry>& zoo() {
   static const std::vector<ZooEntry> entries = [] {
     std::vector<ZooEntry> list = first_entries();
     for (ZooEntry& entry : convnet_entries()) list.push_back(std::move(entry));
+    for (ZooEntry& entry : transformer_entries()) list.push_back(std::move(entry));
     return list;
   }();
   return entries;
@@ -177,6 +180,7 @@ Net find_net(const std::string& spec) {
     options.require_all_used();
     return net;
   }
+  if (is_onnx_name(spec)) return read_onnx(spec);
   std::error_code ignored;
   if (spec.ends_with(".json") || spec.find('/') != std::string::npos ||
       std::filesystem::exists(spec, ignored))
