@@ -13,6 +13,8 @@ import pathlib
 import sys
 import warnings
 
+sys.path.pop(0)  # transformers.py beside this file is another one
+
 import numpy as np
 import torch
 from torch import nn

@@ -177,14 +177,14 @@ Results convert_tile(Context& c) {
     repeats = c.known_integers(1);
   } else {
     repeats.assign(static_cast<std::size_t>(x.rank()), 1);
-    repeats[static_cast<std::size_t>(axis_in(c, c.known_integers(2).at(0), x.rank()))] =
-        c.known_integers(1).at(0);
+    repeats[static_cast<std::size_t>(axis_in(c, known_integer(c, 2), x.rank()))] = known_integer(c, 1);
   }
   if (static_cast<int>(repeats.size()) != x.rank()) c.invalid("repeats does not name every axis");
   Term y = input(c, 0);
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t times = repeats[static_cast<std::size_t>(axis)];
     if (times < 1) c.unsupported("a tensor that holds nothing");
+    need_small(c, times);
     if (times == 1) continue;
     Ints dims = shape_of(c, y).vector();
     std::int64_t before = 1, after = 1;
@@ -235,11 +235,14 @@ Results convert_range(Context& c) {
   c.require_inputs(3, 3);
   const DType dtype = c.type(0).dtype;
   if (!is_float(dtype)) {
-    const std::int64_t start = c.known_integers(0).at(0), limit = c.known_integers(1).at(0),
-                       delta = c.known_integers(2).at(0);
+    const std::int64_t start = known_integer(c, 0), limit = known_integer(c, 1), delta = known_integer(c, 2);
     if (delta == 0) c.invalid("a step of 0");
+    // In fp64, which cannot overflow; what is near its limits is too much in any case.
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+    need_small(c, static_cast<std::int64_t>(std::min(count, 1e18)));
     Ints list;
-    for (std::int64_t i = start; delta > 0 ? i < limit : i > limit; i += delta) list.push_back(i);
+    for (std::int64_t i = 0; static_cast<double>(i) < count; ++i) list.push_back(start + i * delta);
     const Term all = integers({static_cast<std::int64_t>(list.size())}, list);
     return {cast_to(c, all, dtype)};
   }
@@ -247,6 +250,8 @@ Results convert_range(Context& c) {
   if (delta == 0) c.invalid("a step of 0");
   std::vector<double> list;
   const double count = std::ceil((limit - start) / delta);
+  if (!(count < 1e18)) c.invalid("its limits are no numbers");
+  need_small(c, static_cast<std::int64_t>(count));
   for (double i = 0; i < count; ++i) list.push_back(start + i * delta);
   return {given({static_cast<std::int64_t>(list.size())}, list, master_of(c.dtype()))};
 }
@@ -262,7 +267,8 @@ Results convert_trilu(Context& c) {
   const Term x = input(c, 0);
   const Shape shape = shape_of(c, x);
   if (shape.rank() < 2) c.invalid("it needs a matrix");
-  const std::int64_t k = c.has_input(1) ? c.known_integers(1).at(0) : 0;
+  need_small(c, shape.numel());
+  const std::int64_t k = c.has_input(1) ? known_integer(c, 1) : 0;
   const bool upper = c.integer("upper", 1) != 0;
   const Term kept = truth({shape[shape.rank() - 2], shape[shape.rank() - 1]},
                           [=](std::int64_t i, std::int64_t j) { return upper ? j >= i + k : j <= i + k; });
@@ -272,6 +278,7 @@ Results convert_trilu(Context& c) {
 Results convert_eye_like(Context& c) {
   const Shape shape = c.shape(0);
   if (shape.rank() != 2) c.invalid("it needs a matrix");
+  need_small(c, shape.numel());
   const std::int64_t k = c.integer("k", 0);
   const Term bits = truth(shape, [=](std::int64_t i, std::int64_t j) { return j == i + k; });
   if (c.has("dtype")) c.unsupported("another element type than the input's");
@@ -281,8 +288,9 @@ Results convert_eye_like(Context& c) {
 // An index counts from the end where it is negative, and names no class where it is out of range.
 Results convert_one_hot(Context& c) {
   c.require_inputs(3, 3);
-  const std::int64_t depth = static_cast<std::int64_t>(c.known_real(1));
+  const std::int64_t depth = known_integer(c, 1);
   if (depth < 1) c.unsupported(fmt::format("{} classes", depth));
+  need_small(c, depth);
   Ints dims = c.shape(0).vector(), along(dims.size() + 1, 1);
   const std::int64_t axis = axis_in(c, c.integer("axis", -1), static_cast<int>(dims.size()) + 1);
   dims.insert(dims.begin() + axis, 1);
@@ -303,7 +311,7 @@ Results convert_one_hot(Context& c) {
 Results convert_depth_to_space(Context& c) {
   const Shape x = c.shape(0);
   const std::int64_t block = c.integer("blocksize");
-  if (x.rank() != 4 || block < 1 || x[1] % (block * block) != 0)
+  if (x.rank() != 4 || block < 1 || block > x[1] / block || x[1] % (block * block) != 0)
     c.invalid(fmt::format("blocks of {}", x.str()));
   const std::int64_t n = x[0], channels = x[1] / (block * block), h = x[2], w = x[3];
   const bool columns = c.text("mode", "DCR") == "DCR";  // depth, column, row; else column, row, depth

@@ -130,7 +130,7 @@ Results convert_arg(Context& c, std::string_view op) {
 Results convert_cumsum(Context& c) {
   c.require_inputs(2, 2);
   need_number(c, input(c, 0));
-  const std::int64_t axis = axis_in(c, c.known_integers(1).at(0), c.shape(0).rank());
+  const std::int64_t axis = axis_in(c, known_integer(c, 1), c.shape(0).rank());
   return {apply(
       c, "cumsum", {input(c, 0)},
       {{"axis", axis}, {"exclusive", c.integer("exclusive", 0)}, {"reverse", c.integer("reverse", 0)}})};

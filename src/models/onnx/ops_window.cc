@@ -47,6 +47,7 @@ std::string auto_pad_of(const Context& c) {
 
 Attrs pool_attrs(const Context& c, int rank) {
   const int axes = rank - 2;
+  if (!c.has("kernel_shape")) c.invalid("it has no kernel_shape");
   Attrs attrs{{"kernel", of_both(c, "kernel_shape", axes, 1)}, {"strides", of_both(c, "strides", axes, 1)}};
   if (c.has("dilations")) attrs.set("dilations", of_both(c, "dilations", axes, 1));
   if (const std::string how = auto_pad_of(c); !how.empty())
@@ -164,7 +165,7 @@ Target by_scales(const Context& c, const Shape& x, const Ints& axes, const std::
   Target t{x.vector(), std::vector<double>(static_cast<std::size_t>(x.rank()), 1)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto a = static_cast<std::size_t>(axes[i]);
-    if (!(scales[i] > 0)) c.invalid(fmt::format("a scale of {}", scales[i]));
+    if (!(scales[i] > 0 && scales[i] < 1e6)) c.invalid(fmt::format("a scale of {}", scales[i]));
     t.scales[a] = scales[i];
     // A scale of 4/3 in fp32 is a little more or less.
     const double exact = static_cast<double>(t.sizes[a]) * scales[i], whole = std::round(exact);

@@ -9,9 +9,6 @@
 namespace headroom::onnx {
 namespace {
 
-// A result larger than this is left to the run: nothing that shapes depend on comes near it.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 26;
-
 // The CPU computes in fp32 and fp64.
 DType folded_dtype(const Context& c, DType dtype) { return is_float(dtype) ? master_of(c.dtype()) : dtype; }
 
@@ -88,7 +85,7 @@ std::optional<std::vector<Term>> folded(const Context& c, std::string_view op, c
   const Problem p = problem_of(c, op, terms, attrs);
   if (auto same = relabelled(p, terms)) return std::vector<Term>{*same};
   for (const TensorType& type : p.outputs)
-    if (type.shape.numel() > kMostElements) return std::nullopt;
+    if (type.shape.numel() > kMostElements) return std::nullopt;  // left to the run
   const Capabilities cpu = cpu_capabilities();
   const Kernel* kernel = cpu_kernel_for(p, cpu);
   if (kernel == nullptr) return std::nullopt;
@@ -98,6 +95,7 @@ std::optional<std::vector<Term>> folded(const Context& c, std::string_view op, c
 }  // namespace
 
 Term input(const Context& c, std::size_t i) {
+  if (!c.has_input(i)) c.invalid(fmt::format("its input {} is missing", i));
   Term term;
   static_cast<Operand&>(term) = c.operand(i);
   term.input = static_cast<int>(i);
@@ -192,6 +190,15 @@ void need_number(const Context& c, const Term& term) {
   if (const DType dtype = type_of(c, term).dtype;
       !is_float(dtype) && dtype != DType::i64 && dtype != DType::i32)
     c.unsupported(fmt::format("no arithmetic on {}", name_of(dtype)));
+}
+
+std::int64_t known_integer(const Context& c, std::size_t i) {
+  if (c.known(i).count() != 1) c.invalid(fmt::format("its input {} is not one number", i));
+  return c.known(i).integer(0);
+}
+
+void need_small(const Context& c, std::int64_t elements) {
+  if (elements > kMostElements) c.unsupported(fmt::format("a table of {} elements", elements));
 }
 
 std::int64_t axis_in(const Context& c, std::int64_t axis, int rank) {

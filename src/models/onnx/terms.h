@@ -17,7 +17,7 @@ struct Term : Operand {
   int input = kNone;  // which one of the node's it is: a known one may be a parameter
 };
 
-Term input(const Context& c, std::size_t i);
+Term input(const Context& c, std::size_t i);  // invalid where it is absent
 std::vector<Term> all_inputs(const Context& c);
 Term as_weight(Context& c, std::size_t i);  // Context::weight
 
@@ -42,6 +42,12 @@ Term floats(Context& c, const Term& term);                      // cast_to dtype
 // Unsupported where the element type is another one: schemas would stop the reading of the whole file.
 void need_float(const Context& c, const Term& term);
 void need_number(const Context& c, const Term& term);
+
+// The only element of an input that must be known.
+std::int64_t known_integer(const Context& c, std::size_t i);
+// Tables made while reading are no longer than this; unsupported beyond it.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 26;
+void need_small(const Context& c, std::int64_t elements);
 
 std::int64_t axis_in(const Context& c, std::int64_t axis, int rank);  // 0..rank-1; invalid outside
 Ints axes_in(const Context& c, const Ints& axes, int rank);
