@@ -19,6 +19,7 @@
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/dropout/dropout.h"
+#include "ops/gap/gap.h"
 #include "ops/gather/gather.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
@@ -64,6 +65,7 @@ constexpr Folder kFolders[] = {
     cross_entropy_operators,
     cumsum_operators,
     dropout_operators,
+    gap_operators,
     gather_operators,
     l2_penalty_operators,
     layer_norm_operators,

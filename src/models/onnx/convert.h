@@ -13,6 +13,7 @@
 
 namespace headroom::onnx {
 
+class AttributeProto;
 class NodeProto;
 class Lowerer;  // lower.h: keeps what the names of the file stand for
 
@@ -26,6 +27,7 @@ struct Operand {
   Operand(Given elements) : known(std::move(elements)) {}  // NOLINT(google-explicit-constructor)
   ValueId value = kNone;
   std::optional<Given> known;
+  bool initializer = false;  // known, and stored in the file as a tensor of the graph
   bool is_absent() const { return value == kNone && !known; }
 };
 
@@ -57,12 +59,13 @@ class Context {
   Ints integers(std::string_view attribute, Ints fallback) const;
   std::vector<double> reals(std::string_view attribute) const;
   std::vector<double> reals(std::string_view attribute, std::vector<double> fallback) const;
+  std::vector<std::string> texts(std::string_view attribute) const;  // empty where it is absent
   Given tensor(std::string_view attribute) const;
 
   // Inputs, counted from 0. The type of a known float is dtype(), as it would be in the graph.
   std::size_t inputs() const { return operands_.size(); }
-  bool has_input(std::size_t i) const { return i < operands_.size() && !operands_[i].is_absent(); }
-  bool is_known(std::size_t i) const { return has_input(i) && operands_[i].known.has_value(); }
+  bool has_input(std::size_t i) const { return i < operands_.size() && !operands_[i]->is_absent(); }
+  bool is_known(std::size_t i) const { return has_input(i) && operands_[i]->known.has_value(); }
   TensorType type(std::size_t i) const;
   Shape shape(std::size_t i) const { return type(i).shape; }
   const Operand& operand(std::size_t i) const;
@@ -107,12 +110,17 @@ class Context {
  private:
   friend class Lowerer;
   Context(Lowerer& lowerer, const NodeProto& node, std::string layer, std::int64_t opset,
-          std::vector<Operand> operands);
+          std::vector<Operand*> operands);
+  const AttributeProto* find(std::string_view attribute, int type) const;
+  const AttributeProto& require(std::string_view attribute, int type) const;
+  ValueId stored(std::size_t i, Role of_floats);
+
   Lowerer& lowerer_;
   const NodeProto& node_;
   std::string layer_;
   std::int64_t opset_;
-  std::vector<Operand> operands_;
+  std::vector<Operand*> operands_;
+  int constants_ = 0;
 };
 
 using Results = std::vector<Operand>;
@@ -125,8 +133,19 @@ struct Conversion {
 // Null where there is none.
 const Conversion* find_conversion(std::string_view domain, std::string_view op);
 
+// fold.cc: of nodes whose inputs are all known, by elements instead of nodes. Tried first.
+const Conversion* find_fold(std::string_view domain, std::string_view op);
+
 // One function per family; convert.cc lists them.
 std::vector<Conversion>
 core_conversions();  // Conv, Relu, MaxPool, Gemm, Reshape, Constant, Identity, Shape, …
+std::vector<Conversion> pointwise_conversions();  // Add, Sigmoid, Softmax, Where, Cast, …
+std::vector<Conversion> arrange_conversions();    // Transpose, Concat, Slice, Gather, Pad, …
+std::vector<Conversion> gather_conversions();     // GatherND, ScatterND, …
+std::vector<Conversion> reduce_conversions();     // ReduceSum, ArgMax, MatMul, …
+std::vector<Conversion> einsum_conversions();
+std::vector<Conversion> normalize_conversions();  // BatchNormalization, LayerNormalization, Dropout, …
+std::vector<Conversion> window_conversions();     // AveragePool, ConvTranspose, Resize, …
+std::vector<Conversion> recurrent_conversions();  // LSTM, GRU, RNN
 
 }  // namespace headroom::onnx
