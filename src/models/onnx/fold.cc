@@ -258,7 +258,7 @@ Results fold_expand(Context& c) {
   for (std::int64_t d : wanted) elements *= double(std::max<std::int64_t>(d, 1));
   if (wanted.size() > Shape::kMaxRank) c.unsupported(fmt::format("a tensor of {} dimensions", wanted.size()));
   if (from.count() == 1 && elements <= 0x1p44 && from.type.shape.rank() <= static_cast<int>(wanted.size()) &&
-      std::ranges::min(wanted, {}) >= 0) {
+      std::ranges::none_of(wanted, [](std::int64_t d) { return d < 0; })) {
     Given one = from;  // whatever its size
     one.type.shape = Shape(wanted);
     one.repeated = true;
