@@ -61,6 +61,7 @@ const std::map<std::string, Words>& fixed_words() {
       {"--image-size", {}},
       {"--normalize", {}},
       {"--kernel", {}},
+      {"--dim", {}},
       {"--mirror", {}},
   };
   return words;

@@ -91,6 +91,7 @@ void add_model(Command app) {
   one.example("headroom model show ece408");
   one.example("headroom model show lenet5 --dot | dot -Tsvg > lenet5.svg");
   one.runs([request] { show(*request); });
+  add_export(verb);
 }
 
 }  // namespace headroom::cli

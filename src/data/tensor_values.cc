@@ -98,7 +98,7 @@ std::string text_at(const NamedTensor& tensor, std::int64_t i) {
   return fmt::format("{:.6g}", value_at(tensor, i));
 }
 
-NamedTensor converted(const NamedTensor& tensor, DType to) {
+NamedTensor as_type(const NamedTensor& tensor, DType to) {
   if (tensor.type.dtype == to) return tensor;
   NamedTensor other{tensor.name, {tensor.type.shape, to}, {}};
   other.bytes.resize(static_cast<std::size_t>(other.type.bytes()));
@@ -115,9 +115,10 @@ std::vector<std::int64_t> position_of(std::int64_t index, const Shape& shape) {
   return position;
 }
 
-Comparison compare(const NamedTensor& got, const NamedTensor& wanted, const Tolerance& tolerance) {
-  Comparison c;
-  if (got.type != wanted.type) {
+Difference compare(const NamedTensor& got, const NamedTensor& wanted, const Tolerance& tolerance) {
+  Difference c;
+  const bool floats = is_float(got.type.dtype) && is_float(wanted.type.dtype);
+  if (got.type.shape != wanted.type.shape || (got.type.dtype != wanted.type.dtype && !floats)) {
     c.mismatch = fmt::format("is {} {}, but {} {} was expected", got.type.shape.str(),
                              name_of(got.type.dtype), wanted.type.shape.str(), name_of(wanted.type.dtype));
     return c;
