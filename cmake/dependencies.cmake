@@ -5,6 +5,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
 
 # The OpenMP build of OpenBLAS shares our thread team; the pthread build would fight it for the cores.
 find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp
@@ -17,7 +18,8 @@ find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas REQUIRED)
 add_library(headroom_dependencies INTERFACE)
 target_include_directories(headroom_dependencies SYSTEM INTERFACE ${OPENBLAS_INCLUDE})
 target_link_libraries(headroom_dependencies INTERFACE
-  ${OPENBLAS_LIBRARY} OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 ZLIB::ZLIB Threads::Threads)
+  ${OPENBLAS_LIBRARY} OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 ZLIB::ZLIB Threads::Threads
+  protobuf::libprotobuf-lite)
 
 # Without these the program works, but for what needs them, and says so when asked.
 foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg" "CURL CURL::libcurl download")

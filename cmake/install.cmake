@@ -16,6 +16,7 @@ foreach(link ${links})
     list(APPEND HEADROOM_PACKAGES ${CMAKE_MATCH_1})  # these targets are named for the package they come from
   endif()
 endforeach()
+list(TRANSFORM HEADROOM_PACKAGES REPLACE "^protobuf$" "Protobuf")  # but for this one
 list(REMOVE_DUPLICATES HEADROOM_PACKAGES)
 
 # The run path keeps the OpenMP build of OpenBLAS, where the linker found it; the system may prefer another build.

@@ -1,6 +1,8 @@
 // Published totals of whole networks, to the last integer, as `model show` prints them.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -22,6 +24,15 @@ constexpr Published kPublished[] = {
     {"lenet5", 61'706, 833'040, 811'200},
     {"mlp:hidden=64", 50'890, 101'632, 0},
     {"mlp:hidden=512", 407'050, 813'056, 0},
+    {"alexnet", 61'100'840, 1'428'376'960, 1'311'133'056},
+    {"overfeat", 145'920'872, 5'602'807'808, 5'342'957'568},
+    {"vgg:depth=11", 132'863'336, 15'218'180'096, 14'970'912'768},
+    {"vgg:depth=16", 138'357'544, 30'940'528'640, 30'693'261'312},
+    {"vgg:depth=19", 143'667'240, 39'264'124'928, 39'016'857'600},
+    {"googlenet", 6'998'552, 3'165'343'744, 3'163'295'744},
+    {"resnet:depth=50,version=1", 25'557'032, 7'715'946'496, 7'711'850'496},
+    {"resnet:depth=50,version=1.5", 25'557'032, 8'178'368'512, 8'174'272'512},
+    {"resnet:depth=50,version=1.5,stem=cifar", 23'520'842, 2'595'659'776, 2'595'618'816},
 };
 
 struct CliModel : ProgramTest {};
@@ -41,6 +52,9 @@ TEST_F(CliModel, ShowsThePublishedTotals) {
     }
     EXPECT_EQ(convolutions, p.convolution_flops);
     EXPECT_NEAR(shares, 100, 1e-9);
+    const Json conv = json.at("kinds").value("conv2d", Json{{"flops", 0.0}, {"share_percent", 0.0}});
+    EXPECT_EQ(conv.at("flops"), p.convolution_flops);
+    EXPECT_NEAR(conv.at("share_percent").get<double>(), 100 * p.convolution_flops / p.forward_flops, 1e-9);
   }
 }
 
@@ -50,6 +64,29 @@ TEST_F(CliModel, ABatchMultipliesWorkAndNotWeights) {
   EXPECT_EQ(many.at("flops"), 10 * one.at("flops").get<double>());
   EXPECT_EQ(many.at("parameters"), one.at("parameters"));
   EXPECT_LT(many.at("bytes"), 10 * one.at("bytes").get<double>()) << "weights are read once";
+}
+
+TEST_F(CliModel, PrintsTheShareOfConvolutions) {
+  const std::string text = succeed({"model", "show", "vgg:depth=19"}).out;
+  EXPECT_NE(
+      text.find("products   16 conv2d, 39,016,857,600 FLOPs, 99.37 %; 3 linear, 247,267,328 FLOPs, 0.63 %\n"),
+      std::string::npos)
+      << text;
+}
+
+struct TimingCliModel : ProgramTest {};
+
+// From the start of the process to its end; the best of five, since others use this machine too.
+TEST_F(TimingCliModel, LargeNetworksAreShownInAMoment) {
+  for (const char* model : {"resnet:depth=50", "resnet:depth=101", "googlenet"}) {
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      succeed({"model", "show", model});
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    EXPECT_LT(best, 0.05) << model;
+  }
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/testing/bad_input.h"
-#include "models/zoo.h"
+#include "models/layers.h"
+#include "models/testing/small_models.h"
 #include "train/bench_switches.h"
 #include "train/compare.h"
 #include "train/weights.h"
@@ -113,7 +114,14 @@ TEST_F(CudaTraining, EveryModelRunsInEveryPrecision) {
     DType dtype;
     bool tf32;
   };
-  for (const char* model : {"mlp", "lenet5", "lenet-caffe", "autoencoder", "ece408", "ece408:term=2019sp"})
+  std::vector<std::string> models = testing::small_models();
+  for (const std::string more : {"ece408:term=2019sp", "resnet:version=1.5,depth=18,stem=cifar,width=0.25",
+                                 "squeezenet:version=1.1,input=33,width=0.25,classes=10",
+                                 "vgg:bn=on,depth=11,width=0.125,input=32,classes=10",
+                                 "alexnet:activation=relu,dropout=0.5,width=0.125,input=67,classes=10"})
+    models.push_back(more);
+  std::erase_if(models, [](const std::string& model) { return reads_tokens(find_net(model)); });
+  for (const std::string& model : models)
     for (const Row& row : {Row{DType::f64, false}, Row{DType::f32, false}, Row{DType::f32, true},
                            Row{DType::bf16, false}, Row{DType::f16, false}}) {
       SCOPED_TRACE(fmt::format("{} in {}{}", model, name_of(row.dtype), row.tf32 ? ", tf32" : ""));

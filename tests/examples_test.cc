@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
   for (const char* verb : {"bench", "data", "demo", "doctor", "eval", "machine", "model", "predict", "recipe",
-                           "roofline", "train"})
+                           "roofline", "run", "train"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

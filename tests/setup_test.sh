@@ -20,6 +20,7 @@ machine() {
   cp "$setup" "$root/tree/scripts/setup"
   echo "echo $1" | stub id
   stub cmake <<<'echo "cmake version ${CMAKE_STUB:-3.25.1}"'
+  stub protoc <<<'true'
   stub c++ <<'STUB'
 #!/usr/bin/env bash
 if [[ $1 == -print-multiarch ]]; then echo some-arch && exit; fi

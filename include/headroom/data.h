@@ -13,10 +13,11 @@ struct DataSettings {
   std::string dir;              // folder that holds mnist/ and so on; empty: $HEADROOM_DATA, then the cache
   std::int64_t train_size = 0;  // the first so many; 0: all
   std::int64_t test_size = 0;
-  std::string image_size;  // "32" or "48x64": images are resized (glyphs drawn) to it; empty: as they are
-  std::string pixels;      // "raw" (0 to 255), "scaled" (0 to 1), "normalized"; empty: normalized
-  std::string normalize;   // "mean,deviation" or "r,g,b/r,g,b" instead of the data set's own
-  std::uint64_t seed = 0;  // glyphs: another set of the same kind
+  std::string image_size;    // "32" or "48x64": images are resized (glyphs drawn) to it; empty: as they are
+  std::string pixels;        // "raw" (0 to 255), "scaled" (0 to 1), "normalized"; empty: normalized
+  std::string normalize;     // "mean,deviation" or "r,g,b/r,g,b" instead of the data set's own
+  std::uint64_t seed = 0;    // glyphs: another set of the same kind
+  std::int64_t context = 0;  // text: bytes of one item, as many as the network takes; 0: 128
 };
 
 // Labelled items in the caller's memory: pixels, one byte each and channel by channel, or values that go to

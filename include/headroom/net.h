@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct Convolution {
   Padding pad;
   std::int64_t groups = 1;
   bool bias = true;
-  std::string activation;    // "", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "gelu", "hard_swish"
-  std::string init;          // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
+  std::string
+      activation;    // "", "relu", "sigmoid", "tanh", "relu6", "leaky_relu", "elu", "gelu", "hard_swish"
+  std::string init;  // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
   double init_scale = 0.01;  // deviation, bound or value of the last three
 };
 
@@ -61,7 +63,7 @@ struct BatchNorm {
 };
 
 struct LayerNorm {
-  std::int64_t axis = 1;  // over this axis and those behind it; axis 0 is the batch
+  std::int64_t axis = 1;  // over this axis and those behind it; axis 0 is the batch, -1 the last
   double epsilon = 1e-5;
   std::string activation;
 };
@@ -70,6 +72,16 @@ struct LayerNorm {
 struct LocalResponseNorm {
   std::int64_t size = 5;
   double alpha = 1e-4, beta = 0.75, bias = 1;
+};
+
+// Multi-head attention of a sequence to itself, with the projections before and after it.
+struct Attention {
+  std::int64_t heads = 1;
+  bool causal = false;  // no token sees a later one
+  bool bias = true;
+  std::string init;  // as for Convolution
+  double init_scale = 0.01;
+  double out_init_scale = 0;  // of the projection behind it; 0: init_scale
 };
 
 // What training makes smaller.
@@ -83,6 +95,8 @@ struct Layer {
   std::vector<std::string> from;  // empty: the layer before
   Attrs options;
 };
+
+class ImportedGraph;
 
 // A network as a list of layers, without batch, precision or device. The same thing as a net.json.
 class Net {
@@ -123,6 +137,7 @@ class Net {
   Net& exp(const std::string& layer = {});
   Net& sqrt(const std::string& layer = {});
   Net& clip(const std::string& layer, double min, double max);
+  Net& threshold(const std::string& layer, double threshold, double value);  // x > threshold ? x : value
 
   // Two earlier layers of one shape, element by element.
   Net& add(const std::string& layer, const std::string& a, const std::string& b);
@@ -139,6 +154,15 @@ class Net {
            const std::string& mode = "constant");                                         // edge, reflect
   Net& resize(const std::string& layer, Pair size, const std::string& mode = "nearest");  // bilinear
 
+  // Sequences: items of time x width. The first of these reads tokens, which are whole numbers.
+  Net& embedding(const std::string& layer, std::int64_t tokens, std::int64_t width);
+  Net& positions(const std::string& layer = {});    // a learned vector added at each place
+  Net& class_token(const std::string& layer = {});  // a learned vector in front of the others
+  Net& attention(const std::string& layer, const Attention& options);
+  Net& take_token(const std::string& layer, std::int64_t index = 0);
+  Net& mean_tokens(const std::string& layer = {});
+  Net& unembedding(const std::string& layer, const std::string& table);  // scores by an embedding's weights
+
   // The layer just added reads this earlier one, or "input", instead of the layer before it.
   Net& reads(const std::string& earlier);
 
@@ -148,6 +172,7 @@ class Net {
   std::vector<std::int64_t> input;  // one item of a batch: channels, height, width; or one number
   std::vector<Layer> layers;
   std::string loss = kCrossEntropy;
+  std::shared_ptr<const ImportedGraph> imported;  // read from a file of another format: then it has no layers
 };
 
 // net.json, read and written. Errors name the layer, the option and the nearest known name.
@@ -155,7 +180,8 @@ Net read_net(const std::string& path);
 Net parse_net(const std::string& json, const std::string& origin);
 std::string to_json_text(const Net& net);
 
-// A zoo name with options ("mlp:hidden=512") or the path of a net.json.
+// A zoo name with options ("mlp:hidden=512"), the path of a net.json, or that of an ONNX file, whose open
+// dimensions may follow it ("bert.onnx:sequence=128").
 Net find_net(const std::string& spec);
 
 }  // namespace headroom

@@ -62,7 +62,8 @@ Data load_data(const std::string& name, const DataSettings& settings) {
   DataOptions options{.dir = settings.dir,
                       .train_size = settings.train_size,
                       .test_size = settings.test_size,
-                      .seed = settings.seed};
+                      .seed = settings.seed,
+                      .context = settings.context};
   if (!settings.image_size.empty()) parse_image_size(settings.image_size, options);
   auto impl = std::make_shared<Data::Impl>();
   impl->preprocess = parse_preprocess(settings.pixels, settings.normalize, usual_preprocess(name));

@@ -27,8 +27,8 @@ Forward::Ready& Forward::ready(std::int64_t batch) {
 
 // Batches are powers of two, the last one filled up with zeros: no more than nine plans, whatever is asked.
 Scores Forward::run(std::int64_t count, const std::function<void(std::int64_t, void*)>& fill) {
-  const std::size_t item = static_cast<std::size_t>(Shape(engine_.net().input).numel()) *
-                           size_of(master_of(engine_.options().precision));
+  const DType dtype = reads_tokens(engine_.net()) ? DType::i32 : master_of(engine_.options().precision);
+  const std::size_t item = static_cast<std::size_t>(Shape(engine_.net().input).numel()) * size_of(dtype);
   Scores scores;
   scores.rows = count;
   std::vector<std::byte> items;

@@ -161,6 +161,10 @@ Scores Model::predict(std::span<const float> items) {
   const std::int64_t each = Shape(net().input).numel(), elements = std::ssize(items);
   if (elements % each != 0)
     reject("{} values do not make items of {}, which have {} each", elements, Shape(net().input).str(), each);
+  if (reads_tokens(net()))
+    return impl_->predict(elements / each, [&](std::int64_t i, void* to) {
+      std::copy_n(items.data() + i * each, each, static_cast<std::int32_t*>(to));
+    });
   return impl_->predict(elements / each, [&](std::int64_t i, void* to) {
     dispatch_float(impl_->dtype,
                    [&]<class T>() { std::copy_n(items.data() + i * each, each, static_cast<T*>(to)); });
@@ -170,6 +174,8 @@ Scores Model::predict(std::span<const float> items) {
 Scores Model::predict(std::span<const std::uint8_t> pixels, const Data& like) {
   const auto scope = impl_->timer.scope("predict");
   const Shape image(like.shape()), input(net().input);
+  if (reads_tokens(net()))
+    reject(Hint{"give their numbers as values"}, "model '{}' reads tokens, not pixels", net().name);
   require_fit(image, input);
   const std::int64_t each = image.numel(), elements = std::ssize(pixels);
   if (elements % each != 0)

@@ -1,11 +1,10 @@
 #include "base/table.h"
+#include "cli/bench.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
-#include "predict/predict.h"
 #include "profile/bench_operators.h"
 #include "report/record.h"
-#include "train/bench_nets.h"
 #include "train/bench_switches.h"
 
 namespace headroom::cli {
@@ -16,79 +15,6 @@ struct Request {
   int rounds = 9;
   std::vector<std::string> operators;
 };
-
-void require_rounds(int rounds) {
-  if (rounds < 1 || rounds > 1000) reject("--rounds is {}; it must lie between 1 and 1000", rounds);
-}
-
-// The peak that a product in this precision is held against.
-double peak_of(const Machine& machine, const Common& common) {
-  return product_peak(machine, common.dtype(), common.tf32());
-}
-
-Json to_json(const NetBench& bench, const Machine& machine, const Common& common) {
-  Json workloads = Json::array();
-  const double base = bench.product.flop_per_s();
-  for (const NetTiming& t : bench.nets) {
-    workloads.push_back({{"name", t.workload.model},
-                         {"batch", t.workload.batch},
-                         {"parameters", t.parameters},
-                         {"forward_ms", t.forward_s.median * 1e3},
-                         {"step_ms", t.step_s.median * 1e3},
-                         {"gflop", t.step_flop / 1e9},
-                         {"gflops_per_s", t.flop_per_s() / 1e9},
-                         {"fraction_of_sgemm", t.flop_per_s() / base},
-                         {"forward_fraction_of_sgemm", t.forward_flop_per_s() / base},
-                         {"forward", spread_json(t.forward_s)},
-                         {"step", spread_json(t.step_s)}});
-    if (t.epoch_s.samples > 0) {
-      workloads.back()["epoch_ms"] = t.epoch_s.median * 1e3;
-      workloads.back()["epoch_images"] = t.workload.epoch_images;
-      workloads.back()["epoch"] = spread_json(t.epoch_s);
-    }
-  }
-  return {{"device", machine.title},
-          {"precision", common.precision},
-          {"sgemm",
-           {{"size", bench.product.size},
-            {"threads", bench.product.threads},
-            {"gflops_per_s", base / 1e9},
-            {"fraction_of_peak", base / peak_of(machine, common)},
-            {"ms", spread_json(bench.product.seconds)}}},
-          {"workloads", workloads}};
-}
-
-void print_bench(const NetBench& bench, const Machine& machine, const Common& common) {
-  const double base = bench.product.flop_per_s(), peak = peak_of(machine, common);
-  const bool epochs = bench.nets.at(0).epoch_s.samples > 0;
-  std::vector<std::string> titles = {"workload", "batch",   "forward ms", "step ms",         "10 to 90 %",
-                                     "GFLOP",    "GFLOP/s", "of sgemm",   "forward of sgemm"};
-  if (epochs) titles[7] = "of matmul", titles[8] = "forward of matmul", titles.push_back("epoch ms");
-  Table table(titles);
-  for (const NetTiming& t : bench.nets) {
-    std::vector<std::string> row = {
-        t.workload.model,
-        std::to_string(t.workload.batch),
-        fixed_or_small(t.forward_s.median * 1e3),
-        fixed_or_small(t.step_s.median * 1e3),
-        fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
-        fixed_or_small(t.step_flop / 1e9),
-        fmt::format("{:.1f}", t.flop_per_s() / 1e9),
-        fmt::format("{:.3f}", t.flop_per_s() / base),
-        fmt::format("{:.3f}", t.forward_flop_per_s() / base)};
-    if (epochs) row.push_back(t.epoch_s.samples > 0 ? fixed_or_small(t.epoch_s.median * 1e3) : "");
-    table.row(row);
-  }
-  print(table.str());
-  const std::string where = bench.product.threads > 0
-                                ? fmt::format("sgemm on {} threads", bench.product.threads)
-                                : fmt::format("matmul in {}", common.precision);
-  print(
-      fmt::format("\n{0} of {1}x{1}x{1}, {2}, {3:.1f} % of the measured peak ({4}). Medians of {5} "
-                  "rounds, in turn.\n",
-                  where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
-                  bench.product.seconds.samples));
-}
 
 Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine) {
   Json list = Json::array();
@@ -219,27 +145,10 @@ void add_bench_switches(Command verb) {
 }  // namespace
 
 void add_bench(Command app) {
-  auto r = std::make_shared<Request>();
   Command verb = app.verb("bench", "time workloads against this machine's own best");
   add_bench_operators(verb);
   add_bench_switches(verb);
-  Command nets = verb.verb("nets", "training steps of the published networks, as a share of sgemm's rate");
-  add_run_options(nets, r->common);
-  nets.option("--rounds", r->rounds, "how often everything is timed in turn");
-  nets.example("headroom bench nets --device cpu");
-  nets.runs([r] {
-    require_rounds(r->rounds);
-    const auto device = r->common.open();
-    const Machine machine = r->common.machine(*device);
-    NetBench bench;
-    {
-      Progress progress("bench");
-      bench = bench_nets(*device, r->common.engine_options(), net_workloads(device->kind()), r->rounds,
-                         [&](const std::string& stage) { progress.line(stage); });
-    }
-    if (r->common.json) return print_json(to_json(bench, machine, r->common));
-    print_bench(bench, machine, r->common);
-  });
+  add_bench_nets(verb);
 }
 
 }  // namespace headroom::cli

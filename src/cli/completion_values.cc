@@ -50,6 +50,7 @@ const std::map<std::string, Words>& fixed_words() {
       {"--precision", {"fp32", "fp64"}},
       {"--layout", {"auto", "nchw", "nhwc"}},
       {"--mode", {"train", "eval"}},
+      {"--set", {"course", "convnets", "layers"}},
       {"--schedule", {"constant", "step", "cosine", "exponential", "polynomial"}},
       {"--loss", {"cross_entropy", "squared_error", "reconstruction"}},
       {"--init", {"fan_in", "he", "xavier", "orthonormal", "normal", "uniform", "constant"}},
@@ -61,6 +62,7 @@ const std::map<std::string, Words>& fixed_words() {
       {"--image-size", {}},
       {"--normalize", {}},
       {"--kernel", {}},
+      {"--dim", {}},
       {"--mirror", {}},
   };
   return words;

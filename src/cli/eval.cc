@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 #include "cli/run_setup.h"
+#include "cli/sync_layers.h"
 #include "cli/verbs.h"
 #include "predict/predict.h"
 #include "report/layers.h"
@@ -27,6 +29,7 @@ void eval(const RunRequest& request, const Common& common) {
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.plan_steps);
   const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;
+  const std::int64_t each = data.test.labels_each();  // more than one: text
   if (common.json) {
     Json json = {{"model", setup.net.name},
                  {"data", setup.data},
@@ -38,6 +41,11 @@ void eval(const RunRequest& request, const Common& common) {
                  {"layers", layers_json(layers)},
                  {"device", device->capabilities().name},
                  {"threads", device->capabilities().threads}};
+    if (each > 1) {
+      json["accuracy"] = {{"test", result.accuracy}};
+      json["tokens_per_s"] = rate * double(each);
+      json["text"] = {{"perplexity", std::exp(result.loss)}, {"bits_per_byte", result.loss / std::log(2.0)}};
+    }
     if (classifier) {
       json["accuracy"] = {{"test", result.accuracy}};
       json["metrics"] = metrics_json(result.metrics, data.class_names);
@@ -50,6 +58,12 @@ void eval(const RunRequest& request, const Common& common) {
     print(metrics_table(result.metrics, data.class_names) + fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ",
                                                                         result.accuracy, result.metrics.top(),
                                                                         result.metrics.top_accuracy()));
+  if (each > 1) {
+    print(fmt::format("accuracy {:.4f}, loss {:.4f}, {:.4f} bits per byte, perplexity {:.3f}; ",
+                      result.accuracy, result.loss, result.loss / std::log(2.0), std::exp(result.loss)));
+    return print(fmt::format("{} tokens in {} ({} tokens/s)\n", with_commas(result.images * each),
+                             human_seconds(result.seconds), with_commas(std::llround(rate * double(each)))));
+  }
   print(fmt::format("loss {:.4f}; {} images in {} ({} images/s)\n", result.loss, with_commas(result.images),
                     human_seconds(result.seconds), with_commas(std::llround(rate))));
 }
@@ -60,17 +74,24 @@ void add_eval(Command app) {
   struct State {
     RunRequest request;
     Common common;
+    SyncRequest sync;
   };
   auto state = std::make_shared<State>();
-  Command verb = app.verb("eval", "test a trained network");
+  Command verb = app.verb("eval", "test a trained network, or time its layers");
   verb.option("model", state->request.model, "zoo name with options, or a net.json");
   verb.option("--recipe", state->request.recipe, "data, pixels and split of a recipe");
   verb.option("--hidden", state->request.hidden, "hidden units of mlp");
   add_data_options(verb, state->request);
   add_run_options(verb, state->common);
+  add_sync_options(verb, state->sync);
   verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
   verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");
-  verb.runs([state] { eval(state->request, state->common); });
+  verb.example("headroom eval resnet:depth=50 --sync-layers --batch 64 --device cuda");
+  verb.runs([state] {
+    if (state->sync.on) return sync_layers(state->request, state->common, state->sync);
+    if (state->sync.random) reject("--random goes with --sync-layers: random images have no labels to test");
+    eval(state->request, state->common);
+  });
 }
 
 }  // namespace headroom::cli

@@ -45,8 +45,11 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
                     r.common.precision));
   print(model_table(cost));
   print(
-      "\nMACs: multiply-adds. FLOPs: two each. Other: comparisons, additions, exp and the like, one each.\n"
+      "\nMACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, normalisation, exp "
+      "and\n"
+      "the like, one each.\n"
       "Bytes: the least traffic, inputs, weights and outputs once. All for the whole batch.\n\n");
+  if (!cost.kinds.empty()) print(fmt::format("products   {}\n", kinds_line(cost)));
   print(fmt::format("memory     {} to run a batch (weights, input, scratch)\n",
                     human_bytes(cost.inference_bytes)));
   if (cost.training_gap.empty())
@@ -88,6 +91,7 @@ void add_model(Command app) {
   one.example("headroom model show ece408");
   one.example("headroom model show lenet5 --dot | dot -Tsvg > lenet5.svg");
   one.runs([request] { show(*request); });
+  add_export(verb);
 }
 
 }  // namespace headroom::cli

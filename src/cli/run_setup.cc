@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "data/glyphs.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 
 namespace headroom::cli {
@@ -68,9 +69,22 @@ Net build_net(const RunSetup& setup) {
   return net;
 }
 
+// Text for models that read tokens, images for the others.
+void require_kind(const RunSetup& setup) {
+  const bool text = setup.data == "text" || setup.data.starts_with("text:"), tokens = reads_tokens(setup.net);
+  if (tokens && !text)
+    reject(Hint{"write --data text:FILE"}, "model '{}' reads text, not the images of '{}'", setup.net.name,
+           setup.data);
+  if (text && !tokens)
+    reject(Hint{"take gpt2:size=tiny, or a net.json that begins with an embedding"},
+           "model '{}' reads images, not text", setup.net.name);
+}
+
 // Size and values of the pixels, and what happens to them on the way.
 void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, RunSetup& setup) {
   DataOptions& data = setup.data_options;
+  require_kind(setup);
+  if (reads_tokens(setup.net)) data.context = setup.net.input.at(0);
   if (!request.image_size.empty()) {
     parse_image_size(request.image_size, data);
   } else if (setup.data == "glyphs") {
@@ -97,7 +111,8 @@ void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, Ru
 
 void add_data_options(Command verb, RunRequest& request) {
   verb.option("--data", request.data,
-              "mnist, fashion-mnist, cifar10[:FILE], images:DIR, idx:DIR or glyphs (embedded; the default)");
+              "mnist, fashion-mnist, cifar10[:FILE], images:DIR, idx:DIR, text:FILE or glyphs (embedded; the "
+              "default)");
   verb.option("--data-dir", request.data_dir,
               "folder that holds mnist/, fashion-mnist/, cifar-10/; else $HEADROOM_DATA");
   verb.option("--image-size", request.image_size, "resize the images to SxS, or to HxW");
@@ -171,10 +186,14 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
            request.checkpoint_every ? "--checkpoint-every"
            : request.keep           ? "--keep"
                                     : "--resume auto");
-  for (const std::string& path : {request.save, request.record})
-    if (!path.empty()) require_writable(path);
-  if (!request.save.empty() && request.save == request.record)
-    reject("--save and --record name the same file, {}", request.save);
+  const std::pair<const char*, std::string> files[] = {
+      {"--save", request.save}, {"--save-onnx", request.save_onnx}, {"--record", request.record}};
+  for (const auto& [option, path] : files) {
+    if (path.empty()) continue;
+    require_writable(path);
+    for (const auto& [other, same] : files)
+      if (option != other && path == same) reject("{} and {} name the same file, {}", option, other, path);
+  }
 }
 
 }  // namespace

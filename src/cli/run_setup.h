@@ -13,7 +13,7 @@ namespace headroom::cli {
 
 // What the user typed for a run; absent values come from the recipe, then from the model's defaults.
 struct RunRequest {
-  std::string model, recipe, data, data_dir, weights, save, record;
+  std::string model, recipe, data, data_dir, weights, save, save_onnx, record;
   std::string image_size, resize, pixels, normalize, augment;
   std::string optimizer, schedule, loss, init;
   std::string checkpoint_dir, resume;

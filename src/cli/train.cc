@@ -40,6 +40,7 @@ void add_train(Command app) {
   verb.flag("--overlap,!--no-overlap", r.feed.overlap,
             "copy the next batch while this one is computed, or one after the other");
   verb.option("--save", r.save, "write the weights to this safetensors file");
+  verb.option("--save-onnx", r.save_onnx, "write network and weights as ONNX to this file");
   verb.option("--record", r.record, "write the run record (JSON) to this file");
   verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints, from which a run can go on");
   verb.option("--checkpoint-every", r.checkpoint_every, "steps between checkpoints; else one at the end");

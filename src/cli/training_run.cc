@@ -1,6 +1,8 @@
 #include "cli/training_run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <optional>
 
@@ -14,6 +16,7 @@
 #include "report/metrics.h"
 #include "report/record.h"
 #include "train/checkpoint.h"
+#include "train/save_onnx.h"
 #include "train/step_price.h"
 #include "train/weights.h"
 
@@ -63,7 +66,13 @@ struct Finished {
   }
   Spread step() const { return spread_of(result.step_seconds); }
   bool classifier() const { return engine.net().loss != kReconstruction; }
+  std::int64_t tokens_each() const { return data.train.text.empty() ? 0 : data.train.labels_each(); }
 };
+
+// Of text: what a loss per byte in natural logarithms comes to.
+Json text_json(double loss) {
+  return {{"perplexity", std::exp(loss)}, {"bits_per_byte", loss / std::log(2.0)}};
+}
 
 Json result_json(const Finished& f) {
   const EpochResult& last = f.result.state.epochs.back();
@@ -95,6 +104,10 @@ Json result_json(const Finished& f) {
                {"system_s", f.resources.system_s},
                {"peak_rss_bytes", f.resources.peak_rss_bytes}};
   if (f.classifier()) json["accuracy"] = {{"test", last.test_accuracy}, {"train", last.train_accuracy}};
+  if (f.tokens_each() > 0) {
+    json["tokens_per_s"] = f.images_per_s() * double(f.tokens_each());
+    json["text"] = {{"train", text_json(last.loss)}, {"test", text_json(last.test_loss)}};
+  }
   if (f.result.last_eval.metrics.images() > 0)
     json["metrics"] = metrics_json(f.result.last_eval.metrics, f.data.class_names);
   if (f.setup.train.target > 0) json["target_reached"] = f.result.target_reached;
@@ -127,8 +140,14 @@ void print_result(const Finished& f) {
       print(fmt::format("published  {} {}\n", name, value));
   print(fmt::format("loss       {:.4f} last epoch, {:.5f} first step; {:.4f} test\n", last.loss,
                     f.result.state.first_loss, last.test_loss));
-  print(fmt::format("speed      {} images/s; step {} median, {} to {} (10 to 90 %), {} samples\n",
-                    with_commas(std::llround(f.images_per_s())), human_seconds(step.median),
+  if (f.tokens_each() > 0)
+    print(fmt::format("text       {:.4f} bits per byte, perplexity {:.3f} training; {:.4f}, {:.3f} test\n",
+                      last.loss / std::log(2.0), std::exp(last.loss), last.test_loss / std::log(2.0),
+                      std::exp(last.test_loss)));
+  const std::string unit = f.tokens_each() > 0 ? "tokens" : "images";
+  const double rate = f.images_per_s() * double(std::max<std::int64_t>(1, f.tokens_each()));
+  print(fmt::format("speed      {} {}/s; step {} median, {} to {} (10 to 90 %), {} samples\n",
+                    with_commas(std::llround(rate)), unit, human_seconds(step.median),
                     human_seconds(step.p10), human_seconds(step.p90), step.samples));
   if (step.samples > 0 && step.median > 0)
     print(fmt::format("headroom   a step could take {}: {:.1f} times faster\n",
@@ -199,6 +218,7 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
   Engine engine(setup.net, *device, options);
   const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
   if (!request.weights.empty()) load_weights(engine, request.weights);
+  if (!request.save_onnx.empty()) require_onnx(setup.net);  // now rather than after the training
   require_trainable(engine, data, setup.train.batch);
   if (common.explain) note(plan.explain());
   const auto checkpoints = prepare_checkpoints(request, engine, data, setup.train);
@@ -215,6 +235,7 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
     result = train(engine, data, setup.train, watcher);
   }
   if (!request.save.empty()) save_weights(engine, request.save);
+  if (!request.save_onnx.empty()) save_onnx(engine, request.save_onnx);
   if (result.stopped) leave(request, result);
   const Finished finished{setup,
                           common.precision,

@@ -10,11 +10,13 @@ namespace headroom::cli {
 // One function per verb, in the file of that name; each adds a subcommand and what it does.
 void add_train(Command app);
 void add_eval(Command app);
+void add_run(Command app);
 void add_predict(Command app);
 void add_roofline(Command app);
 void add_machine(Command app);
 void add_bench(Command app);
 void add_model(Command app);
+void add_export(Command model);  // a verb below model
 void add_recipe(Command app);
 void add_data(Command app);
 void add_demo(Command app);

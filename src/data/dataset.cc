@@ -10,6 +10,7 @@
 #include "data/idx.h"
 #include "data/image_folder.h"
 #include "data/known_datasets.h"
+#include "data/text.h"
 #include "device/device.h"
 
 namespace headroom {
@@ -122,6 +123,10 @@ void require_not_negative(const DataOptions& options) {
 
 Dataset read(const DatasetInfo& info, const std::string& settings, const DataOptions& options) {
   if (info.name == "glyphs") return make_glyphs(glyph_options(settings, options));
+  if (info.name == "text") {
+    if (settings.empty()) reject(Hint{"write --data text:FILE"}, "'text' names no file");
+    return read_text(settings, options);
+  }
   if (info.name == "images" || info.name == "idx") {
     if (settings.empty())
       reject(Hint{fmt::format("write --data {}:DIR", info.name)}, "'{}' names no folder", info.name);
@@ -147,6 +152,7 @@ Dataset load_dataset(std::string_view spec, const DataOptions& options) {
   if (info == known.end()) reject(nearest(name, dataset_names()), "there is no data set '{}'", name);
   require_not_negative(options);
   Dataset set = read(*info, settings, options);
+  if (!set.train.text.empty()) return set;
   if (set.class_names.empty()) set.class_names = class_names_of(set.name);
   move_tail_to_test(set, options.validation_tail);
   keep_first(set.train, options.train_size, "training");

@@ -17,10 +17,17 @@ struct Split {
   std::vector<std::uint8_t> pixels;  // count x image
   std::vector<std::uint8_t> labels;  // count
   std::vector<float> values;         // instead of pixels: what the network takes, as it is
-  std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
+  // Instead of all of these: bytes, of which image[0] make an item. The label of each is the next one.
+  std::vector<std::uint8_t> text;
+  std::int64_t count() const {
+    if (!text.empty()) return (static_cast<std::int64_t>(text.size()) - 1) / image[0];
+    return static_cast<std::int64_t>(labels.size());
+  }
+  std::int64_t labels_each() const { return text.empty() ? 1 : image[0]; }  // of one item
 };
 
 inline constexpr int kMostClasses = 256;  // a label is a byte
+inline constexpr std::int64_t kUsualContext = 128;
 
 struct Dataset {
   std::string name;
@@ -38,6 +45,7 @@ struct DataOptions {
   std::int64_t image_width = 0;          // columns, where they differ from the rows
   ResizeRule resize = ResizeRule::edge;  // glyphs are drawn at their size and need no rule
   std::uint64_t seed = 0;                // glyphs: another set of the same kind
+  std::int64_t context = 0;              // text: bytes of one item; 0: kUsualContext
 };
 
 // A name of known_datasets(), with what it takes after a colon. Errors name the file, what is wrong with it

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -44,7 +45,18 @@ void require_plain(const Split& split, const LoaderOptions& o) {
   if (o.augment.any()) reject(Hint{"give pixels, or leave it out"}, "values cannot be augmented");
 }
 
-const Split& checked(const Split& split, const LoaderOptions& o) {
+// Tokens are no pixels, and nothing but tokens goes to a model that reads them.
+void require_tokens(const Split& split, const LoaderOptions& o) {
+  const Hint which{"--data text:FILE is for gpt2, images are for the others"};
+  if (split.text.empty()) reject(which, "the model reads tokens, but the data are {}", split.image.str());
+  if (o.dtype != DType::i32)
+    reject(which, "the model takes {} numbers, but the data are text", o.input.str());
+  if (!(split.image == o.input))
+    reject("text in stretches of {} bytes, but the model takes {}", split.image.str(), o.input.str());
+  if (o.augment.any()) reject("text cannot be augmented");
+}
+
+void require_images(const Split& split, const LoaderOptions& o) {
   require_fit(split.image, o.input);
   const std::size_t elements = split.values.empty() ? split.pixels.size() : split.values.size();
   if (elements != split.labels.size() * static_cast<std::size_t>(split.image.numel()))
@@ -53,6 +65,13 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
   if (!split.values.empty()) require_plain(split, o);
   if (o.dtype != DType::f32 && o.dtype != DType::f64)
     reject(Hint{"take fp32 or fp64"}, "images are loaded as floating point, not as {}", name_of(o.dtype));
+}
+
+const Split& checked(const Split& split, const LoaderOptions& o) {
+  if (!split.text.empty() || o.dtype == DType::i32)
+    require_tokens(split, o);
+  else
+    require_images(split, o);
   if (o.batch < 1) reject("a batch of {} images is none", o.batch);
   if (o.batch > split.count())
     reject(Hint{fmt::format("take a batch of at most {}", with_commas(split.count()))},
@@ -112,14 +131,14 @@ struct Loader::Impl {
   Impl(const Split& images, const LoaderOptions& wanted)
       : split(checked(images, wanted)),
         options(wanted),
-        writer(images.image, wanted.input, wanted.preprocess),
         per_epoch((images.count() + wanted.batch - 1) / wanted.batch),
         total(per_epoch * wanted.epochs),
         depth(wanted.depth + wanted.threads - 1),
-        order(images.labels.size()),
+        order(static_cast<std::size_t>(images.count())),
         claimed(std::min(total, wanted.first_epoch * per_epoch + wanted.first_batch)),
         taken(claimed),
         released(claimed) {
+    if (split.text.empty()) writer.emplace(images.image, wanted.input, wanted.preprocess);
     slots.resize(static_cast<std::size_t>(depth));
     for (Slot& slot : slots) prepare(slot);
     try {
@@ -152,12 +171,14 @@ struct Loader::Impl {
   void prepare(Slot& slot) const {
     const std::int64_t elements = options.batch * options.input.numel();
     slot.images = allocate(options, elements * static_cast<std::int64_t>(size_of(options.dtype)));
-    slot.labels = allocate(options, options.batch * static_cast<std::int64_t>(sizeof(std::int32_t)));
+    slot.labels = allocate(
+        options, options.batch * split.labels_each() * static_cast<std::int64_t>(sizeof(std::int32_t)));
     slot.members.resize(static_cast<std::size_t>(options.batch));
-    dispatch_float(options.dtype, [&]<class T>() {
-      for (std::int64_t i = 0; i < options.batch; ++i)
-        writer.clear(static_cast<T*>(slot.images.get()) + i * options.input.numel());
-    });
+    if (writer)
+      dispatch_float(options.dtype, [&]<class T>() {
+        for (std::int64_t i = 0; i < options.batch; ++i)
+          writer->clear(static_cast<T*>(slot.images.get()) + i * options.input.numel());
+      });
     slot.batch.images = slot.images.get();
     slot.batch.labels = static_cast<std::int32_t*>(slot.labels.get());
   }
@@ -186,7 +207,17 @@ struct Loader::Impl {
     return number;
   }
 
+  void fill_text(const Slot& slot) const {
+    const std::int64_t context = split.image[0];
+    for (std::int64_t i = 0; i < slot.batch.count; ++i) {
+      const std::uint8_t* from = split.text.data() + slot.members[static_cast<std::size_t>(i)] * context;
+      std::copy_n(from, context, static_cast<std::int32_t*>(slot.batch.images) + i * context);
+      std::copy_n(from + 1, context, slot.batch.labels + i * context);
+    }
+  }
+
   void fill(Slot& slot) const {
+    if (!writer) return fill_text(slot);
     const Batch& batch = slot.batch;
     for (std::int64_t i = 0; i < batch.count; ++i) {
       const std::int64_t image = slot.members[static_cast<std::size_t>(i)];
@@ -201,7 +232,7 @@ struct Loader::Impl {
       const std::uint8_t* pixels = split.pixels.data() + image * split.image.numel();
       const Jitter jitter = draw_jitter(options.augment, options.seed, batch.epoch, image);
       dispatch_float(options.dtype, [&]<class T>() {
-        writer.write(pixels, jitter, static_cast<T*>(batch.images) + i * options.input.numel());
+        writer->write(pixels, jitter, static_cast<T*>(batch.images) + i * options.input.numel());
       });
     }
   }
@@ -240,7 +271,7 @@ struct Loader::Impl {
 
   const Split& split;
   const LoaderOptions options;
-  const PixelWriter writer;
+  std::optional<PixelWriter> writer;  // none for text
   const std::int64_t per_epoch, total, depth;
   std::vector<Slot> slots;
 

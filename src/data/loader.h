@@ -18,7 +18,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;  // order of epoch e is a function of (seed, e) alone
   Preprocess preprocess;
   Shape input;               // one image as the model takes it: CxHxW, or flat
-  DType dtype = DType::f32;  // fp32 or fp64
+  DType dtype = DType::f32;  // fp32 or fp64; int32 for text
   int depth = 3;             // batches in flight; each thread beyond the first adds one
   int threads = 1;           // that fill batches; they change nothing but the speed
   Augment augment;
@@ -31,7 +31,7 @@ struct LoaderOptions {
 // One batch, in buffers that belong to the loader. The last one of an epoch may be short.
 struct Batch {
   void* images = nullptr;          // count x input, options.dtype
-  std::int32_t* labels = nullptr;  // count
+  std::int32_t* labels = nullptr;  // count, times the labels of one item
   std::int64_t count = 0;
   std::int64_t epoch = 0;
   bool last_of_epoch = false;

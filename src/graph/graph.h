@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/given.h"
 #include "graph/schema.h"
 
 namespace headroom {
@@ -18,10 +19,11 @@ std::string_view name_of(Phase phase);
 
 // How a parameter gets its first value. Fan-in and fan-out are taken from the shape when it is drawn.
 struct Initializer {
-  enum class Kind { constant, normal, uniform, fan_in, xavier, he, orthonormal, course_normal };
+  enum class Kind { constant, normal, uniform, fan_in, xavier, he, orthonormal, course_normal, given };
   Kind kind = Kind::constant;
-  double scale = 0;         // value, deviation or bound
-  std::uint64_t index = 0;  // course_normal: the layer number that seeds its generator
+  double scale = 0;                         // value, deviation or bound
+  std::uint64_t index = 0;                  // course_normal: the layer number that seeds its generator
+  std::shared_ptr<const Given> given = {};  // given: its elements
 };
 
 struct Value {

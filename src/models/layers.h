@@ -57,6 +57,9 @@ struct LayerType {
 const std::vector<LayerType>& layer_types();
 const LayerType& layer_type(std::string_view name);  // rejects unknown types with the nearest
 
+// Is the input tokens (an embedding reads it), one int32 each, rather than numbers?
+bool reads_tokens(const Net& net);
+
 // Appends a network's forward pass to a graph; returns the last layer's output.
 ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how);
 

@@ -134,6 +134,9 @@ Net& Net::gelu(const std::string& layer, const std::string& approximate) {
 Net& Net::clip(const std::string& layer, double min, double max) {
   return append({"clip", layer, {}, {{"min", min}, {"max", max}}});
 }
+Net& Net::threshold(const std::string& layer, double threshold, double value) {
+  return append({"threshold", layer, {}, {{"threshold", threshold}, {"value", value}}});
+}
 
 Net& Net::global_max_pool(const std::string& layer) { return append(plain("global_max_pool", layer)); }
 Net& Net::global_avg_pool(const std::string& layer) { return append(plain("global_avg_pool", layer)); }
@@ -158,6 +161,27 @@ Net& Net::mul(const std::string& layer, const std::string& a, const std::string&
 }
 Net& Net::div(const std::string& layer, const std::string& a, const std::string& b) {
   return append({"div", layer, {a, b}, {}});
+}
+
+Net& Net::embedding(const std::string& layer, std::int64_t tokens, std::int64_t width) {
+  return append({"embedding", layer, {}, {{"tokens", tokens}, {"width", width}}});
+}
+Net& Net::positions(const std::string& layer) { return append(plain("positions", layer)); }
+Net& Net::class_token(const std::string& layer) { return append(plain("class_token", layer)); }
+Net& Net::attention(const std::string& layer, const Attention& o) {
+  Attrs attrs{{"heads", o.heads}};
+  if (o.causal) attrs.set("causal", std::int64_t{1});
+  if (!o.bias) attrs.set("bias", std::int64_t{0});
+  if (!o.init.empty()) attrs.set("init", o.init), attrs.set("init_scale", o.init_scale);
+  if (o.out_init_scale != 0) attrs.set("out_init_scale", o.out_init_scale);
+  return append({"attention", layer, {}, attrs});
+}
+Net& Net::take_token(const std::string& layer, std::int64_t index) {
+  return append({"take_token", layer, {}, {{"index", index}}});
+}
+Net& Net::mean_tokens(const std::string& layer) { return append(plain("mean_tokens", layer)); }
+Net& Net::unembedding(const std::string& layer, const std::string& table) {
+  return append({"unembedding", layer, {}, {{"table", table}}});
 }
 
 }  // namespace headroom

@@ -32,6 +32,7 @@ Net every_layer() {
       .exp()
       .sqrt()
       .clip("clip", 0, 6)
+      .threshold("threshold", 0, 1e-6)
       .pad("pad", {0, 1, 2, 1}, "edge")
       .resize("resize", {16, 12}, "bilinear")
       .max_pool("max", {.kernel = 2})
@@ -90,6 +91,7 @@ TEST(NetBuilder, OptionsArriveUnderTheirNames) {
   EXPECT_EQ(options("pad"), "mode=edge pads=[0,1,2,1]");
   EXPECT_EQ(options("resize"), "mode=bilinear size=[16,12]");
   EXPECT_EQ(options("clip"), "max=6 min=0");
+  EXPECT_EQ(options("threshold"), "threshold=0 value=1e-06");
   EXPECT_EQ(options("adaptive_max"), "output=[2,2]");
   EXPECT_EQ(options("transpose"), "axes=[1,2,0]");
 }

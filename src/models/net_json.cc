@@ -151,9 +151,12 @@ Net parse_net(const std::string& text, const std::string& origin) {
 
 Net read_net(const std::string& path) { return parse_net(read_file(path), path); }
 
+// A layer a line, so that a network reads like the list it is.
 std::string to_json_text(const Net& net) {
-  Json json = {{"name", net.name}, {"input", net.input}, {"layers", Json::array()}};
-  if (net.loss != kCrossEntropy) json["loss"] = net.loss;
+  std::string text =
+      fmt::format("{{\n  \"name\": {},\n  \"input\": {},\n", Json(net.name).dump(), Json(net.input).dump());
+  if (net.loss != kCrossEntropy) text += fmt::format("  \"loss\": {},\n", Json(net.loss).dump());
+  text += "  \"layers\": [";
   for (const Layer& layer : net.layers) {
     Json item = {{"type", layer.type}, {"name", layer.name}};
     if (!layer.from.empty()) item["from"] = layer.from;
@@ -182,9 +185,9 @@ std::string to_json_text(const Net& net) {
           break;
       }
     }
-    json["layers"].push_back(item);
+    text += fmt::format("{}\n    {}", &layer == &net.layers.front() ? "" : ",", item.dump());
   }
-  return json.dump(2) + "\n";
+  return text + "\n  ]\n}\n";
 }
 
 }  // namespace headroom

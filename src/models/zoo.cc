@@ -6,6 +6,9 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "models/onnx/imported.h"
+#include "models/convnet.h"
+#include "models/transformers.h"
 
 namespace headroom {
 
@@ -46,6 +49,16 @@ std::vector<std::int64_t> ModelOptions::integers(const std::string& name,
   return values;
 }
 
+double ModelOptions::real(const std::string& name, double fallback) {
+  const std::string* text = take(name);
+  return text == nullptr ? fallback : parse_double(*text, fmt::format("{}'s option {}", model_, name));
+}
+
+bool ModelOptions::flag(const std::string& name, bool fallback) {
+  return choice(name, fallback ? std::vector<std::string>{"on", "off"}
+                               : std::vector<std::string>{"off", "on"}) == "on";
+}
+
 std::string ModelOptions::choice(const std::string& name, const std::vector<std::string>& allowed) {
   const std::string* text = take(name);
   if (text == nullptr) return allowed.front();
@@ -60,8 +73,10 @@ void ModelOptions::require_all_used() const {
       reject(nearest(name, known_), "model '{}' has no option '{}'", model_, name);
 }
 
-const std::vector<ZooEntry>& zoo() {
-  static const std::vector<ZooEntry> entries = {
+namespace {
+
+std::vector<ZooEntry> first_entries() {
+  return {
       {"mlp",
        "multi-layer perceptron",
        "hidden=512 (256x128 for two layers), activation=sigmoid|tanh|relu, input=784, classes=10",
@@ -99,6 +114,17 @@ const std::vector<ZooEntry>& zoo() {
        {.batch = 64, .epochs = 3, .lr = 0.001, .momentum = 0, .optimizer = "adam", .pixels = "scaled"},
        {"input"}},
   };
+}
+
+}  // namespace
+
+const std::vector<ZooEntry>& zoo() {
+  static const std::vector<ZooEntry> entries = [] {
+    std::vector<ZooEntry> list = first_entries();
+    for (ZooEntry& entry : convnet_entries()) list.push_back(std::move(entry));
+    for (ZooEntry& entry : transformer_entries()) list.push_back(std::move(entry));
+    return list;
+  }();
   return entries;
 }
 
@@ -123,17 +149,22 @@ std::string fitted_to(const std::string& spec, const std::vector<std::int64_t>& 
   const std::string name = spec.substr(0, spec.find(':'));
   const std::string given = ',' + (name.size() < spec.size() ? spec.substr(name.size() + 1) : "");
   std::string fitted = spec;
-  auto decide = [&](const ZooEntry& entry, const std::string& option, std::int64_t value) {
+  auto decide = [&](const ZooEntry& entry, const std::string& what, const std::string& option,
+                    const std::string& value) {
     const bool asked =
-        std::find(entry.from_data.begin(), entry.from_data.end(), option) != entry.from_data.end();
+        std::find(entry.from_data.begin(), entry.from_data.end(), what) != entry.from_data.end();
     if (asked && given.find(',' + option + '=') == std::string::npos)
-      fitted = with_option(fitted, option, std::to_string(value));
+      fitted = with_option(fitted, option, value);
   };
   for (const ZooEntry& entry : zoo()) {
     if (entry.name != name) continue;
-    decide(entry, "channels", image.at(0));
-    decide(entry, "input", std::accumulate(image.begin(), image.end(), std::int64_t{1}, std::multiplies<>()));
-    decide(entry, "classes", classes);
+    decide(entry, "channels", "channels", std::to_string(image.at(0)));
+    decide(entry, "input", "input",
+           std::to_string(std::accumulate(image.begin(), image.end(), std::int64_t{1}, std::multiplies<>())));
+    if (image.size() == 3)
+      decide(entry, "image", "input",
+             image[1] == image[2] ? std::to_string(image[1]) : fmt::format("{}x{}", image[1], image[2]));
+    decide(entry, "classes", "classes", std::to_string(classes));
   }
   return fitted;
 }
@@ -149,6 +180,7 @@ Net find_net(const std::string& spec) {
     options.require_all_used();
     return net;
   }
+  if (is_onnx_name(spec)) return read_onnx(spec);
   std::error_code ignored;
   if (spec.ends_with(".json") || spec.find('/') != std::string::npos ||
       std::filesystem::exists(spec, ignored))

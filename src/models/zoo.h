@@ -16,6 +16,8 @@ class ModelOptions {
   std::int64_t integer(const std::string& name, std::int64_t fallback);
   std::vector<std::int64_t> integers(const std::string& name,
                                      std::vector<std::int64_t> fallback);  // "256x128"
+  double real(const std::string& name, double fallback);
+  bool flag(const std::string& name, bool fallback);  // on or off
   std::string choice(const std::string& name,
                      const std::vector<std::string>& allowed);  // the first is the default
   void require_all_used() const;  // an option nobody asked for is a mistake of the user's
@@ -40,7 +42,8 @@ struct ZooEntry {
   std::string name, title, options;
   Net (*make)(ModelOptions& options);
   TrainDefaults defaults;
-  // Options whose value the data decides where the user does not: "channels", "input", "classes".
+  // Options whose value the data decides where the user does not: "channels", "input" as the number of
+  // values, "image" as the sides of an image under the name input, "classes".
   std::vector<std::string> from_data;
 };
 

@@ -5,16 +5,21 @@
 #include "base/text.h"
 #include "ops/activation/activation.h"
 #include "ops/adaptive_pool/adaptive_pool.h"
+#include "ops/arg_max/arg_max.h"
+#include "ops/attention/attention.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/bias_grad/bias_grad.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/classifier_head/classifier_head.h"
+#include "ops/compare/compare.h"
 #include "ops/concat/concat.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/cumsum/cumsum.h"
 #include "ops/dropout/dropout.h"
+#include "ops/gap/gap.h"
 #include "ops/gather/gather.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
@@ -47,16 +52,21 @@ using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
     adaptive_pool_operators,
+    arg_max_operators,
+    attention_operators,
     batch_norm_operators,
     bias_grad_operators,
     binary_operators,
     cast_operators,
     classifier_head_operators,
+    compare_operators,
     concat_operators,
     conv2d_operators,
     count_correct_operators,
     cross_entropy_operators,
+    cumsum_operators,
     dropout_operators,
+    gap_operators,
     gather_operators,
     l2_penalty_operators,
     layer_norm_operators,

@@ -152,6 +152,11 @@ void Executor::run_phase(Phase phase, Recorder* recorder) {
   }
 }
 
+void Executor::run_steps(const std::vector<std::size_t>& steps) {
+  if (!resolved()) resolve();
+  for (std::size_t s : steps) launch(s, storage_.device().stream());
+}
+
 bool Executor::finite(const Step& step, const Bound& bound) const {
   for (std::size_t o = 0; o < bound.outputs.size(); ++o) {
     const TensorType& type = step.problem.outputs[o];

@@ -58,12 +58,25 @@ std::vector<double> orthonormal(const Shape& shape, const Philox& random) {
   return turned;
 }
 
+// As they are where types agree, so that weights of gigabytes are not copied on the way.
+void upload_given(Device& device, const Value& value, void* to) {
+  const Given& elements = *value.init.given;
+  if (elements.type.shape != value.type.shape)
+    fail("'{}' is {} and was given as {}", value.name, value.type.shape.str(), elements.type.shape.str());
+  if (elements.type.dtype == value.type.dtype && !elements.repeated)
+    return device.upload(to, elements.data.get(), static_cast<std::size_t>(value.type.bytes()));
+  std::vector<std::byte> converted(static_cast<std::size_t>(value.type.bytes()));
+  elements.convert(value.type.dtype, converted.data());
+  device.upload(to, converted.data(), converted.size());
+}
+
 }  // namespace
 
 std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
   using Kind = Initializer::Kind;
   const Shape& shape = value.type.shape;
   if (value.init.kind == Kind::course_normal) return course_normal(value);
+  if (value.init.kind == Kind::given) return value.init.given->reals();
   const double fan_in = shape.rank() > 1 ? double(shape.numel() / shape[0]) : double(shape.numel());
   const double fan_out = double(shape.rank() > 1 ? shape.numel() / shape[1] : shape.numel());
   const Philox random(seed, hash_of(value.name));
@@ -101,11 +114,15 @@ void Storage::prepare(const Graph& graph, std::uint64_t seed) {
         continue;
       }
       Entry entry{value.type, role, device_->allocate(static_cast<std::size_t>(value.type.bytes()))};
-      const std::vector<double> first = initial_values(value, seed);
-      dispatch_float(value.type.dtype, [&]<class T>() {
-        const std::vector<T> typed(first.begin(), first.end());
-        device_->upload(entry.buffer.data(), typed.data(), typed.size() * sizeof(T));
-      });
+      if (value.init.kind == Initializer::Kind::given) {
+        upload_given(*device_, value, entry.buffer.data());
+      } else {
+        const std::vector<double> first = initial_values(value, seed);
+        dispatch_float(value.type.dtype, [&]<class T>() {
+          const std::vector<T> typed(first.begin(), first.end());
+          device_->upload(entry.buffer.data(), typed.data(), typed.size() * sizeof(T));
+        });
+      }
       entries_.emplace(value.name, std::move(entry));
       order_.push_back(value.name);
     }

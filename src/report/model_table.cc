@@ -15,6 +15,21 @@ LayerCost& row_of(std::vector<LayerCost>& rows, const std::string& layer) {
   return rows.back();
 }
 
+// Published counts are of products alone; what else multiplies goes with the other operations.
+bool is_product(const std::string& op) {
+  constexpr std::string_view kNone[] = {
+      "batch_norm", "batch_norm_inference", "layer_norm", "lrn", "local_contrast_norm",
+      "softmax",    "log_softmax",          "resize"};
+  return std::ranges::find(kNone, op) == std::end(kNone);
+}
+
+KindCost& kind_of(std::vector<KindCost>& kinds, const std::string& op) {
+  const auto it = std::ranges::find(kinds, op, &KindCost::kind);
+  if (it != kinds.end()) return *it;
+  kinds.push_back({.kind = op});
+  return kinds.back();
+}
+
 std::string operators_of(const Node& node) {
   const std::string activation = node.attrs.text("activation");
   return activation.empty() ? node.op : node.op + "+" + activation;
@@ -77,8 +92,13 @@ ModelCost model_cost(const Plan& forward, const Plan* training) {
     if (row.operators == "reshape") row.operators.clear();  // a view on the way in is not what the layer does
     row.operators += (row.operators.empty() ? "" : "+") + operators_of(node);
     const Cost c = schema_of(node.op).cost(problem);
-    row.macs += c.multiply_add / 2;
+    const bool product = is_product(node.op) && c.multiply_add > 0;
+    (product ? row.macs : row.other) += product ? c.multiply_add / 2 : c.multiply_add;
     row.other += c.other + c.special;
+    if (product) {
+      KindCost& kind = kind_of(cost.kinds, node.op);
+      ++kind.count, kind.macs += c.multiply_add / 2;
+    }
     row.bytes += c.bytes();
     for (const TensorType& type : problem.outputs) row.activations += double(type.bytes());
   }
@@ -88,6 +108,7 @@ ModelCost model_cost(const Plan& forward, const Plan* training) {
   }
   cost.total.layer = "total";
   for (const LayerCost& row : cost.layers) add(cost.total, row);
+  std::ranges::stable_sort(cost.kinds, std::ranges::greater{}, &KindCost::macs);
   cost.inference_bytes = peak_bytes(forward);
   if (training != nullptr) cost.training_bytes = peak_bytes(*training);
   return cost;
@@ -101,6 +122,14 @@ std::string model_table(const ModelCost& cost) {
   table.rule();
   table.row(cells(cost.total, cost.total.flops()));
   return table.str();
+}
+
+std::string kinds_line(const ModelCost& cost) {
+  std::string line;
+  for (const KindCost& kind : cost.kinds)
+    line += fmt::format("{}{} {}, {} FLOPs, {:.2f} %", line.empty() ? "" : "; ", kind.count, kind.kind,
+                        count(kind.flops()), 100 * kind.macs / cost.total.macs);
+  return line;
 }
 
 std::string model_csv(const ModelCost& cost) {
@@ -133,6 +162,12 @@ Json model_json(const ModelCost& cost) {
   Json json = item(cost.total);
   json["batch"] = cost.batch;
   json["layers"] = layers;
+  json["kinds"] = Json::object();
+  for (const KindCost& kind : cost.kinds)
+    json["kinds"][kind.kind] = {{"count", kind.count},
+                                {"macs", kind.macs},
+                                {"flops", kind.flops()},
+                                {"share_percent", 100 * kind.macs / cost.total.macs}};
   json["peak_bytes"] = {{"inference", cost.inference_bytes}};
   if (cost.training_gap.empty())
     json["peak_bytes"]["training"] = cost.training_bytes;

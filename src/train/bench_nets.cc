@@ -5,11 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 
-#include "base/random.h"
 #include "models/zoo.h"
 #include "ops/operator.h"
 #include "train/bench_product.h"
+#include "train/random_batch.h"
 
 namespace headroom {
 namespace {
@@ -41,21 +42,16 @@ class Runner {
  public:
   Runner(const NetWorkload& w, Device& device, EngineOptions options)
       : workload_(w), engine_(find_net(w.model), device, as_published(std::move(options), w.model)) {
-    const std::int64_t count = std::max(w.batch, w.epoch_images);
-    Engine::Ready& eval = engine_.ready(Mode::eval, w.batch);
-    const TensorType type = eval.program.graph.value(eval.program.images).type;
-    image_bytes_ = static_cast<std::size_t>(type.bytes() / w.batch);
-    images_ = device.allocate(image_bytes_ * static_cast<std::size_t>(count));
-    labels_ = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(count));
-    const std::int64_t classes = eval.program.graph.value(eval.program.logits).type.shape[1];
-    draw(count, type, classes);
+    const Program& eval = engine_.ready(Mode::eval, w.batch).program;
+    data_.emplace(device, eval.graph.value(eval.images).type, eval.graph.value(eval.logits).type.shape[1],
+                  std::max(w.batch, w.epoch_images));
     engine_.ready(Mode::train, w.batch);
     engine_.set_learning_rate(1e-4);
   }
 
   void forward() {
     Engine::Ready& eval = engine_.ready(Mode::eval, workload_.batch);
-    engine_.run_batch(eval, image(0), label(0));
+    engine_.run_batch(eval, data_->image(0), data_->label(0));
   }
   void step() { step_from(0, workload_.batch); }
   void epoch() {
@@ -85,40 +81,18 @@ class Runner {
     options.update.l2 = perceptron ? 1e-4 : 0;
     return options;
   }
-  const void* image(std::int64_t i) const {
-    return static_cast<const std::byte*>(images_.data()) + image_bytes_ * static_cast<std::size_t>(i);
-  }
-  const std::int32_t* label(std::int64_t i) const {
-    return static_cast<const std::int32_t*>(labels_.data()) + i;
-  }
-
-  // One batch of random images, repeated: drawing those of an epoch would take longer than the timing.
-  void draw(std::int64_t count, const TensorType& type, std::int64_t classes) {
-    const std::int64_t batch = type.shape[0];
-    dispatch_float(type.dtype, [&]<class T>() {
-      std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(Philox(3).normal(i));
-      for (std::int64_t first = 0; first < count; first += batch)
-        engine_.device().upload(const_cast<void*>(image(first)), values.data(),
-                                image_bytes_ * static_cast<std::size_t>(std::min(batch, count - first)));
-    });
-    std::vector<std::int32_t> labels;
-    for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int32_t>(i % classes));
-    engine_.device().upload(labels_.data(), labels.data(), labels.size() * sizeof(std::int32_t));
-  }
 
   void step_from(std::int64_t first, std::int64_t count) {
     Engine::Ready& train = engine_.ready(Mode::train, count);
     if (engine_.queues())
-      engine_.queue_step(train, image(first), label(first), 1);
+      engine_.queue_step(train, data_->image(first), data_->label(first), 1);
     else
-      engine_.train_step(train, image(first), label(first), 1);
+      engine_.train_step(train, data_->image(first), data_->label(first), 1);
   }
 
   NetWorkload workload_;
   Engine engine_;
-  std::size_t image_bytes_ = 0;
-  Buffer images_, labels_;
+  std::optional<RandomBatch> data_;
 };
 
 // Against the reference kernels, which run on the CPU.

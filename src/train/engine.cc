@@ -107,7 +107,8 @@ void Engine::run_batch(Ready& ready, const void* images, const std::int32_t* lab
 }
 
 double Engine::correct(const Ready& ready) const {
-  return ready.program.correct == kNone ? 0 : ready.executor->read_scalar(ready.program.correct);
+  if (ready.program.correct == kNone) return 0;
+  return ready.executor->read_scalar(ready.program.correct) / double(ready.program.labels_each);
 }
 
 double Engine::train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
@@ -141,6 +142,7 @@ std::array<double, kTallyFields> Engine::take_tally() {
   if (!storage_.has(kTally)) return sums;
   storage_.read(kTally, sums.data(), sizeof sums);
   device_.zero(storage_.data(kTally), sizeof sums);
+  if (!ready_.empty()) sums[kTallyCorrect] /= double(ready_.begin()->second.program.labels_each);
   return sums;
 }
 

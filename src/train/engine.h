@@ -42,7 +42,9 @@ class Engine {
   // layer, before any weight is changed.
   // The same without gradients or updates, on a plan of either mode.
   void run_batch(Ready& ready, const void* images, const std::int32_t* labels, Recorder* recorder = nullptr);
-  double correct(const Ready& ready) const;  // of the batch just run; 0 where the network is no classifier
+  // Of the batch just run, in items: an item of many labels counts by the share that is right. 0 where the
+  // network is no classifier.
+  double correct(const Ready& ready) const;
   double train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                     Recorder* recorder = nullptr);
 

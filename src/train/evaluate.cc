@@ -13,12 +13,19 @@ LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess,
   options.batch = batch;
   options.preprocess = preprocess;
   options.input = Shape(engine.net().input);
-  options.dtype = master_of(engine.options().precision);
+  options.dtype = reads_tokens(engine.net()) ? DType::i32 : master_of(engine.options().precision);
   return options;
 }
 
 std::int64_t classes_of(const Program& program) {
   return program.correct == kNone ? 0 : program.graph.value(program.logits).type.shape[1];
+}
+
+void require_labels(const Engine& engine, const Program& program, const Split& split) {
+  if (program.correct != kNone && program.labels_each != split.labels_each())
+    reject(Hint{"--data text:FILE is for gpt2, images are for the others"},
+           "model '{}' gives {} answers for an item, but the data have {} labels", engine.net().name,
+           program.labels_each, split.labels_each());
 }
 
 namespace {
@@ -37,7 +44,8 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   batch = std::min(batch, split.count());
   Engine::Ready& full = engine.ready(Mode::eval, batch);
   const std::int64_t classes = classes_of(full.program);
-  if (const int most = *std::max_element(split.labels.begin(), split.labels.end());
+  require_labels(engine, full.program, split);
+  if (const int most = split.labels.empty() ? 0 : *std::max_element(split.labels.begin(), split.labels.end());
       classes && most >= classes)
     reject("model '{}' tells {} classes apart, but an image is labelled {}", engine.net().name, classes,
            most);
@@ -47,14 +55,16 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   streamed.resident = false;
   const auto feed = make_feed(engine.device(), split, loader_options(engine, preprocess, batch), streamed);
   StepTimer timer(engine.device(), full.plan().steps.size(), 512);
-  result.metrics = Metrics(classes);
+  // A table of all tokens against all tokens tells nobody anything.
+  const bool counted = classes > 0 && split.text.empty();
+  if (counted) result.metrics = Metrics(classes);
   Tally tally;
   std::int64_t first = 0;  // in file order
   while (const DeviceBatch* b = feed->next()) {
     Engine::Ready& ready = b->count == batch ? full : engine.ready(Mode::eval, b->count);
     engine.run_batch(ready, b->images, b->labels, &ready == &full ? &timer : nullptr);
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);
-    if (classes > 0)
+    if (counted)
       result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, first, b->count));
     first += b->count;
   }

@@ -21,6 +21,9 @@ struct EvalResult {
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
                     const FeedOptions& feed = {});
 
+// Rejects data with other than one label for each answer of the network.
+void require_labels(const Engine& engine, const Program& program, const Split& split);
+
 // How images reach a network, in training and in evaluation.
 LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess, std::int64_t batch);
 

@@ -18,6 +18,10 @@ std::size_t image_bytes(const LoaderOptions& o) {
   return static_cast<std::size_t>(o.input.numel()) * size_of(o.dtype);
 }
 
+std::size_t label_bytes(const Split& split) {
+  return static_cast<std::size_t>(split.labels_each()) * sizeof(std::int32_t);
+}
+
 class HostFeed final : public Feed {
  public:
   HostFeed(const Split& split, const LoaderOptions& o) : Feed(batches_of(split, o)), loader_(split, o) {}
@@ -43,15 +47,16 @@ class ResidentFeed final : public Feed {
         device_(device),
         options_(o),
         count_(split.count()),
+        labels_each_(split.labels_each()),
         epoch_(o.first_epoch),
         batch_number_(o.first_batch) {
     images_ = device.allocate(image_bytes(o) * static_cast<std::size_t>(count_));
-    labels_ = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(count_));
+    labels_ = device.allocate(label_bytes(split) * static_cast<std::size_t>(count_));
     fill(split);
     if (!o.shuffle) return;
     order_ = device.allocate(sizeof(std::int64_t) * static_cast<std::size_t>(count_));
     batch_images_ = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
-    batch_labels_ = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(o.batch));
+    batch_labels_ = device.allocate(label_bytes(split) * static_cast<std::size_t>(o.batch));
   }
 
   const DeviceBatch* next() override {
@@ -65,7 +70,7 @@ class ResidentFeed final : public Feed {
     } else {
       batch_.images =
           static_cast<const std::byte*>(images_.data()) + image_bytes(options_) * std::size_t(first);
-      batch_.labels = static_cast<const std::int32_t*>(labels_.data()) + first;
+      batch_.labels = static_cast<const std::int32_t*>(labels_.data()) + first * labels_each_;
     }
     return &batch_;
   }
@@ -82,7 +87,8 @@ class ResidentFeed final : public Feed {
       const auto n = static_cast<std::size_t>(b->count);
       device_.upload(static_cast<std::byte*>(images_.data()) + done * image_bytes(options_), b->images,
                      n * image_bytes(options_));
-      device_.upload(static_cast<std::int32_t*>(labels_.data()) + done, b->labels, n * sizeof(std::int32_t));
+      device_.upload(static_cast<std::byte*>(labels_.data()) + done * label_bytes(split), b->labels,
+                     n * label_bytes(split));
       done += n;
     }
   }
@@ -105,7 +111,8 @@ class ResidentFeed final : public Feed {
   const Rows& rows_for(std::int64_t count) {
     for (const Rows& known : rows_)
       if (known.count == count) return known;
-    rows_.push_back({count, rows(count, options_.input, options_.dtype), rows(count, {1}, DType::i32)});
+    rows_.push_back(
+        {count, rows(count, options_.input, options_.dtype), rows(count, {labels_each_}, DType::i32)});
     return rows_.back();
   }
 
@@ -127,7 +134,7 @@ class ResidentFeed final : public Feed {
 
   Device& device_;
   const LoaderOptions options_;
-  const std::int64_t count_;
+  const std::int64_t count_, labels_each_;
   std::int64_t epoch_, batch_number_, ordered_epoch_ = -1;
   Buffer images_, labels_, order_, batch_images_, batch_labels_;
   std::vector<Rows> rows_;
@@ -139,7 +146,11 @@ class ResidentFeed final : public Feed {
 class StreamFeed final : public Feed {
  public:
   StreamFeed(Device& device, const Split& split, LoaderOptions o, const FeedOptions& how)
-      : Feed(batches_of(split, o)), device_(device), options_(o), how_(how) {
+      : Feed(batches_of(split, o)),
+        device_(device),
+        options_(o),
+        how_(how),
+        label_bytes_(label_bytes(split)) {
     if (how.pinned)
       o.allocate = [this](std::size_t bytes) {
         return pinned_.emplace_back(device_.allocate_host(bytes)).data();
@@ -147,7 +158,7 @@ class StreamFeed final : public Feed {
     loader_ = std::make_unique<Loader>(split, o);
     for (Place& place : places_) {
       place.images = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
-      place.labels = device.allocate(sizeof(std::int32_t) * static_cast<std::size_t>(o.batch));
+      place.labels = device.allocate(label_bytes_ * static_cast<std::size_t>(o.batch));
       place.copied = device.make_event(), place.used = device.make_event();
     }
     if (how_.overlap) fetch(places_[0]);
@@ -191,7 +202,7 @@ class StreamFeed final : public Feed {
     Stream& stream = how_.overlap ? device_.copy_stream() : device_.stream();
     const auto n = static_cast<std::size_t>(b->count);
     device_.upload_async(place.images.data(), b->images, n * image_bytes(options_), stream);
-    device_.upload_async(place.labels.data(), b->labels, n * sizeof(std::int32_t), stream);
+    device_.upload_async(place.labels.data(), b->labels, n * label_bytes_, stream);
     if (how_.overlap)
       place.copied->record(stream);
     else
@@ -206,6 +217,7 @@ class StreamFeed final : public Feed {
   Device& device_;
   const LoaderOptions options_;
   const FeedOptions how_;
+  const std::size_t label_bytes_;
   std::vector<Buffer> pinned_;
   std::unique_ptr<Loader> loader_;
   std::array<Place, 2> places_;

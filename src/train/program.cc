@@ -1,5 +1,7 @@
 #include "train/program.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "graph/autodiff.h"
 #include "models/layers.h"
@@ -21,24 +23,73 @@ Shape batched(const Net& net, std::int64_t batch) {
 // power of two: it rounds nothing, and 2^12 times a gradient of 16 still is in range.
 double gradient_scale(DType dtype) { return dtype == DType::f16 ? 4096 : 1; }
 
+// A network from a file: as many inputs and outputs as it has, of the types it has.
+Program start_imported(const Net& net, std::int64_t batch, const Lowering& how, DType dtype) {
+  Program p;
+  Lowered from = net.imported->lower(p.graph, batch, how);
+  p.images = from.images, p.logits = from.logits;
+  p.inputs = std::move(from.inputs), p.outputs = std::move(from.outputs);
+  p.unknown = std::move(from.unknown), p.unreached = std::move(from.unreached), p.ends = std::move(from.ends);
+  if (!is_narrow(dtype)) return p;
+  Narrowed narrow = narrowed(p.graph, dtype, gradient_scale(dtype));
+  auto now = [&](ValueId& id, bool widened) {
+    if (id == kNone) return;
+    id = narrow.value[static_cast<std::size_t>(id)];
+    if (widened) id = as_fp32(narrow.graph, id, kLossLayer, gradient_scale(dtype));
+  };
+  now(p.images, false), now(p.logits, true);
+  for (Port& port : p.inputs) now(port.value, false);
+  for (Port& port : p.outputs) now(port.value, true);
+  for (ValueId& id : p.ends) now(id, false);
+  p.graph = std::move(narrow.graph);
+  return p;
+}
+
 Program start(const Net& net, std::int64_t batch, Lowering how) {
   const DType dtype = how.dtype;
   how.dtype = master_of(dtype);
+  if (net.imported) return start_imported(net, batch, how, dtype);
   Program p;
   p.images = p.graph.add_value({.name = "images",
-                                .type = {batched(net, batch), how.dtype},
+                                .type = {batched(net, batch), reads_tokens(net) ? DType::i32 : how.dtype},
                                 .role = Role::input,
                                 .producer = kNone,
                                 .init = {},
                                 .layer = {}});
   p.logits = lower(net, p.graph, p.images, how);
+  p.inputs = {{"input", p.images}};
+  p.outputs = {{net.layers.back().name, p.logits}};
   if (!is_narrow(dtype)) return p;
   Narrowed narrow = narrowed(p.graph, dtype, gradient_scale(dtype));
   p.images = narrow.value[static_cast<std::size_t>(p.images)];
   p.logits = as_fp32(narrow.graph, narrow.value[static_cast<std::size_t>(p.logits)], kLossLayer,
                      gradient_scale(dtype));
   p.graph = std::move(narrow.graph);
+  p.inputs[0].value = p.images;
+  p.outputs[0].value = p.logits;
   return p;
+}
+
+// Scores of every token are rows like any others, with a label each.
+void rows_of_tokens(Program& p, const Net& net) {
+  const Shape out = p.graph.value(p.logits).type.shape;
+  if (!reads_tokens(net) || out.rank() != 3) return;
+  p.labels_each = out[1];
+  const std::vector<std::int64_t> rows = {out[0] * out[1], out[2]};
+  p.logits = p.graph.add_node("reshape", {p.logits}, {{"shape", rows}}, kLossLayer).at(0);
+}
+
+// Images and labels are what there is to feed.
+void require_one_input(const Program& p, const Net& net) {
+  if (!net.imported) return;
+  if (p.inputs.size() != 1)
+    reject(Hint{"headroom run takes several"}, "network '{}' has {} inputs; training and testing feed one",
+           net.name, p.inputs.size());
+  if (const Value& in = p.graph.value(p.images); !is_float(in.type.dtype))
+    reject("network '{}' reads {}, not images", net.name, name_of(in.type.dtype));
+  if (!is_float(p.graph.value(p.logits).type.dtype))
+    reject("network '{}' gives {}, not a score for each class", net.name,
+           name_of(p.graph.value(p.logits).type.dtype));
 }
 
 void require_classes(const Program& p, const Net& net) {
@@ -63,9 +114,10 @@ void add_reconstruction(Program& p, const Net& net) {
 
 void add_loss(Program& p, const Net& net, std::int64_t batch) {
   if (net.loss == kReconstruction) return add_reconstruction(p, net);
+  rows_of_tokens(p, net);
   require_classes(p, net);
   p.labels = p.graph.add_value({.name = "labels",
-                                .type = {{batch}, DType::i32},
+                                .type = {{batch * p.labels_each}, DType::i32},
                                 .role = Role::input,
                                 .producer = kNone,
                                 .init = {},
@@ -114,19 +166,49 @@ void add_tally(Program& p, std::int64_t batch) {
 
 }  // namespace
 
-Program make_forward(const Net& net, std::int64_t batch, DType dtype, bool blocks) {
+Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion) {
   Program p = start(net, batch, {.dtype = dtype});
-  p.graph.outputs = {p.logits};
+  for (const Port& port : p.outputs) p.graph.outputs.push_back(port.value);
+  for (ValueId end : p.ends)
+    if (std::ranges::find(p.graph.outputs, end) == p.graph.outputs.end()) p.graph.outputs.push_back(end);
+  if (fusion != Fusion::none) fuse(p.graph);
+  drop_unused(p.graph);
+  if (fusion == Fusion::blocks && !is_narrow(dtype)) fuse_blocks(p.graph);
+  return p;
+}
+
+Program make_self_gradient(const Net& net, std::int64_t batch, const ProgramOptions& options,
+                           bool of_images) {
+  Program p = start(net, batch, {.dtype = options.dtype, .training = true, .seed = options.seed});
+  std::vector<ValueId> wanted = p.graph.with_role(Role::parameter);
+  if (of_images) wanted.push_back(p.images);
+  for (const auto& [value, gradient] : differentiate(p.graph, p.logits, wanted, p.logits)) {
+    p.graph.value(gradient).name = p.graph.value(value).name + ".gradient";
+    p.graph.outputs.push_back(gradient);
+  }
+  p.graph.outputs.push_back(p.logits);
   fuse(p.graph);
   drop_unused(p.graph);
-  if (blocks && !is_narrow(dtype)) fuse_blocks(p.graph);
+  lay_out(p.graph, options.capabilities, options.layout);
   return p;
+}
+
+void require_complete(const Program& p, const Net& net) {
+  if (p.unknown.empty()) return;
+  const UnknownNode& first = p.unknown.front();
+  const std::string more =
+      p.unknown.size() > 1 ? fmt::format(", and {} more nodes are not known", p.unknown.size() - 1) : "";
+  reject(Hint{"headroom model show lists what is not known; the rest can be predicted with --mode eval"},
+         "network '{}' cannot be run: {} ('{}'): {}{}", net.name, first.op, first.node, first.reason, more);
 }
 
 Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options) {
   const Update& update = options.update;
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) batch = fixed;
   Program p =
       start(net, batch, {.dtype = options.dtype, .training = mode == Mode::train, .seed = options.seed});
+  require_complete(p, net);
+  require_one_input(p, net);
   add_loss(p, net, batch);
   const ValueId data_loss = p.loss;
   if (mode == Mode::train) {

@@ -1,8 +1,10 @@
 #include "train/step_price.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/random.h"
+#include "train/evaluate.h"
 
 namespace headroom {
 namespace {
@@ -15,12 +17,18 @@ struct RandomBatch {
     const Program& program = engine.ready(Mode::train, batch).program;
     const TensorType& type = program.graph.value(program.images).type;
     images = engine.device().allocate(static_cast<std::size_t>(type.bytes()));
-    dispatch_float(type.dtype, [&]<class T>() {
-      std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(Philox(3).normal(i));
-      engine.device().upload(images.data(), values.data(), values.size() * sizeof(T));
-    });
-    const std::vector<std::int32_t> zeros(static_cast<std::size_t>(batch), 0);
+    if (type.dtype == DType::i32) {
+      std::vector<std::int32_t> tokens(static_cast<std::size_t>(type.shape.numel()));
+      const auto kinds = static_cast<std::uint64_t>(std::max<std::int64_t>(1, classes_of(program)));
+      for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = std::int32_t(Philox(3).below(i, kinds));
+      engine.device().upload(images.data(), tokens.data(), tokens.size() * sizeof(std::int32_t));
+    } else
+      dispatch_float(type.dtype, [&]<class T>() {
+        std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(Philox(3).normal(i));
+        engine.device().upload(images.data(), values.data(), values.size() * sizeof(T));
+      });
+    const std::vector<std::int32_t> zeros(static_cast<std::size_t>(batch * program.labels_each), 0);
     labels = engine.device().allocate(zeros.size() * sizeof(std::int32_t));
     engine.device().upload(labels.data(), zeros.data(), zeros.size() * sizeof(std::int32_t));
   }

@@ -185,15 +185,19 @@ LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
 }
 
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
-  const std::int64_t units = classes_of(engine.ready(Mode::train, batch).program);
-  if (units != 0 && units != data.classes)
-    reject(
-        Hint{fmt::format("give its last layer {0} units; models of the zoo take :classes={0}", data.classes)},
-        "model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
-        data.classes);
+  const Program& program = engine.ready(Mode::train, batch).program;
+  const std::int64_t units = classes_of(program);
+  require_labels(engine, program, data.train);
+  const bool text = !data.train.text.empty();
+  // A vocabulary may be larger than what a text makes use of.
+  if (units != 0 && (text ? units < data.classes : units != data.classes))
+    reject(Hint{fmt::format("give its last layer {0} units; models of the zoo take :{1}={0}", data.classes,
+                            text ? "vocab" : "classes")},
+           "model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
+           data.classes);
   if (engine.parameter_count() == 0)
     reject("model '{}' has nothing to learn: no layer of it has weights", engine.net().name);
-  require_fit(data.train.image, Shape(engine.net().input));
+  if (!text) require_fit(data.train.image, Shape(engine.net().input));
   if (batch > data.train.count())
     reject(Hint{fmt::format("take a --batch of at most {}", with_commas(data.train.count()))},
            "a batch of {} is larger than the set of {} training images", with_commas(batch),

@@ -3,10 +3,13 @@
 namespace headroom {
 namespace {
 
-// Images are flattened on the way in, as every framework's users expect of a classifier head.
+// Images are flattened on the way in, as every framework's users expect of a classifier head; a sequence
+// (time x width) is not: each of its rows goes through the layer.
 ValueId lower_linear(const LayerContext& c) {
-  const ValueId x = flattened(c);
-  const std::int64_t units = at_least_one(c, "units"), in = c.graph.value(x).type.shape[1];
+  const bool sequence = c.graph.value(c.inputs[0]).type.shape.rank() == 3;
+  const ValueId x = sequence ? c.inputs[0] : flattened(c);
+  const Shape shape = c.graph.value(x).type.shape;
+  const std::int64_t units = at_least_one(c, "units"), in = shape[shape.rank() - 1];
   std::vector<ValueId> operands = {x, c.parameter("weight", {units, in}, initializer_of(c.layer), true)};
   if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter("bias", {units}, {}, false));
   return with_activation(c, c.emit("linear", operands));

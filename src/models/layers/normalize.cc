@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-constexpr Initializer kOne{Initializer::Kind::constant, 1.0};
+const Initializer kOne{Initializer::Kind::constant, 1.0};
 
 // Training normalises by the batch and keeps running statistics; evaluation uses those.
 ValueId lower_batch_norm(const LayerContext& c) {
@@ -20,12 +20,12 @@ ValueId lower_batch_norm(const LayerContext& c) {
   return with_activation(c, c.emit("batch_norm", operands, {{"epsilon", epsilon}, {"momentum", momentum}}));
 }
 
-// Over all but the batch, or over the last axis alone.
+// From this axis to the last: all but the batch, or (-1) the last alone.
 ValueId lower_layer_norm(const LayerContext& c) {
   const Shape x = c.graph.value(c.inputs[0]).type.shape;
-  const std::int64_t axis = c.layer.options.integer("axis", 1);
+  const std::int64_t named = c.layer.options.integer("axis", 1), axis = named < 0 ? named + x.rank() : named;
   if (axis < 1 || axis >= x.rank())
-    reject("layer '{}': layer_norm from axis {} of {}", c.layer.name, axis, x.str());
+    reject("layer '{}': layer_norm from axis {} of {}", c.layer.name, named, x.str());
   const Shape item(Ints(x.dims().begin() + axis, x.dims().end()));
   return with_activation(
       c, c.emit("layer_norm",

@@ -34,6 +34,7 @@ std::vector<LayerType> pointwise_layers() {
   types.push_back({"elu", {{"alpha", K::real}}, 1, lower_same});
   types.push_back({"gelu", {{"approximate", K::text}}, 1, lower_same});
   types.push_back({"clip", {{"min", K::real}, {"max", K::real}}, 1, lower_same});
+  types.push_back({"threshold", {{"threshold", K::real}, {"value", K::real}}, 1, lower_same});
   for (const char* name : {"add", "sub", "mul", "div"}) types.push_back({name, {}, 2, lower_pair});
   types.push_back({"dropout", {{"rate", K::real}}, 1, lower_dropout});
   return types;

@@ -42,10 +42,11 @@ Initializer initializer_of(const Layer& layer) {
 
 ValueId with_activation(const LayerContext& c, ValueId value) {
   const std::string activation = c.layer.options.text("activation", "none");
-  const std::vector<std::string> names = {"none",       "relu", "sigmoid", "tanh",
+  const std::vector<std::string> names = {"none",       "relu", "sigmoid", "tanh",      "relu6",
                                           "leaky_relu", "elu",  "gelu",    "hard_swish"};
   if (std::find(names.begin(), names.end(), activation) == names.end())
     reject(nearest(activation, names), "layer '{}': unknown activation '{}'", c.layer.name, activation);
+  if (activation == "relu6") return c.emit("clip", {value}, {{"min", 0.0}, {"max", 6.0}});
   return activation == "none" ? value : c.emit(activation, {value});
 }
 

@@ -10,7 +10,8 @@ std::vector<LayerType> window_layers();     // convolution and pooling
 std::vector<LayerType> dense_layers();      // fully connected, embedding
 std::vector<LayerType> pointwise_layers();  // activations, sums, products, dropout
 std::vector<LayerType> normalize_layers();
-std::vector<LayerType> arrange_layers();  // shapes, not values
+std::vector<LayerType> arrange_layers();   // shapes, not values
+std::vector<LayerType> sequence_layers();  // of transformers
 
 // What the families share.
 using Ints = std::vector<std::int64_t>;

@@ -4,9 +4,13 @@
 
 namespace headroom {
 
-// add, sub, mul, div and pow of (a, b), each stretched to the other's shape as in NumPy and ONNX. Equal
-// shapes are a residual connection, or the sum of the gradients of a value used twice.
+// add, sub, mul, div, pow, maximum, minimum and mod of (a, b), each stretched to the other's shape as in
+// NumPy and ONNX. Equal shapes are a residual connection, or the sum of the gradients of a value used twice.
 //   div by 0 and pow of a negative number to a broken exponent follow IEEE; pow(x, 0) = pow(1, y) = 1.
+//   maximum and minimum are NaN where one of a and b is; at a tie the gradient goes to a.
+//   mod has the sign of b, or with fmod = 1 that of a.
+// All but pow take int64 and int32 as well: they wrap around, div drops the fraction, and div and mod by 0
+// are 0.
 // pow_grad_base(dy, x, e) = dy e x^(e-1), and 0 where e is 0.
 // pow_grad_exponent(dy, x, y) = dy y log x, and 0 where x is 0 and y = x^e finite.
 // Both are of the shape of dy; the gradient sums them over what was repeated.
@@ -21,6 +25,8 @@ Launcher pow_grad_reference(const Problem& problem, const Capabilities&);
 Launcher binary_rows(const Problem& problem, const Capabilities&);
 Launcher pow_rows(const Problem& problem, const Capabilities&);
 Launcher pow_grad_rows(const Problem& problem, const Capabilities&);
+Launcher mod_rows(const Problem& problem, const Capabilities&);
+Launcher integer_rows(const Problem& problem, const Capabilities&);
 Launcher prepare_binary_cuda(const Problem& problem, const Capabilities&);
 
 }  // namespace headroom

@@ -109,12 +109,61 @@ TEST(Binary, AddOfAValueToItselfHasTwiceTheGradient) {
   EXPECT_EQ(interpret(graph, {{x, {1, 2, 3}}}).at(dx), (Values{2, 2, 2}));
 }
 
+TEST(Binary, MaximumAndMinimumShowNan) {
+  const double nan = std::nan("");
+  for (const char* op : {"maximum", "minimum"})
+    for (const Values& y : run_all(op, {{4}, {4}}, {{nan, 1, 3, -2}, {1, nan, 2, -1}})) {
+      EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1])) << op;
+      EXPECT_EQ((Values{y[2], y[3]}), op == std::string("maximum") ? (Values{3, -1}) : (Values{2, -2}));
+    }
+}
+
+std::vector<Values> run_typed(std::string_view op, const std::vector<Values>& inputs, DType dtype,
+                              const Attrs& attrs = {}) {
+  const Shape shape{static_cast<std::int64_t>(inputs[0].size())};
+  const Problem problem = problem_of(
+      operator_of(op), {.tier = Tier::ci, .inputs = {shape, shape}, .attrs = attrs, .dtypes = {dtype, dtype}},
+      DType::f32);
+  std::vector<Values> results;
+  for (const Kernel& kernel : kernels_here(operator_of(op)))
+    results.push_back(run_kernel(kernel, problem, inputs).outputs[0]);
+  return results;
+}
+
+TEST(Binary, IntegersDropFractionsAndDoNotStopAtZero) {
+  for (DType dtype : {DType::i32, DType::i64}) {
+    for (const Values& y : run_typed("div", {{7, -7, 5, 0}, {2, 2, 0, 0}}, dtype))
+      EXPECT_EQ(y, (Values{3, -3, 0, 0}));
+    for (const Values& y : run_typed("mod", {{7, -7, 7, 5}, {3, 3, -3, 0}}, dtype))
+      EXPECT_EQ(y, (Values{1, 2, -2, 0}));
+    for (const Values& y : run_typed("sub", {{1, 2}, {3, 1}}, dtype)) EXPECT_EQ(y, (Values{-2, 1}));
+  }
+  for (const Values& y : run_typed("div", {{-2147483648.0}, {-1}}, DType::i32))
+    EXPECT_EQ(y, (Values{-2147483648.0}));
+  for (const Values& y : run_typed("mod", {{-2147483648.0}, {-1}}, DType::i32)) EXPECT_EQ(y, (Values{0}));
+}
+
+TEST(Binary, ModHasTheSignOfEitherOperand) {
+  const std::vector<Values> in = {{-7, 7, 5.5, -6}, {3, -3, 2, 3}};
+  for (DType dtype : {DType::f32, DType::f64}) {
+    for (const Values& y : run_typed("mod", in, dtype)) EXPECT_EQ(y, (Values{2, -2, 1.5, 0}));
+    for (const Values& y : run_typed("mod", in, dtype, {{"fmod", std::int64_t{1}}}))
+      EXPECT_EQ(y, (Values{-1, 1, 1.5, 0}));
+  }
+}
+
 TEST(Binary, RejectsWhatDoesNotFit) {
   const auto infer = operator_of("mul").schema.infer;
   EXPECT_THROW(infer({{{2, 3}, DType::f32}}, {}), Error);
   EXPECT_THROW(infer({{{2, 3}, DType::f32}, {{3, 2}, DType::f32}}, {}), Error);
   EXPECT_THROW(infer({{{2, 3}, DType::f32}, {{2, 3}, DType::f64}}, {}), Error);
-  EXPECT_THROW(infer({{{2}, DType::i32}, {{2}, DType::i32}}, {}), Error);
+  EXPECT_THROW(infer({{{2}, DType::i32}, {{2}, DType::i64}}, {}), Error);
+  EXPECT_THROW(infer({{{2}, DType::u8}, {{2}, DType::u8}}, {}), Error);
+  const auto infer_pow = operator_of("pow").schema.infer;
+  EXPECT_THROW(infer_pow({{{2}, DType::i32}, {{2}, DType::i32}}, {}), Error);
+  EXPECT_THROW(
+      operator_of("mod").schema.infer({{{2}, DType::f32}, {{2}, DType::f32}}, {{"fmod", std::int64_t{2}}}),
+      Error);
 }
 
 }  // namespace

@@ -29,13 +29,32 @@ Launcher over_rows(const Problem& p, F f) {
 
 }  // namespace
 
-Launcher binary_rows(const Problem& p, const Capabilities&) {
+Launcher binary_rows(const Problem& p, const Capabilities& capabilities) {
+  if (!is_float(p.outputs[0].dtype)) return integer_rows(p, capabilities);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     using V = simd::Vec<T>;
     if (p.op == "add") return over_rows<T>(p, [](V a, V b) { return a + b; });
     if (p.op == "sub") return over_rows<T>(p, [](V a, V b) { return a - b; });
     if (p.op == "mul") return over_rows<T>(p, [](V a, V b) { return a * b; });
+    if (p.op == "maximum") return over_rows<T>(p, [](V a, V b) { return simd::max_or_nan(a, b); });
+    if (p.op == "minimum") return over_rows<T>(p, [](V a, V b) { return -simd::max_or_nan(-a, -b); });
     return over_rows<T>(p, Divide<T>{});
+  });
+}
+
+// Rare enough that numbers one by one will do.
+Launcher mod_rows(const Problem& p, const Capabilities& capabilities) {
+  if (!is_float(p.outputs[0].dtype)) return integer_rows(p, capabilities);
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    using V = simd::Vec<T>;
+    return over_rows<T>(p, [floors = p.attrs.integer("fmod") == 0](V a, V b) {
+      V y;
+      for (int k = 0; k < simd::kLanes<T>; ++k) {
+        const T rest = std::fmod(a[k], b[k]);
+        y[k] = floors && rest != 0 && (rest < 0) != (b[k] < 0) ? rest + b[k] : rest;
+      }
+      return y;
+    });
   });
 }
 

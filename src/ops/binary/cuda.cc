@@ -1,6 +1,7 @@
 #include "ops/binary/cuda.h"
 
 #include "ops/binary/binary.h"
+#include "ops/binary/integers.h"
 #include "ops/cuda/launch.h"
 
 namespace headroom {
@@ -12,10 +13,18 @@ Launcher prepare_binary_cuda(const Problem& p, const Capabilities&) {
                     : p.op == "mul"           ? Binary::mul
                     : p.op == "div"           ? Binary::div
                     : p.op == "pow"           ? Binary::pow
+                    : p.op == "maximum"       ? Binary::maximum
+                    : p.op == "minimum"       ? Binary::minimum
+                    : p.op == "mod"           ? (p.attrs.integer("fmod") == 1 ? Binary::fmod : Binary::mod)
                     : p.op == "pow_grad_base" ? Binary::pow_grad_base
                                               : Binary::pow_grad_exponent;
   std::vector<Shape> operands;
   for (const TensorType& type : p.inputs) operands.push_back(type.shape);
+  if (!is_float(p.outputs[0].dtype))
+    return [op = static_cast<int>(integer_op(p)), wide = p.outputs[0].dtype == DType::i64,
+            loop = cuda::loop_of(p.outputs[0].shape, operands)](const LaunchArgs& a) {
+      cuda::binary_integers(wide, op, loop, a.inputs[0], a.inputs[1], a.outputs[0], cuda::stream_of(a));
+    };
   return [op, dtype = p.outputs[0].dtype, loop = cuda::loop_of(p.outputs[0].shape, operands),
           three = operands.size() == 3](const LaunchArgs& a) {
     cuda::binary(dtype, op, loop, a.inputs[0], a.inputs[1], three ? a.inputs[2] : nullptr, a.outputs[0],

@@ -42,6 +42,31 @@ struct Pow {
     return power(x, e);
   }
 };
+struct Maximum {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Minimum {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a < b || a != a ? a : b;
+  }
+};
+struct Fmod {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return fmod(a, b);
+  }
+};
+struct Mod {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    const C rest = fmod(a, b);
+    return rest != C{0} && (rest < C{0}) != (b < C{0}) ? rest + b : rest;
+  }
+};
 struct PowGradBase {
   template <class C>
   __device__ C operator()(C dy, C x, C e) const {
@@ -89,6 +114,14 @@ void binary(DType dtype, Binary op, const Loop& loop, const void* a, const void*
       return two<Div>(dtype, loop, a, b, out, stream);
     case Binary::pow:
       return two<Pow>(dtype, loop, a, b, out, stream);
+    case Binary::maximum:
+      return two<Maximum>(dtype, loop, a, b, out, stream);
+    case Binary::minimum:
+      return two<Minimum>(dtype, loop, a, b, out, stream);
+    case Binary::mod:
+      return two<Mod>(dtype, loop, a, b, out, stream);
+    case Binary::fmod:
+      return two<Fmod>(dtype, loop, a, b, out, stream);
     case Binary::pow_grad_base:
       return three<PowGradBase>(dtype, loop, a, b, c, out, stream);
     case Binary::pow_grad_exponent:

@@ -47,8 +47,19 @@ std::vector<Case> cases_of(const std::string& op) {
     Case c{.tier = pair.tier, .inputs = {pair.a, pair.b}};
     if (op == "div") c.fills = {{}, positive};
     if (op == "pow") c.fills = {positive};
+    if (op == "mod") c.fills = {{Fill::Kind::digit, 40}, {Fill::Kind::constant, 7}};
     cases.push_back(c);
   }
+  if (op != "pow")  // zeros among the divisors
+    for (DType dtype : {DType::i64, DType::i32}) {
+      Case c{.tier = Tier::smoke,
+             .inputs = {{3, 1, 37}, {2, 1}},
+             .fills = {{Fill::Kind::digit, 100}, {Fill::Kind::digit, 7}},
+             .dtypes = {dtype, dtype}};
+      cases.push_back(c);
+      c.inputs = {{9, 65}, {9, 65}};
+      cases.push_back(c);
+    }
   if (op == "pow")
     for (double e : {-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 2.5})
       cases.push_back(
@@ -81,7 +92,7 @@ std::vector<Operator> binary_operators() {
                     .prepare = HEADROOM_CUDA(prepare_binary_cuda),
                     .layouts = Layouts::elementwise};
   std::vector<Operator> list;
-  for (const std::string name : {"add", "sub", "mul", "div"})
+  for (const std::string name : {"add", "sub", "mul", "div", "maximum", "minimum"})
     list.push_back({.schema = binary_schema(name),
                     .kernels = {cuda,
                                 {.name = "cpu:rows", .prepare = binary_rows},
@@ -93,6 +104,12 @@ std::vector<Operator> binary_operators() {
                               {.name = "cpu:rows", .prepare = pow_rows},
                               {.name = "reference", .prepare = binary_reference}},
                   .cases = cases_of("pow")});
+  list.push_back({.schema = binary_schema("mod"),
+                  .kernels = {cuda,
+                              {.name = "cpu:rows", .prepare = mod_rows},
+                              {.name = "reference", .prepare = binary_reference}},
+                  .cases = cases_of("mod"),
+                  .exact = true});
   for (const std::string name : {"pow_grad_base", "pow_grad_exponent"})
     list.push_back({.schema = pow_grad_schema(name),
                     .kernels = {cuda,

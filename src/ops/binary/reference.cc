@@ -1,13 +1,25 @@
 #include <cmath>
 
 #include "ops/binary/binary.h"
+#include "ops/binary/integers.h"
 #include "ops/broadcast.h"
+#include "ops/expect.h"
 
 namespace headroom {
 namespace {
 
 template <class T>
+T floor_mod(T a, T b) {
+  const T rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+template <class T>
 T apply(std::string_view op, T a, T b) {
+  if (op == "maximum") return a > b || a != a ? a : b;
+  if (op == "minimum") return a < b || a != a ? a : b;
+  if (op == "fmod") return std::fmod(a, b);
+  if (op == "mod") return floor_mod(a, b);
   if (op == "add") return a + b;
   if (op == "sub") return a - b;
   if (op == "mul") return a * b;
@@ -25,11 +37,23 @@ T grad_exponent(T dy, T x, T y) {
   return x == 0 && std::isfinite(y) ? T{0} : dy * (y * std::log(x));
 }
 
+// The two meanings of mod under two names.
+std::string named(const Problem& p) { return p.op == "mod" && p.attrs.integer("fmod") == 1 ? "fmod" : p.op; }
+
 }  // namespace
 
 Launcher binary_reference(const Problem& p, const Capabilities&) {
+  if (!is_float(p.outputs[0].dtype))
+    return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+      return [op = integer_op(p), a = p.inputs[0].shape, b = p.inputs[1].shape,
+              y = p.outputs[0].shape](const LaunchArgs& args) {
+        for (std::int64_t i = 0; i < y.numel(); ++i)
+          args.out<T>(0)[i] = apply_integer(op, args.in<T>(0)[broadcast_index(y, a, i)],
+                                            args.in<T>(1)[broadcast_index(y, b, i)]);
+      };
+    });
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [op = p.op, a = p.inputs[0].shape, b = p.inputs[1].shape,
+    return [op = named(p), a = p.inputs[0].shape, b = p.inputs[1].shape,
             y = p.outputs[0].shape](const LaunchArgs& args) {
       for (std::int64_t i = 0; i < y.numel(); ++i)
         args.out<T>(0)[i] =

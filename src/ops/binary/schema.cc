@@ -17,7 +17,8 @@ void expect_one_dtype(std::string_view op, const std::vector<TensorType>& in) {
 
 std::vector<TensorType> infer_named(std::string_view op, const std::vector<TensorType>& in) {
   expect_inputs(op, in, 2);
-  expect_one_dtype(op, in);
+  const auto is_integer = [](DType dtype) { return dtype == DType::i64 || dtype == DType::i32; };
+  if (op == "pow" || in[0].dtype != in[1].dtype || !is_integer(in[0].dtype)) expect_one_dtype(op, in);
   return {{broadcast_shape(op, in[0].shape, in[1].shape), in[0].dtype}};
 }
 
@@ -36,6 +37,18 @@ std::vector<TensorType> infer_div(const std::vector<TensorType>& in, const Attrs
 }
 std::vector<TensorType> infer_pow(const std::vector<TensorType>& in, const Attrs&) {
   return infer_named("pow", in);
+}
+
+std::vector<TensorType> infer_maximum(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("maximum", in);
+}
+std::vector<TensorType> infer_minimum(const std::vector<TensorType>& in, const Attrs&) {
+  return infer_named("minimum", in);
+}
+std::vector<TensorType> infer_mod(const std::vector<TensorType>& in, const Attrs& attrs) {
+  if (const auto how = attrs.integer("fmod"); how != 0 && how != 1)
+    reject("mod: fmod is {}, not 0 or 1", how);
+  return infer_named("mod", in);
 }
 
 std::vector<TensorType> infer_pow_grad(const std::vector<TensorType>& in, const Attrs&) {
@@ -97,6 +110,18 @@ std::vector<ValueId> gradient_pow(const GradientContext& c) {
           c.needed[1] ? back_to(c, 1, c.emit("pow_grad_exponent", {dy, x, c.output(0)})) : kNone};
 }
 
+// dy where the operand was taken.
+std::vector<ValueId> gradient_extreme(const GradientContext& c) {
+  const std::string op = c.graph.node(c.node).op == "maximum" ? "greater_or_equal" : "less_or_equal";
+  const ValueId first = c.emit(op, {c.input(0), c.input(1)});
+  const auto side = [&](std::size_t i, const std::string& name) {
+    if (!c.needed[i]) return kNone;
+    return back_to(c, i, c.emit("where_grad", {first, c.output_gradients[0]}, {{"side", name}}));
+  };
+  const ValueId da = side(0, "a");
+  return {da, side(1, "b")};
+}
+
 }  // namespace
 
 OpSchema binary_schema(const std::string& name) {
@@ -105,6 +130,9 @@ OpSchema binary_schema(const std::string& name) {
   if (name == "mul") schema.infer = infer_mul, schema.gradient = gradient_mul;
   if (name == "div") schema.infer = infer_div, schema.gradient = gradient_div;
   if (name == "pow") schema.infer = infer_pow, schema.gradient = gradient_pow;
+  if (name == "maximum") schema.infer = infer_maximum, schema.gradient = gradient_extreme;
+  if (name == "minimum") schema.infer = infer_minimum, schema.gradient = gradient_extreme;
+  if (name == "mod") schema.infer = infer_mod, schema.gradient = nullptr;
   return schema;
 }
 

@@ -96,6 +96,7 @@ std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& 
 std::vector<TensorType> infer_conv2d_block(const std::vector<TensorType>& in, const Attrs& attrs);
 Cost cost_conv2d(const Problem& problem);
 std::vector<ValueId> gradient_conv2d(const GradientContext& context);
+std::vector<ValueId> gradient_conv2d_grad_input(const GradientContext& context);
 std::vector<Case> conv2d_cases(std::string_view op);
 std::vector<Case> conv2d_block_cases();
 

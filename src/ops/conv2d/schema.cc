@@ -119,6 +119,20 @@ Cost cost_conv2d(const Problem& p) {
   return cost;
 }
 
+// dx = conv2d_grad_input(dy, w) is linear in both: what comes back to dy is a convolution again.
+std::vector<ValueId> gradient_conv2d_grad_input(const GradientContext& c) {
+  const ValueId dy = c.input(0), w = c.input(1), g = c.output_gradients[0];
+  Attrs attrs;
+  for (const auto& [name, value] : c.attrs())
+    if (name != "input_shape") attrs.set(name, value);
+  std::vector<ValueId> gradients = {kNone, kNone};
+  if (c.needed[0]) gradients[0] = c.emit("conv2d", {g, w}, attrs);
+  if (c.needed[1])
+    gradients[1] =
+        c.emit("conv2d_grad_weight", {g, dy}, with_shape(attrs, "weight_shape", c.graph.value(w).type.shape));
+  return gradients;
+}
+
 std::vector<ValueId> gradient_conv2d(const GradientContext& c) {
   if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
   const ValueId x = c.input(0), w = c.input(1), dy = c.output_gradients[0];

@@ -1,5 +1,6 @@
 #include "ops/cpu/broadcast_map.h"
 #include "ops/reduce/passes.h"
+#include "ops/stored.h"
 
 namespace headroom {
 
@@ -42,7 +43,31 @@ std::size_t reduce_max_grad_workspace(const Problem& p, const Capabilities&) {
   return static_cast<std::size_t>(r.kept.numel() + scratch_of(passes_of(r))) * size_of(p.outputs[0].dtype);
 }
 
+namespace {
+
+// Elements that are not numbers to compute with: moved as they are.
+Launcher stretch_rows(const Problem& p) {
+  return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape})](const LaunchArgs& a) {
+      const T* x = a.in<T>(0);
+      T* y = a.out<T>(0);
+      const bool moves = loop.inner_step()[0] != 0;
+      parallel_for(loop.numel(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        loop.each_row(begin, end, [&](std::int64_t at, std::int64_t n, const BroadcastLoop::Offsets& offset) {
+          if (moves)
+            std::copy_n(x + offset[0], n, y + at);
+          else
+            std::fill_n(y + at, n, x[offset[0]]);
+        });
+      });
+    };
+  });
+}
+
+}  // namespace
+
 Launcher expand_rows(const Problem& p, const Capabilities&) {
+  if (!is_float(p.outputs[0].dtype)) return stretch_rows(p);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     using V = simd::Vec<T>;
     return [loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape}),

@@ -32,6 +32,11 @@ Launcher prepare_reduce_max_grad_cuda(const Problem& p, const Capabilities&) {
 }
 
 Launcher prepare_expand_cuda(const Problem& p, const Capabilities&) {
+  if (!is_float(p.outputs[0].dtype))
+    return [loop = cuda::loop_of(p.outputs[0].shape, {p.inputs[0].shape}),
+            bytes = static_cast<int>(size_of(p.outputs[0].dtype))](const LaunchArgs& a) {
+      cuda::stretch_bytes(bytes, loop, a.inputs[0], a.outputs[0], cuda::stream_of(a));
+    };
   return [loop = cuda::loop_of(p.outputs[0].shape, {p.inputs[0].shape}), dtype = p.outputs[0].dtype,
           scale = p.attrs.real("scale", 1)](const LaunchArgs& a) {
     cuda::expand(dtype, loop, scale, a.inputs[0], a.outputs[0], cuda::stream_of(a));

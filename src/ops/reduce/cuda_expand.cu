@@ -28,6 +28,15 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T>
+__global__ void __launch_bounds__(kThreads) move(const __grid_constant__ Loop loop, const T* x, T* y) {
+  for (std::int64_t i = thread_number(); i < loop.numel; i += thread_count()) {
+    std::int64_t at[1];
+    offsets_at<1>(loop, i, at);
+    y[i] = x[at[0]];
+  }
+}
+
+template <class T>
 __global__ void __launch_bounds__(kThreads) mark(Loop loop, const T* x, const T* y, T* marked) {
   for (std::int64_t i = thread_number(); i < loop.numel; i += thread_count()) {
     std::int64_t at[2];
@@ -47,6 +56,14 @@ __global__ void __launch_bounds__(kThreads) share(Loop loop, const T* dy, const 
 }
 
 }  // namespace
+
+void stretch_bytes(int element_bytes, const Loop& loop, const void* x, void* y, cudaStream_t stream) {
+  dispatch_sizes(element_bytes, [&]<class T>() {
+    move<<<blocks_striding(loop.numel), kThreads, 0, stream>>>(loop, static_cast<const T*>(x),
+                                                               static_cast<T*>(y));
+    HEADROOM_CUDA_LAUNCHED();
+  });
+}
 
 void expand(DType dtype, const Loop& loop, double scale, const void* x, void* y, cudaStream_t stream) {
   dispatch_floats(dtype, [&]<class T>() {

@@ -82,7 +82,15 @@ std::vector<Case> expansions() {
     if (scale != 1) attrs.set("scale", scale);
     return Case{.tier = tier, .inputs = {from}, .attrs = attrs};
   };
-  return {expand(Tier::ci, {1}, {7}),
+  const auto bytes = [&](DType dtype) {
+    Case c = expand(Tier::smoke, {3, 1, 2}, {4, 1, 5, 1});
+    c.fills = {{Fill::Kind::digit, 9}}, c.dtypes = {dtype};
+    return c;
+  };
+  return {bytes(DType::i64),
+          bytes(DType::i32),
+          bytes(DType::boolean),
+          expand(Tier::ci, {1}, {7}),
           expand(Tier::ci, Shape{}, {3, 5}),
           expand(Tier::ci, {5}, {1}, 0.5),
           expand(Tier::ci, {3, 1}, {3, 37}, 0.25),

@@ -7,7 +7,7 @@ namespace headroom {
 // reduce_sum, reduce_mean, reduce_max of (x) over `axes` (absent or empty: all); keepdims 1, the default,
 // leaves an extent of 1 where an axis was. A maximum is NaN if one of its elements is. reduce_max_grad(dy, x,
 // y) shares dy evenly among the elements equal to the maximum. expand(x; shape, scale = 1): scale * x,
-// stretched to the common shape of x and `shape`.
+// stretched to the common shape of x and `shape`; with a scale of 1 of any element type.
 std::vector<Operator> reduce_operators();
 
 struct ReduceProblem {

@@ -3,6 +3,7 @@
 
 #include "ops/broadcast.h"
 #include "ops/reduce/reduce.h"
+#include "ops/stored.h"
 
 namespace headroom {
 namespace {
@@ -62,6 +63,12 @@ Launcher reduce_max_grad_reference(const Problem& p, const Capabilities&) {
 }
 
 Launcher expand_reference(const Problem& p, const Capabilities&) {
+  if (!is_float(p.outputs[0].dtype))
+    return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+      return [x = p.inputs[0].shape, y = p.outputs[0].shape](const LaunchArgs& a) {
+        for (std::int64_t i = 0; i < y.numel(); ++i) a.out<T>(0)[i] = a.in<T>(0)[broadcast_index(y, x, i)];
+      };
+    });
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [x = p.inputs[0].shape, y = p.outputs[0].shape,
             scale = static_cast<T>(p.attrs.real("scale", 1))](const LaunchArgs& a) {

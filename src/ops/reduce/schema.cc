@@ -36,7 +36,8 @@ std::vector<TensorType> infer_max_grad(const std::vector<TensorType>& in, const 
 
 std::vector<TensorType> infer_expand(const std::vector<TensorType>& in, const Attrs& attrs) {
   expect_inputs("expand", in, 1);
-  expect_float("expand", in[0]);
+  if (!is_float(in[0].dtype) && attrs.real("scale", 1) != 1)
+    reject("expand: only floating point can be scaled, not {}", name_of(in[0].dtype));
   if (!attrs.has("shape")) reject("expand needs 'shape'");
   const Shape shape(attrs.integers("shape"));
   for (std::int64_t d : shape.dims())

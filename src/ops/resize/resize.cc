@@ -41,6 +41,9 @@ Shape resized(std::string_view op, const TensorType& x, const Attrs& attrs) {
     reject(Hint{"sizes=[64,64]"}, "{} needs 'sizes' with two entries, not {}", op, sizes.size());
   for (std::int64_t size : sizes)
     if (size < 1 || size > kLargest) reject("{} to {} pixels", op, size);
+  for (const char* name : {"scale_h", "scale_w"})
+    if (attrs.has(name) && !(std::isfinite(attrs.real(name)) && attrs.real(name) > 0))
+      reject("{}: {} is {}", op, name, attrs.real(name));
   return {x.shape[0], x.shape[1], sizes[0], sizes[1]};
 }
 
@@ -75,8 +78,11 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit("resize_grad", {c.output_gradients[0]}, std::move(attrs))};
 }
 
-double place(const std::string& coordinates, std::int64_t o, std::int64_t input, std::int64_t output) {
+double place(const std::string& coordinates, std::int64_t o, std::int64_t input, std::int64_t output,
+             double scale) {
   const auto m = static_cast<double>(input), n = static_cast<double>(output), at = static_cast<double>(o);
+  if (scale > 0 && coordinates != "align_corners")
+    return coordinates == "asymmetric" ? at / scale : (at + 0.5) / scale - 0.5;
   if (coordinates == "asymmetric") return at * m / n;
   if (coordinates == "align_corners") return output == 1 ? 0 : at * (m - 1) / (n - 1);
   return (2 * at + 1) * m / (2 * n) - 0.5;  // one rounding before the half: ties stay ties
@@ -88,11 +94,11 @@ double rounded(const std::string& mode, double x) {
   return mode == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-ResizeAxis axis_of(const Sampling& s, std::int64_t input, std::int64_t output) {
+ResizeAxis axis_of(const Sampling& s, std::int64_t input, std::int64_t output, double scale) {
   ResizeAxis axis{.input = input, .output = output, .low = {}, .high = {}, .weight = {}};
   for (std::int64_t o = 0; o < output; ++o) {
     const double last = static_cast<double>(input - 1);
-    double x = place(s.coordinates, o, input, output);
+    double x = place(s.coordinates, o, input, output, scale);
     if (s.mode == "nearest") x = rounded(s.rounding, x);
     x = std::clamp(x, 0.0, last);
     const auto low = static_cast<std::int64_t>(x);
@@ -180,8 +186,8 @@ ResizeProblem resize_problem(const Problem& p) {
   const Shape &x = (grad ? p.outputs : p.inputs)[0].shape, &y = (grad ? p.inputs : p.outputs)[0].shape;
   const Sampling s = sampling_of(p.op, p.attrs);
   return {.planes = x[0] * x[1],
-          .rows = axis_of(s, x[2], y[2]),
-          .columns = axis_of(s, x[3], y[3]),
+          .rows = axis_of(s, x[2], y[2], p.attrs.real("scale_h")),
+          .columns = axis_of(s, x[3], y[3], p.attrs.real("scale_w")),
           .nearest = s.mode == "nearest"};
 }
 

@@ -9,6 +9,7 @@ namespace headroom {
 //   half_pixel (default)  (o + 1/2) m / n - 1/2: pixels are areas, and the edges of the image coincide
 //   asymmetric            o m / n: the first pixels coincide
 //   align_corners         o (m - 1) / (n - 1), 0 for n = 1: the first and the last pixels coincide
+// scale_h and scale_w, where given, stand for n / m in the first two: a size that was rounded down.
 // mode "nearest" (default) takes the pixel that nearest_mode rounds this to: round_prefer_floor (default),
 // round_prefer_ceil, floor or ceil; "bilinear" weighs the two around it on either axis. Outside of the image
 // its edge continues.

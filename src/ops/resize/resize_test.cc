@@ -49,6 +49,21 @@ TEST(Resize, BilinearWeighsNeighbours) {
   EXPECT_EQ(row({1, 3, 5, 7}, 2, with("bilinear", "half_pixel")), (Values{2, 6}));
 }
 
+// 3 pixels times 1.5 are 4: the places follow from 1.5, not from 4/3.
+TEST(Resize, ScalesThatDoNotGiveAWholeSize) {
+  Attrs attrs = with("nearest", "asymmetric", "floor");
+  EXPECT_EQ(row({10, 20, 30}, 4, attrs), (Values{10, 10, 20, 30}));
+  attrs.set("scale_w", 1.5);
+  EXPECT_EQ(row({10, 20, 30}, 4, attrs), (Values{10, 10, 20, 30}));
+  attrs.set("scale_w", 1.9);
+  EXPECT_EQ(row({10, 20, 30}, 4, attrs), (Values{10, 10, 20, 20}));
+  Attrs areas = with("bilinear", "half_pixel");
+  areas.set("scale_w", 2.0);
+  const Values y = row({10, 20, 30}, 5, areas);
+  EXPECT_NEAR(y[1], 12.5, 1e-12);
+  EXPECT_NEAR(y[4], 27.5, 1e-12);
+}
+
 TEST(Resize, OnePixelAlone) {
   EXPECT_EQ(row({7}, 3, with("bilinear", "half_pixel")), (Values{7, 7, 7}));
   EXPECT_EQ(row({1, 2, 3}, 1, with("bilinear", "half_pixel")), (Values{2}));

@@ -13,6 +13,7 @@ cuda::Function function_of(const Problem& p) {
       {"abs", F::abs},
       {"leaky_relu", F::leaky_relu},
       {"clip", F::clip},
+      {"threshold", F::threshold},
       {"hard_sigmoid", F::hard_sigmoid},
       {"hard_swish", F::hard_swish},
       {"exp", F::exp},
@@ -20,6 +21,13 @@ cuda::Function function_of(const Problem& p) {
       {"sqrt", F::sqrt},
       {"erf", F::erf},
       {"elu", F::elu},
+      {"floor", F::floor},
+      {"ceil", F::ceil},
+      {"round", F::round},
+      {"sign", F::sign},
+      {"sin", F::sin},
+      {"cos", F::cos},
+      {"softplus", F::softplus},
       {"gelu", p.attrs.text("approximate", "none") == "tanh" ? F::gelu_tanh : F::gelu}};
   const std::string_view name = std::string_view(p.op).substr(0, p.op.find("_grad"));
   for (const auto& [known, function] : names)
@@ -41,8 +49,8 @@ namespace cuda {
 
 void unary(DType dtype, Function function, const Knobs<double>& knobs, std::int64_t n, const void* in,
            const void* v, void* out, cudaStream_t stream) {
-  const auto half = function <= Function::hard_swish ? piecewise : smooth;
-  half(dtype, function, knobs, n, in, v, out, stream);
+  const auto part = function <= Function::hard_swish ? piecewise : function < Function::floor ? smooth : rare;
+  part(dtype, function, knobs, n, in, v, out, stream);
 }
 
 }  // namespace cuda

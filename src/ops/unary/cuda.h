@@ -13,6 +13,7 @@ enum class Function {
   abs,
   leaky_relu,
   clip,
+  threshold,
   hard_sigmoid,
   hard_swish,
   exp,
@@ -21,17 +22,27 @@ enum class Function {
   erf,
   elu,
   gelu,
-  gelu_tanh
+  gelu_tanh,
+  floor,
+  ceil,
+  round,
+  sign,
+  sin,
+  cos,
+  softplus
 };
 
 // out = f(in), or in * f'(v) where v is given.
 void unary(DType dtype, Function function, const Knobs<double>& knobs, std::int64_t n, const void* in,
            const void* v, void* out, cudaStream_t stream);
 
-// The halves of it, which are compiled apart.
+// The parts of it, which are compiled apart.
 void piecewise(DType dtype, Function function, const Knobs<double>& knobs, std::int64_t n, const void* in,
                const void* v, void* out, cudaStream_t stream);
 void smooth(DType dtype, Function function, const Knobs<double>& knobs, std::int64_t n, const void* in,
             const void* v, void* out, cudaStream_t stream);
+
+void rare(DType dtype, Function function, const Knobs<double>& knobs, std::int64_t n, const void* in,
+          const void* v, void* out, cudaStream_t stream);
 
 }  // namespace headroom::cuda

@@ -13,6 +13,8 @@ void piecewise(DType dtype, Function function, const Knobs<double>& knobs, std::
       return call.either<scalar::LeakyRelu>();
     case Function::clip:
       return call.either<scalar::Clip>();
+    case Function::threshold:
+      return call.either<scalar::Threshold>();
     case Function::hard_sigmoid:
       return call.either<scalar::HardSigmoid>();
     case Function::hard_swish:

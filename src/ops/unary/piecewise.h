@@ -45,6 +45,17 @@ struct Clip : scalar::Clip {
   }
 };
 
+struct Threshold : scalar::Threshold {
+  template <class T>
+  static Vec<T> map(Vec<T> x, const Knobs<T>& k) {
+    return select<T>(x <= simd::broadcast(k.a), simd::broadcast(k.b), x);
+  }
+  template <class T>
+  static Vec<T> grad(Vec<T> dy, Vec<T> x, const Knobs<T>& k) {
+    return select<T>(x <= simd::broadcast(k.a), constant<T>(0), dy);
+  }
+};
+
 struct HardSigmoid : scalar::HardSigmoid {
   template <class T>
   static Vec<T> map(Vec<T> x, const Knobs<T>& k) {

@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-// alpha and beta, or the bounds of clip.
+// alpha and beta, the bounds of clip, or threshold and value.
 template <class T>
 struct Knobs {
   T a, b;
@@ -66,6 +66,19 @@ struct Clip {
   template <class T>
   HEADROOM_HOST_DEVICE static T slope(T x, const Knobs<T>& k) {
     return x >= k.a && x <= k.b ? T{1} : T{0};
+  }
+};
+
+struct Threshold {
+  static constexpr double kSpecial = 0, kOther = 1;
+  static constexpr bool kFromOutput = false;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>& k) {
+    return x <= k.a ? k.b : x;
+  }
+  template <class T>
+  HEADROOM_HOST_DEVICE static T slope(T x, const Knobs<T>& k) {
+    return x <= k.a ? T{0} : T{1};
   }
 };
 
@@ -187,6 +200,80 @@ struct GeluTanh {
     const T s = (x < 0 ? e : T{1}) / (1 + e),
             inner = static_cast<T>(kLine) + x * x * static_cast<T>(3 * kCube);
     return s + x * inner * e / ((1 + e) * (1 + e));
+  }
+};
+
+struct Floor {
+  static constexpr double kSpecial = 0, kOther = 1;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return std::floor(x);
+  }
+};
+
+struct Ceil {
+  static constexpr double kSpecial = 0, kOther = 1;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return std::ceil(x);
+  }
+};
+
+// Halves to the even neighbour.
+struct Round {
+  static constexpr double kSpecial = 0, kOther = 1;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return std::rint(x);
+  }
+};
+
+struct Sign {
+  static constexpr double kSpecial = 0, kOther = 1;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return x > 0 ? T{1} : x < 0 ? T{-1} : x;
+  }
+};
+
+struct Sin {
+  static constexpr double kSpecial = 1, kOther = 0;
+  static constexpr bool kFromOutput = false;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return std::sin(x);
+  }
+  template <class T>
+  HEADROOM_HOST_DEVICE static T slope(T x, const Knobs<T>&) {
+    return std::cos(x);
+  }
+};
+
+struct Cos {
+  static constexpr double kSpecial = 1, kOther = 0;
+  static constexpr bool kFromOutput = false;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return std::cos(x);
+  }
+  template <class T>
+  HEADROOM_HOST_DEVICE static T slope(T x, const Knobs<T>&) {
+    return -std::sin(x);
+  }
+};
+
+// log(1 + e^x), written so that nothing overflows.
+struct Softplus {
+  static constexpr double kSpecial = 2, kOther = 3;
+  static constexpr bool kFromOutput = false;
+  template <class T>
+  HEADROOM_HOST_DEVICE static T at(T x, const Knobs<T>&) {
+    return (x > 0 ? x : T{0}) + std::log1p(std::exp(-std::abs(x))) + (x != x ? x : T{0});
+  }
+  template <class T>
+  HEADROOM_HOST_DEVICE static T slope(T x, const Knobs<T>&) {
+    const T e = std::exp(-std::abs(x));
+    return (x < 0 ? e : T{1}) / (1 + e);
   }
 };
 

@@ -5,6 +5,7 @@
 #include "graph/graph.h"
 #include "ops/cpu/parallel.h"
 #include "ops/expect.h"
+#include "ops/unary/lanewise.h"
 #include "ops/unary/piecewise.h"
 #include "ops/unary/smooth.h"
 
@@ -13,6 +14,7 @@ namespace headroom {
 Knobs<double> knobs_of(std::string_view op, const Attrs& attrs) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (op.starts_with("clip")) return {attrs.real("min", -kInfinity), attrs.real("max", kInfinity)};
+  if (op.starts_with("threshold")) return {attrs.real("threshold"), attrs.real("value")};
   const double alpha = op.starts_with("leaky_relu") ? 0.01 : op.starts_with("hard_sigmoid") ? 0.2 : 1;
   return {attrs.real("alpha", alpha), attrs.real("beta", 0.5)};
 }
@@ -26,7 +28,7 @@ Knobs<T> knobs_as(const Problem& p) {
 }
 
 void expect_attrs(const Attrs& attrs) {
-  for (const char* name : {"alpha", "beta", "min", "max"})
+  for (const char* name : {"alpha", "beta", "min", "max", "threshold", "value"})
     if (std::isnan(attrs.real(name))) reject("'{}' is not a number", name);
   if (const std::string how = attrs.text("approximate", "none"); how != "none" && how != "tanh")
     reject(Hint{"none or tanh"}, "gelu: approximate is '{}'", how);
@@ -213,8 +215,16 @@ std::vector<Operator> unary_operators() {
   for (std::size_t i : {list.size() - 2}) list[i].schema.infer = infer_elu;
   add_with_gradient<Clip>(list, "clip",
                           {{.attrs = {{"min", -0.5}, {"max", 0.75}}}, {.attrs = {{"min", 0.0}}}});
+  add_with_gradient<Threshold>(list, "threshold", {{}, {.attrs = {{"threshold", 0.25}, {"value", -2.0}}}});
   add_with_gradient<HardSigmoid>(list, "hard_sigmoid", {{}, {.attrs = {{"alpha", 0.5}, {"beta", 0.25}}}});
   add_with_gradient<HardSwish>(list, "hard_swish");
+  list.push_back(function<Floor>("floor"));
+  list.push_back(function<Ceil>("ceil"));
+  list.push_back(function<Round>("round"));
+  list.push_back(function<Sign>("sign"));
+  add_with_gradient<Sin>(list, "sin");
+  add_with_gradient<Cos>(list, "cos");
+  add_with_gradient<Softplus>(list, "softplus");
   add_with_gradient<Gelu>(list, "gelu", {{}, {.attrs = {{"approximate", std::string("tanh")}}}});
   Operator &forward = list[list.size() - 2], &backward = list.back();
   forward.kernels[1].prepare = by_attr<vectorized<Gelu>, vectorized<GeluTanh>>;

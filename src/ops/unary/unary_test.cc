@@ -53,11 +53,27 @@ TEST(Unary, KnownValues) {
   EXPECT_EQ(run("clip", {{-2, 0.5, 2}}, {{"min", -1.0}, {"max", 1.0}}), (Values{-1, 0.5, 1}));
   EXPECT_EQ(run("clip", {{-2, 2}}, {{"min", 1.0}, {"max", 0.0}}), (Values{0, 0})) << "ONNX: the maximum wins";
   EXPECT_EQ(run("clip", {{-2, 2}}), (Values{-2, 2}));
+  EXPECT_EQ(run("threshold", {{-2, 0.5, 0, 2}}), (Values{0, 0.5, 0, 2}));
+  EXPECT_EQ(run("threshold", {{-2, 0.5, 1, 2}}, {{"threshold", 1.0}, {"value", 9.0}}), (Values{9, 9, 9, 2}));
   EXPECT_EQ(run("hard_sigmoid", {{-3, 0, 3}}), (Values{0, 0.5, 1}));
   EXPECT_EQ(run("hard_swish", {{-4, 0, 4}}), (Values{0, 0, 4}));
   EXPECT_NEAR(run("hard_swish", {{1}})[0], 2 / 3.0, 1e-15);
   EXPECT_NEAR(run("elu", {{-1}}, {{"alpha", 2.0}})[0], 2 * std::expm1(-1), 1e-15);
   EXPECT_NEAR(run("erf", {{0.5}})[0], 0.5204998778130465, 1e-15);
+}
+
+TEST(Unary, RoundingAndSigns) {
+  EXPECT_EQ(run("floor", {{-1.5, 1.5, 2}}), (Values{-2, 1, 2}));
+  EXPECT_EQ(run("ceil", {{-1.5, 1.5, 2}}), (Values{-1, 2, 2}));
+  EXPECT_EQ(run("round", {{0.5, 1.5, 2.5, -0.5, -1.5, 2.4}}), (Values{0, 2, 2, 0, -2, 2}));
+  EXPECT_EQ(run("sign", {{-3, 0, 5}}), (Values{-1, 0, 1}));
+}
+
+TEST(Unary, SoftplusNeitherOverflowsNorVanishes) {
+  const Values y = run("softplus", {{1000, -1000, 0, -40}});
+  EXPECT_EQ((Values{y[0], y[1]}), (Values{1000, 0}));
+  EXPECT_NEAR(y[2], std::log(2.0), 1e-15);
+  EXPECT_NEAR(y[3], std::exp(-40.0), 1e-30);
 }
 
 // Made with 50 digits by another program.
@@ -83,8 +99,9 @@ TEST(Unary, SlopesAtKinksArePytorchs) {
 }
 
 TEST(Unary, NanShows) {
-  for (const char* op : {"exp", "log", "sqrt", "neg", "abs", "erf", "gelu", "elu", "leaky_relu", "clip",
-                         "hard_sigmoid", "hard_swish"})
+  for (const char* op :
+       {"exp", "log", "sqrt", "neg", "abs", "erf", "gelu", "elu", "leaky_relu", "clip", "hard_sigmoid",
+        "hard_swish", "floor", "ceil", "round", "sign", "sin", "cos", "softplus"})
     EXPECT_TRUE(std::isnan(run(op, {{std::nan("")}})[0])) << op;
 }
 

@@ -17,9 +17,9 @@ __global__ void pick(Loop loop, const std::uint8_t* c, const T* a, const T* b, T
 
 }  // namespace
 
-void where(DType dtype, const Loop& loop, const std::uint8_t* c, const void* a, const void* b, void* y,
+void where(int element_bytes, const Loop& loop, const std::uint8_t* c, const void* a, const void* b, void* y,
            cudaStream_t stream) {
-  dispatch_floats(dtype, [&]<class T>() {
+  dispatch_sizes(element_bytes, [&]<class T>() {
     pick<<<blocks_for(loop.numel), kThreads, 0, stream>>>(loop, c, static_cast<const T*>(a),
                                                           static_cast<const T*>(b), static_cast<T*>(y));
     HEADROOM_CUDA_LAUNCHED();

@@ -4,6 +4,7 @@
 #include "ops/broadcast.h"
 #include "ops/cpu/parallel.h"
 #include "ops/expect.h"
+#include "ops/stored.h"
 
 namespace headroom {
 namespace {
@@ -18,7 +19,6 @@ void expect_condition(std::string_view op, const TensorType& type) {
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs&) {
   expect_inputs("where", in, 3);
   expect_condition("where", in[0]);
-  expect_float("where", in[1]);
   if (in[1].dtype != in[2].dtype)
     reject(Hint{"cast one of them"}, "where: {} and {} do not mix", name_of(in[1].dtype),
            name_of(in[2].dtype));
@@ -54,7 +54,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 Launcher reference(const Problem& p, const Capabilities&) {
-  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+  return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [c = p.inputs[0].shape, a = p.inputs[1].shape, b = p.inputs[2].shape,
             y = p.outputs[0].shape](const LaunchArgs& args) {
       for (std::int64_t i = 0; i < y.numel(); ++i)
@@ -120,7 +120,7 @@ void pick(const BroadcastLoop& loop, const Byte* c, const T* a, const T* b, T* y
 }
 
 Launcher rows(const Problem& p, const Capabilities&) {
-  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+  return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape,
                                                        p.inputs[2].shape})](const LaunchArgs& args) {
       pick(loop, args.in<Byte>(0), args.in<T>(1), args.in<T>(2), args.out<T>(0));
@@ -177,6 +177,11 @@ std::vector<Operator> where_operators() {
                           .fills = {coin},
                           .dtypes = {condition}});
   }
+  for (DType dtype : {DType::i64, DType::i32, DType::u8})
+    forward.push_back({.tier = Tier::smoke,
+                       .inputs = {{5, 1}, {5, 37}, {37}},
+                       .fills = {coin, {Fill::Kind::digit, 9}, {Fill::Kind::digit, 9}},
+                       .dtypes = {DType::boolean, dtype, dtype}});
   return {{.schema = {.name = "where", .infer = infer, .cost = cost, .gradient = gradient},
            .kernels = {{.name = "cuda:map",
                         .device = DeviceKind::cuda,

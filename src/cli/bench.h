@@ -1,0 +1,18 @@
+#pragma once
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "train/bench_convnets.h"
+
+namespace headroom::cli {
+
+// The parts of the verb bench that have files of their own.
+void require_rounds(int rounds);
+void add_bench_nets(Command verb);
+
+// Networks and layers of the convnet benchmarks, beside what others printed of them.
+Json convnets_json(const std::vector<ConvnetTiming>& timings);
+void print_convnets(const std::vector<ConvnetTiming>& timings, const Machine& machine,
+                    const std::string& precision);
+
+}  // namespace headroom::cli

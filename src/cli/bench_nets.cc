@@ -1,0 +1,156 @@
+#include "train/bench_nets.h"
+
+#include "base/table.h"
+#include "base/text.h"
+#include "cli/bench.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "predict/predict.h"
+#include "report/record.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  Common common;
+  int rounds = 9;
+  std::int64_t batch = 0;
+  std::string sets;
+};
+
+// The peak that a product in this precision is held against.
+double peak_of(const Machine& machine, const Common& common) {
+  return product_peak(machine, common.dtype(), common.tf32());
+}
+
+Json to_json(const NetBench& bench, const Machine& machine, const Common& common) {
+  Json workloads = Json::array();
+  const double base = bench.product.flop_per_s();
+  for (const NetTiming& t : bench.nets) {
+    workloads.push_back({{"name", t.workload.model},
+                         {"batch", t.workload.batch},
+                         {"parameters", t.parameters},
+                         {"forward_ms", t.forward_s.median * 1e3},
+                         {"step_ms", t.step_s.median * 1e3},
+                         {"gflop", t.step_flop / 1e9},
+                         {"gflops_per_s", t.flop_per_s() / 1e9},
+                         {"fraction_of_sgemm", t.flop_per_s() / base},
+                         {"forward_fraction_of_sgemm", t.forward_flop_per_s() / base},
+                         {"forward", spread_json(t.forward_s)},
+                         {"step", spread_json(t.step_s)}});
+    if (t.epoch_s.samples > 0) {
+      workloads.back()["epoch_ms"] = t.epoch_s.median * 1e3;
+      workloads.back()["epoch_images"] = t.workload.epoch_images;
+      workloads.back()["epoch"] = spread_json(t.epoch_s);
+    }
+  }
+  return {{"device", machine.title},
+          {"precision", common.precision},
+          {"sgemm",
+           {{"size", bench.product.size},
+            {"threads", bench.product.threads},
+            {"gflops_per_s", base / 1e9},
+            {"fraction_of_peak", base / peak_of(machine, common)},
+            {"ms", spread_json(bench.product.seconds)}}},
+          {"workloads", workloads}};
+}
+
+void print_bench(const NetBench& bench, const Machine& machine, const Common& common) {
+  const double base = bench.product.flop_per_s(), peak = peak_of(machine, common);
+  const bool epochs = bench.nets.at(0).epoch_s.samples > 0;
+  std::vector<std::string> titles = {"workload", "batch",   "forward ms", "step ms",         "10 to 90 %",
+                                     "GFLOP",    "GFLOP/s", "of sgemm",   "forward of sgemm"};
+  if (epochs) titles[7] = "of matmul", titles[8] = "forward of matmul", titles.push_back("epoch ms");
+  Table table(titles);
+  for (const NetTiming& t : bench.nets) {
+    std::vector<std::string> row = {
+        t.workload.model,
+        std::to_string(t.workload.batch),
+        fixed_or_small(t.forward_s.median * 1e3),
+        fixed_or_small(t.step_s.median * 1e3),
+        fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
+        fixed_or_small(t.step_flop / 1e9),
+        fmt::format("{:.1f}", t.flop_per_s() / 1e9),
+        fmt::format("{:.3f}", t.flop_per_s() / base),
+        fmt::format("{:.3f}", t.forward_flop_per_s() / base)};
+    if (epochs) row.push_back(t.epoch_s.samples > 0 ? fixed_or_small(t.epoch_s.median * 1e3) : "");
+    table.row(row);
+  }
+  print(table.str());
+  const std::string where = bench.product.threads > 0
+                                ? fmt::format("sgemm on {} threads", bench.product.threads)
+                                : fmt::format("matmul in {}", common.precision);
+  print(
+      fmt::format("\n{0} of {1}x{1}x{1}, {2}, {3:.1f} % of the measured peak ({4}). Medians of {5} "
+                  "rounds, in turn.\n",
+                  where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
+                  bench.product.seconds.samples));
+}
+
+const std::vector<std::string> kSets = {"course", "convnets", "layers"};
+
+// What takes minutes on a CPU is left to those who ask for it.
+std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
+  if (r.sets.empty()) return device == DeviceKind::cpu ? std::vector<std::string>{"course"} : kSets;
+  std::vector<std::string> sets = split(r.sets, ',');
+  for (const std::string& set : sets)
+    if (std::find(kSets.begin(), kSets.end(), set) == kSets.end())
+      reject(nearest(set, kSets), "--set: no set of networks is called '{}'", set);
+  return sets;
+}
+
+void run(const Request& r) {
+  require_rounds(r.rounds);
+  if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
+  const auto device = r.common.open();
+  const std::vector<std::string> sets = sets_of(r, device->kind());
+  const Machine machine = r.common.machine(*device);
+  auto wanted = [&](const char* set) { return std::find(sets.begin(), sets.end(), set) != sets.end(); };
+  Json json = {{"device", machine.title}, {"precision", r.common.precision}};
+  auto show = [&](const Json& part, const std::function<void()>& print_it) {
+    json.update(part);
+    if (!r.common.json) print_it();
+  };
+  auto progress_lines = [](Progress& p) { return [&p](const std::string& stage) { p.line(stage); }; };
+  if (wanted("course")) {
+    Progress progress("bench");
+    const NetBench bench = bench_nets(*device, r.common.engine_options(), net_workloads(device->kind()),
+                                      r.rounds, progress_lines(progress));
+    show(to_json(bench, machine, r.common), [&] { print_bench(bench, machine, r.common); });
+  }
+  std::vector<ConvnetWorkload> workloads;
+  if (wanted("convnets")) workloads = convnet_workloads(r.batch);
+  if (wanted("layers"))
+    for (ConvnetWorkload& w : layer_workloads(r.batch)) workloads.push_back(std::move(w));
+  if (!workloads.empty()) {
+    Progress progress("bench");
+    ConvnetBenchOptions options{.engine = r.common.engine_options(), .rounds = std::min(r.rounds, 5)};
+    options.engine.update.momentum = 0.9;
+    if (device->kind() == DeviceKind::cpu) options.repeats = 1;  // a step takes seconds there
+    const std::vector<ConvnetTiming> timings =
+        bench_convnets(*device, machine, workloads, options, progress_lines(progress));
+    show(convnets_json(timings), [&] { print_convnets(timings, machine, r.common.precision); });
+  }
+  if (r.common.json) print_json(json);
+}
+
+}  // namespace
+
+void require_rounds(int rounds) {
+  if (rounds < 1 || rounds > 1000) reject("--rounds is {}; it must lie between 1 and 1000", rounds);
+}
+
+void add_bench_nets(Command verb) {
+  auto r = std::make_shared<Request>();
+  Command nets =
+      verb.verb("nets", "the published networks: forward, backward, steps, against this machine's best");
+  add_run_options(nets, r->common);
+  nets.option("--set", r->sets, "course, convnets, layers; else course on a CPU, all on a GPU");
+  nets.option("--batch", r->batch, "images a step of convnets and layers, else as published");
+  nets.option("--rounds", r->rounds, "how often everything is timed in turn");
+  nets.example("headroom bench nets --device cpu");
+  nets.example("headroom bench nets --set convnets --batch 4");
+  nets.runs([r] { run(*r); });
+}
+
+}  // namespace headroom::cli

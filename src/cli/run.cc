@@ -1,0 +1,223 @@
+// The verb run: a network's forward pass on arrays from files.
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/run_cases.h"
+#include "cli/run_report.h"
+#include "cli/verbs.h"
+#include "data/npy.h"
+#include "models/onnx/imported.h"
+#include "models/onnx/open_sizes.h"
+#include "models/onnx/tensor_file.h"
+#include "train/inference.h"
+#include "train/weights.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  Common common;
+  std::string model, weights, output, cases;
+  std::vector<std::string> inputs, expected, dims;
+  Tolerance tolerance;
+};
+
+using Words = std::vector<std::string>;
+
+NamedTensor read_array(const std::string& path) {
+  if (path.ends_with(".npy")) return read_npy(path);
+  if (path.ends_with(".pb")) return onnx::read_tensor(path);
+  reject(Hint{"numpy.save writes .npy files; ONNX's test suites hold .pb files"},
+         "{} is neither an .npy file nor a .pb file", path);
+}
+
+// "name=file" where the name is one of the model's ends; else the next end that none was named for.
+std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, const Words& names,
+                                     std::string_view what, const std::string& model) {
+  Words taken;
+  auto is_name = [&](const std::string& text) { return std::ranges::find(names, text) != names.end(); };
+  auto take = [&](const std::string& name) {
+    if (std::ranges::find(taken, name) != taken.end()) reject("{} '{}' was given twice", what, name);
+    taken.push_back(name);
+    return name;
+  };
+  std::vector<std::pair<std::string, std::string>> files;  // of name and path
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    std::error_code ignored;
+    if (equals != std::string::npos && is_name(name))
+      files.emplace_back(take(name), text.substr(equals + 1));
+    else if (equals == std::string::npos || std::filesystem::exists(text, ignored))
+      files.emplace_back("", text);
+    else
+      reject(nearest(name, names), "model '{}' has no {} '{}'", model, what, name);
+  }
+  std::vector<NamedTensor> arrays;
+  for (auto& [name, path] : files) {
+    if (name.empty()) {
+      const auto next = std::ranges::find_if(
+          names, [&](const std::string& n) { return std::ranges::find(taken, n) == taken.end(); });
+      if (next == names.end())
+        reject("model '{}' has {} {}{}, and {} is one too many", model, names.size(), what,
+               names.size() == 1 ? "" : "s", path);
+      name = take(*next);
+    }
+    arrays.push_back(read_array(path));
+    arrays.back().name = name;
+  }
+  return arrays;
+}
+
+void require_inputs(const Request& r, const Inference& inference, const Net& net) {
+  if (inference.inputs().empty() || !r.inputs.empty()) return;
+  std::string needs, how;
+  for (const PortType& port : inference.inputs()) {
+    needs += fmt::format("{}{}", needs.empty() ? "" : "; ", port.str());
+    how += fmt::format(" --input {}=FILE.npy", port.name);
+  }
+  reject(Hint{fmt::format("headroom run {}{}", r.model, how)}, "model '{}' needs {}: {}", net.name,
+         inference.inputs().size() == 1 ? "an input" : "inputs", needs);
+}
+
+// File names of outputs: what a folder cannot hold, or a shell would trip over, becomes a line.
+std::vector<std::string> file_names(const std::vector<NamedTensor>& outputs) {
+  std::vector<std::string> names;
+  for (const NamedTensor& output : outputs) {
+    std::string name = output.name.empty() || output.name.front() == '.' ? "_" + output.name : output.name;
+    for (char& c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
+    std::string unique = name;
+    for (int n = 2; std::ranges::find(names, unique) != names.end(); ++n)
+      unique = fmt::format("{}_{}", name, n);
+    names.push_back(unique);
+  }
+  return names;
+}
+
+void write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) reject("cannot make the folder {}: {}", folder, error.message());
+  const std::vector<std::string> names = file_names(outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    write_npy(std::filesystem::path(folder) / (names[i] + ".npy"), outputs[i]);
+}
+
+std::vector<Compared> compare_all(const Request& r, const std::vector<NamedTensor>& outputs,
+                                  const std::vector<NamedTensor>& wanted) {
+  std::vector<Compared> list;
+  for (const NamedTensor& want : wanted) {
+    const auto got = std::ranges::find(outputs, want.name, &NamedTensor::name);
+    list.push_back({want.name, compare(*got, want, r.tolerance), got->type.shape});
+  }
+  return list;
+}
+
+void require_sound(const Request& r) {
+  for (const auto& [name, value] :
+       {std::pair("--rtol", r.tolerance.relative), std::pair("--atol", r.tolerance.absolute)})
+    if (!(value >= 0)) reject("{} is {}; it must not be negative", name, value);
+  if (r.model.empty() && r.cases.empty())
+    reject(Hint{"headroom run net.onnx --input x.npy, or headroom run --cases DIR"}, "no model was named");
+  if (!r.cases.empty() && (!r.model.empty() || !r.inputs.empty() || !r.expected.empty() || !r.output.empty()))
+    reject("--cases runs what the folder holds; it takes no model, --input, --expect or --output");
+  std::error_code ignored;
+  if (!r.output.empty() && std::filesystem::exists(r.output, ignored) &&
+      !std::filesystem::is_directory(r.output, ignored))
+    reject("--output {} is no folder", r.output);
+}
+
+template <class Named>
+Words names_of(const std::vector<Named>& list) {
+  Words names;
+  for (const Named& item : list) names.push_back(item.name);
+  return names;
+}
+
+// "--dim sequence=128" is the same as "bert.onnx:sequence=128". Sizes left open are those of the arrays.
+std::string spec_of(const Request& r) {
+  if (!is_onnx_name(r.model)) {
+    if (!r.dims.empty()) reject("--dim sets an open size of an ONNX file, and '{}' is none", r.model);
+    return r.model;
+  }
+  const std::size_t colon = r.model.find(".onnx:");
+  const std::string path = colon == std::string::npos ? r.model : r.model.substr(0, colon + 5);
+  Words said = r.dims;
+  if (path.size() < r.model.size())
+    for (const std::string& item : split(r.model.substr(path.size() + 1), ',')) said.push_back(item);
+  const std::vector<onnx::OpenInput> inputs = onnx::open_inputs(path);
+  std::map<std::string, Shape> arrays;
+  for (const NamedTensor& array : read_arrays(r.inputs, names_of(inputs), "input", path))
+    arrays[array.name] = array.type.shape;
+  for (const auto& [name, size] : onnx::sizes_by(inputs, arrays))
+    if (std::ranges::none_of(said, [&, &n = name](const std::string& s) { return s.starts_with(n + "="); }))
+      said.push_back(fmt::format("{}={}", name, size));
+  return said.empty() ? path : fmt::format("{}:{}", path, fmt::join(said, ","));
+}
+
+void run(const Request& r) {
+  require_sound(r);
+  if (!r.cases.empty()) return run_cases(r.cases, r.common, r.tolerance);
+  const Net net = find_net(spec_of(r));
+  const auto device = r.common.open();
+  Engine engine(net, *device, r.common.engine_options());
+  Inference inference(engine);
+  require_inputs(r, inference, net);
+  const auto inputs = read_arrays(r.inputs, names_of(inference.inputs()), "input", net.name);
+  const auto wanted = read_arrays(r.expected, names_of(inference.outputs()), "output", net.name);
+  if (!r.weights.empty())
+    load_weights(engine, r.weights);
+  else if (!is_onnx_name(r.model))
+    note(fmt::format("headroom: no --weights: '{}' runs with its first weights, drawn by --seed {}\n",
+                     net.name, r.common.seed));
+  const std::vector<NamedTensor> outputs = inference.run(inputs);
+  if (!r.output.empty()) write_outputs(r.output, outputs);
+  const std::vector<Compared> compared = compare_all(r, outputs, wanted);
+  if (r.common.json) {
+    Json json = {{"model", net.name},
+                 {"device", device->capabilities().name},
+                 {"precision", r.common.precision},
+                 {"batch", inference.batch()},
+                 {"outputs", Json::array()},
+                 {"expected", Json::array()}};
+    for (const NamedTensor& output : outputs) json["outputs"].push_back(output_json(output));
+    for (const Compared& c : compared) json["expected"].push_back(compared_json(c));
+    print_json(json);
+  } else {
+    print_outputs(outputs);
+    print_compared(compared);
+  }
+  for (const Compared& c : compared)
+    if (!c.difference.passed())
+      throw Error(Blame::run, fmt::format("output {}", c.str()),
+                  Hint{"--rtol and --atol say how far off it may be"});
+}
+
+}  // namespace
+
+void add_run(Command app) {
+  auto r = std::make_shared<Request>();
+  Command verb =
+      app.verb("run", "run a network forward on arrays from files; print, keep or check what comes out");
+  verb.option("model", r->model, "zoo name with options, a net.json or an ONNX file");
+  verb.option("--input", r->inputs,
+              "an array, .npy or .pb, for the next input or for one: name=file; repeatable");
+  verb.option("--output", r->output, "folder for the outputs, NAME.npy each");
+  verb.option("--expect", r->expected, "what an output must be, like --input; exit code 1 where it is not");
+  verb.option("--rtol", r->tolerance.relative, "error allowed, relative to what is expected");
+  verb.option("--atol", r->tolerance.absolute, "and absolutely, added to that");
+  verb.option("--weights", r->weights, "weights: safetensors, or MXNet's .params");
+  verb.option("--dim", r->dims, "an open size of an ONNX file: name=size, repeatable");
+  verb.option("--cases", r->cases,
+              "run every ONNX model below this folder on the data stored beside it, and count what is right");
+  add_run_options(verb, r->common);
+  verb.example("headroom run net.onnx --input images=x.npy --output results");
+  verb.example("headroom run lenet5 --weights lenet5.safetensors --input x.npy --expect y.npy --rtol 1e-4");
+  verb.example("headroom run --cases onnx/node");
+  verb.runs([r] { run(*r); });
+}
+
+}  // namespace headroom::cli

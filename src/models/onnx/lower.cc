@@ -1,0 +1,270 @@
+#include "models/onnx/lower.h"
+
+#include <algorithm>
+
+#include "models/onnx/file.h"
+#include "models/onnx/onnx.pb.h"
+#include "models/onnx/order.h"
+
+namespace headroom::onnx {
+namespace {
+
+// Names come from a file and go to terminals and tables.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
+std::string full_name(const NodeProto& node) {
+  const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+  return printable(own ? node.op_type() : fmt::format("{}:{}", node.domain(), node.op_type()));
+}
+
+bool has_branches(const NodeProto& node) {
+  return std::ranges::any_of(node.attribute(), [](const AttributeProto& a) {
+    return a.has_g() || a.graphs_size() > 0 || !a.ref_attr_name().empty();
+  });
+}
+
+bool keeps_elements(std::string_view op) {
+  return op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity";
+}
+
+// A stable number for what a constant holds: plans for other batches may hold other numbers under its name.
+std::uint64_t digest(const Given& elements) {
+  std::uint64_t h = 0xCBF29CE484222325ull;
+  auto mix = [&](std::uint64_t v) { h = (h ^ v) * 0x100000001B3ull; };
+  for (std::int64_t d : elements.type.shape.dims()) mix(static_cast<std::uint64_t>(d));
+  mix(static_cast<std::uint64_t>(elements.type.dtype));
+  for (std::size_t i = 0; i < elements.stored_bytes(); ++i)
+    mix(static_cast<std::uint64_t>(elements.data.get()[i]));
+  return h;
+}
+
+}  // namespace
+
+Lowerer::Lowerer(const File& file, Graph& graph, const Lowering& how,
+                 std::map<std::string, std::int64_t> sizes)
+    : file_(file), graph_(graph), how_(how), sizes_(std::move(sizes)) {}
+
+void Lowerer::declare(const GraphProto& graph) {
+  for (const auto* list : {&graph.value_info(), &graph.output()})
+    for (const ValueInfoProto& info : *list) declared_.emplace(info.name(), &info);
+  for (const ValueInfoProto& output : graph.output()) read_.insert(output.name());
+}
+
+void Lowerer::add_tensors(const GraphProto& graph) {
+  for (const TensorProto& tensor : graph.initializer()) {
+    try {
+      Operand operand(file_.tensor(tensor));
+      operand.initializer = true;
+      define(tensor.name(), std::move(operand));
+    } catch (const Unsupported&) {  // whoever reads it says so
+    }
+  }
+}
+
+std::optional<TensorType> Lowerer::declared(const std::string& name) const {
+  const auto it = declared_.find(name);
+  if (it == declared_.end() || !it->second->type().has_tensor_type()) return std::nullopt;
+  const TypeProto::Tensor& type = it->second->type().tensor_type();
+  const std::optional<DType> dtype = dtype_of(type.elem_type());
+  if (!dtype || !type.has_shape() || type.shape().dim_size() > Shape::kMaxRank) return std::nullopt;
+  Ints dims;
+  for (const TensorShapeProto::Dimension& d : type.shape().dim()) {
+    const auto bound = sizes_.find(d.dim_param());
+    const std::int64_t size = d.has_dim_value() ? d.dim_value() : bound != sizes_.end() ? bound->second : 0;
+    if (size < 1) return std::nullopt;
+    dims.push_back(size);
+  }
+  return TensorType{Shape(dims), is_float(*dtype) ? how_.dtype : *dtype};
+}
+
+std::string Lowerer::layer_name(const NodeProto& node) {
+  std::string name = printable(node.name());
+  if (name.empty()) name = fmt::format("{}_{}", full_name(node), count_);
+  std::string unique = name;
+  for (int i = 2; !layers_.insert(unique).second; ++i) unique = fmt::format("{}#{}", name, i);
+  return unique;
+}
+
+// Storage knows names of its own, and one place for each.
+std::string Lowerer::stored_name(const std::string& wanted) {
+  const std::string base = printable(wanted);
+  const bool taken =
+      base.empty() || base == kStep || base == "learning_rate" || base == "tally" || base == "one";
+  std::string unique = taken ? "onnx." + base : base;
+  for (int i = 2; !stored_.insert(unique).second; ++i) unique = fmt::format("{}#{}", base, i);
+  return unique;
+}
+
+ValueId Lowerer::store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats) {
+  if (operand.value != kNone) return operand.value;
+  const Given& elements = *operand.known;
+  const bool floats = is_float(elements.type.dtype);
+  if (!floats || of_floats == Role::constant) {
+    const std::string plain = operand.initializer ? name : fmt::format("{}@{:x}", name, digest(elements));
+    return operand.value = store_constant(elements, plain, layer);
+  }
+  if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
+  return operand.value = graph_.add_value(
+             {.name = stored_name(name),
+              .type = {elements.type.shape, how_.dtype},
+              .role = of_floats,
+              .producer = kNone,
+              .init = {.kind = Initializer::Kind::given, .given = std::make_shared<const Given>(elements)},
+              .layer = layer,
+              .penalized = of_floats == Role::parameter && elements.type.shape.rank() >= 2});
+}
+
+ValueId Lowerer::store_constant(const Given& elements, const std::string& name, const std::string& layer) {
+  if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
+  const DType dtype = is_float(elements.type.dtype) ? how_.dtype : elements.type.dtype;
+  return graph_.add_value(
+      {.name = stored_name(name),
+       .type = {elements.type.shape, dtype},
+       .role = Role::constant,
+       .producer = kNone,
+       .init = {.kind = Initializer::Kind::given, .given = std::make_shared<const Given>(elements)},
+       .layer = layer});
+}
+
+ValueId Lowerer::value_of(const std::string& name) {
+  const auto it = names_.find(name);
+  if (it == names_.end() || it->second.is_absent()) return kNone;
+  return store(it->second, name, name, Role::constant);
+}
+
+void Lowerer::lower(const std::vector<const NodeProto*>& order) {
+  for (const NodeProto* node : order)
+    for (std::string& name : names_read(*node)) read_.insert(std::move(name));
+  for (const NodeProto* node : order) lower(*node);
+}
+
+void Lowerer::lower(const NodeProto& node) {
+  static Operand absent;
+  const std::string layer = layer_name(node);
+  ++count_;
+  std::vector<Operand*> operands;
+  for (const std::string& name : node.input()) {
+    const auto it = names_.find(name);
+    if (!name.empty() && it == names_.end()) return leave_unreached(node, layer);
+    operands.push_back(name.empty() ? &absent : &it->second);
+  }
+  while (!operands.empty() && operands.back()->is_absent()) operands.pop_back();
+  Context context(*this, node, layer, file_.opset(node.domain()), std::move(operands));
+  try {
+    const Results results = convert(context, node);
+    for (std::size_t i = 0; i < results.size() && i < static_cast<std::size_t>(node.output_size()); ++i)
+      if (const std::string& name = node.output(static_cast<int>(i)); !name.empty()) define(name, results[i]);
+  } catch (const Unsupported& gap) {
+    leave_gap(context, node, gap.reason);
+  }
+}
+
+Results Lowerer::convert(Context& context, const NodeProto& node) {
+  if (node.op_type() == "If")
+    if (std::optional<Results> results = chosen_branch(node)) return std::move(*results);
+  if (has_branches(node)) throw Unsupported{"it has graphs inside it, which depend on the data"};
+  if (std::optional<Results> known = folded(context, node)) return std::move(*known);
+  const Conversion* conversion = find_conversion(node.domain(), node.op_type());
+  if (conversion == nullptr) throw Unsupported{"no such operator is known here"};
+  return conversion->convert(context);
+}
+
+// A condition that is known picks one branch, whose nodes then stand where the If stood.
+std::optional<Results> Lowerer::chosen_branch(const NodeProto& node) {
+  if (node.input_size() != 1) return std::nullopt;
+  const auto condition = names_.find(node.input(0));
+  if (condition == names_.end() || !condition->second.known || condition->second.known->count() != 1)
+    return std::nullopt;
+  const std::string_view wanted = condition->second.known->integer(0) != 0 ? "then_branch" : "else_branch";
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() != wanted || !attribute.has_g()) continue;
+    const GraphProto& branch = attribute.g();
+    declare(branch);
+    add_tensors(branch);
+    lower(live_order(branch, file_.name(), true));
+    Results results;
+    for (const ValueInfoProto& output : branch.output()) {
+      const auto it = names_.find(output.name());
+      if (it == names_.end()) throw Unsupported{"the branch taken holds an operator that is not known here"};
+      results.push_back(it->second);
+    }
+    return results;
+  }
+  return std::nullopt;
+}
+
+void Lowerer::leave_gap(Context& context, const NodeProto& node, const std::string& reason) {
+  unknown.push_back({full_name(node), context.layer(), reason});
+  Ints shapes;
+  std::string dtypes;
+  std::vector<std::string> outputs;
+  for (const std::string& name : node.output()) {
+    if (name.empty() || !is_read(name)) continue;
+    const std::optional<TensorType> type = declared(name);
+    if (!type) {
+      for (Operand* operand : context.operands_)
+        if (operand->value != kNone) ends.push_back(operand->value);
+      return;  // whoever reads it finds no such name, and is unreached
+    }
+    shapes.push_back(type->shape.rank());
+    for (std::int64_t d : type->shape.dims()) shapes.push_back(d);
+    dtypes += fmt::format("{}{}", dtypes.empty() ? "" : ",", headroom::name_of(type->dtype));
+    outputs.push_back(name);
+  }
+  if (outputs.empty()) return;
+  std::vector<ValueId> inputs;
+  for (std::size_t i = 0; i < context.inputs(); ++i) {
+    const bool weights = context.is_known(i) && context.operand(i).known->count() > 1 &&
+                         is_float(context.operand(i).known->type.dtype);
+    if (weights || (context.has_input(i) && !context.is_known(i))) inputs.push_back(context.value(i));
+  }
+  const std::vector<ValueId> values = graph_.add_node(
+      "gap", inputs, {{"op", full_name(node)}, {"shapes", shapes}, {"dtypes", dtypes}}, context.layer());
+  for (std::size_t i = 0; i < outputs.size(); ++i) define(outputs[i], values[i]);
+}
+
+void Lowerer::leave_unreached(const NodeProto& node, const std::string& layer) {
+  for (const std::string& name : node.input())  // a tensor of a type we do not have is a reason of its own
+    for (const TensorProto& tensor : file_.graph().initializer())
+      if (tensor.name() == name && !dtype_of(tensor.data_type())) {
+        unknown.push_back(
+            {full_name(node), layer,
+             fmt::format("it reads '{}' of type {}", printable(name), name_of_type(tensor.data_type()))});
+        return;
+      }
+  unreached.push_back(fmt::format("{} ({})", layer, full_name(node)));
+  for (const std::string& name : node.input())
+    if (const auto it = names_.find(name); it != names_.end() && it->second.value != kNone)
+      ends.push_back(it->second.value);
+}
+
+bool Lowerer::all_known(const Context& context) const {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < context.inputs(); ++i) {
+    if (!context.has_input(i)) continue;
+    if (!context.is_known(i)) return false;
+    // Under another shape elements stay where they are, however many.
+    if (i > 0 || !keeps_elements(context.op())) elements += context.operand(i).known->count();
+  }
+  return context.inputs() > 0 && elements <= kMostFolded;
+}
+
+std::optional<Results> Lowerer::folded(Context& context, const NodeProto& node) {
+  if (scratch_ || !all_known(context)) return std::nullopt;
+  try {
+    if (const Conversion* fold = find_fold(node.domain(), node.op_type())) {
+      Results results = fold->convert(context);
+      // A weight under another shape is a weight.
+      if (keeps_elements(node.op_type())) results.front().initializer = context.operand(0).initializer;
+      return results;
+    }
+  } catch (const Unsupported&) {  // a form that the evaluator does not know; the operator itself may
+  }
+  return run_now(node, context);
+}
+
+}  // namespace headroom::onnx

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "models/onnx/convert.h"
+#include "models/onnx/imported.h"
+
+namespace headroom::onnx {
+
+class GraphProto;
+class ValueInfoProto;
+
+// Elements a node may have, in and out, to be worked out while the file is read. More is left to the plan.
+inline constexpr std::int64_t kMostFolded = 1 << 16;
+
+// Walks a file's nodes and appends ours to a graph. Knows what every name stands for so far.
+class Lowerer {
+ public:
+  // `sizes` has a number for every open dimension of the inputs.
+  Lowerer(const File& file, Graph& graph, const Lowering& how, std::map<std::string, std::int64_t> sizes);
+
+  void declare(const GraphProto& graph);  // types the file gives for values within it
+  void add_tensors(const GraphProto& graph);
+  void define(const std::string& name, Operand operand) { names_[name] = std::move(operand); }
+  void lower(const std::vector<const NodeProto*>& order);
+  // As a value of the graph; kNone where it could not be reached.
+  ValueId value_of(const std::string& name);
+  bool is_read(const std::string& name) const { return read_.contains(name); }
+  bool reached(const std::string& name) const { return names_.contains(name); }
+
+  // For conversions.
+  const File& file() const { return file_; }
+  Graph& graph() { return graph_; }
+  const Lowering& how() const { return how_; }
+  std::optional<TensorType> declared(const std::string& name) const;
+  ValueId store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats);
+  ValueId store_constant(const Given& elements, const std::string& name, const std::string& layer);
+
+  std::vector<UnknownNode> unknown;
+  std::vector<std::string> unreached;
+  std::vector<ValueId> ends;  // what unreached nodes would read
+
+ private:
+  std::string layer_name(const NodeProto& node);
+  std::string stored_name(const std::string& wanted);
+  void lower(const NodeProto& node);
+  bool all_known(const Context& context) const;
+  Results convert(Context& context, const NodeProto& node);
+  std::optional<Results> folded(Context& context, const NodeProto& node);
+  std::optional<Results> run_now(const NodeProto& node, const Context& context);
+  std::optional<Results> chosen_branch(const NodeProto& node);
+  void leave_gap(Context& context, const NodeProto& node, const std::string& reason);
+  void leave_unreached(const NodeProto& node, const std::string& layer);
+
+  const File& file_;
+  Graph& graph_;
+  Lowering how_;
+  std::map<std::string, std::int64_t> sizes_;
+  std::unordered_map<std::string, Operand> names_;
+  std::unordered_map<std::string, const ValueInfoProto*> declared_;
+  std::set<std::string> layers_, stored_, read_;
+  std::size_t count_ = 0;
+  bool scratch_ = false;  // lowers one node to run it now
+};
+
+}  // namespace headroom::onnx

@@ -1,0 +1,165 @@
+// Einsum: "bij,bjk->bik". Operands are joined in pairs, each pair by one matrix product.
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "models/onnx/terms.h"
+
+namespace headroom::onnx {
+namespace {
+
+// A tensor and a letter for each of its axes. Axes that the dots stand for have letters of their own, below.
+struct Labelled {
+  Term term;
+  std::string labels;
+};
+constexpr char kDots = '0';  // '0' is the last of them, '1' the one before
+
+bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
+
+std::string labels_of(const Context& c, const std::string& text, int dots) {
+  std::string labels;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '.') {
+      if (text.compare(i, 3, "...") != 0) c.invalid("dots come in threes");
+      for (int k = dots; k-- > 0;) labels += static_cast<char>(kDots + k);
+      i += 2;
+    } else {
+      if (!std::isalpha(static_cast<unsigned char>(text[i])))
+        c.invalid(fmt::format("'{}' is no letter", text[i]));
+      labels += text[i];
+    }
+  }
+  return labels;
+}
+
+int letters_in(const std::string& text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char ch) { return ch != '.'; }));
+}
+
+// The axes in another order; all of them are named.
+Term arranged(Context& c, const Labelled& x, const std::string& order) {
+  Ints perm;
+  for (char label : order) perm.push_back(static_cast<std::int64_t>(x.labels.find(label)));
+  if (std::is_sorted(perm.begin(), perm.end())) return x.term;
+  return apply(c, "transpose", {x.term}, {{"perm", perm}});
+}
+
+// Sums over the axes that nobody asks for again.
+Labelled summed(Context& c, const Labelled& x, const std::string& wanted) {
+  Ints axes;
+  std::string left;
+  for (std::size_t i = 0; i < x.labels.size(); ++i)
+    if (has(wanted, x.labels[i]))
+      left += x.labels[i];
+    else
+      axes.push_back(static_cast<std::int64_t>(i));
+  if (axes.empty()) return x;
+  return {apply(c, "reduce_sum", {x.term}, {{"axes", axes}, {"keepdims", std::int64_t{0}}}), left};
+}
+
+class Extents {
+ public:
+  void add(const Context& c, const Labelled& x) {
+    const Shape shape = shape_of(c, x.term);
+    for (std::size_t i = 0; i < x.labels.size(); ++i) {
+      std::int64_t& extent = of_.try_emplace(x.labels[i], 1).first->second;
+      const std::int64_t here = shape[static_cast<int>(i)];
+      if (extent != here && extent != 1 && here != 1)
+        c.invalid(fmt::format("'{}' is {} and {}", x.labels[i], extent, here));
+      extent = std::max(extent, here);
+    }
+  }
+  Ints of(const std::string& labels) const {
+    Ints dims;
+    for (char label : labels) dims.push_back(of_.at(label));
+    return dims;
+  }
+  std::int64_t product(const std::string& labels) const {
+    std::int64_t n = 1;
+    for (char label : labels) n *= of_.at(label);
+    return n;
+  }
+
+ private:
+  std::map<char, std::int64_t> of_;
+};
+
+// As one matrix for each element of the batch; axes of 1 that others stretch are stretched first.
+Term as_matrices(Context& c, const Labelled& x, const Extents& e, const std::string& batch,
+                 const std::string& rows, const std::string& columns) {
+  const std::string order = batch + rows + columns;
+  Term term = arranged(c, x, order);
+  if (shape_of(c, term).vector() != e.of(order)) term = apply(c, "expand", {term}, {{"shape", e.of(order)}});
+  return reshaped(c, term, {e.product(batch), e.product(rows), e.product(columns)});
+}
+
+Labelled joined(Context& c, Labelled a, Labelled b, const std::string& later) {
+  a = summed(c, a, b.labels + later), b = summed(c, b, a.labels + later);
+  Extents e;
+  e.add(c, a), e.add(c, b);
+  std::string batch, rows, columns, inner;
+  for (char label : a.labels) (!has(b.labels, label) ? rows : has(later, label) ? batch : inner) += label;
+  for (char label : b.labels)
+    if (!has(a.labels, label)) columns += label;
+  const Term y = apply(
+      c, "matmul", {as_matrices(c, a, e, batch, rows, inner), as_matrices(c, b, e, batch, inner, columns)});
+  const std::string labels = batch + rows + columns;
+  return {reshaped(c, y, e.of(labels)), labels};
+}
+
+// Letters that stand once, in order; the dots first.
+std::string implied(const std::vector<Labelled>& operands, int dots) {
+  std::map<char, int> seen;
+  for (const Labelled& x : operands)
+    for (char label : x.labels) ++seen[label];
+  std::string labels;
+  for (int k = dots; k-- > 0;) labels += static_cast<char>(kDots + k);
+  for (const auto& [label, times] : seen)
+    if (times == 1 && std::isalpha(static_cast<unsigned char>(label))) labels += label;
+  return labels;
+}
+
+Results convert_einsum(Context& c) {
+  std::string equation = c.text("equation");
+  std::erase(equation, ' ');
+  const std::size_t arrow = equation.find("->");
+  const std::vector<std::string> texts = split(equation.substr(0, arrow), ',');
+  if (texts.size() != c.inputs()) c.invalid(fmt::format("'{}' for {} inputs", equation, c.inputs()));
+  int dots = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    need_float(c, input(c, i));
+    const int more = c.shape(i).rank() - letters_in(texts[i]);
+    if (more < 0 || (more > 0 && !has(texts[i], '.')))
+      c.invalid(fmt::format("'{}' for {}", texts[i], c.shape(i).str()));
+    dots = std::max(dots, more);
+  }
+  std::vector<Labelled> operands;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const int more = c.shape(i).rank() - letters_in(texts[i]);
+    operands.push_back({c.inputs() == 2 ? as_weight(c, i) : input(c, i), labels_of(c, texts[i], more)});
+    std::string sorted = operands.back().labels;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      c.unsupported(fmt::format("a diagonal: '{}'", texts[i]));
+  }
+  const std::string wanted =
+      arrow == std::string::npos ? implied(operands, dots) : labels_of(c, equation.substr(arrow + 2), dots);
+  Labelled all = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    std::string later = wanted;
+    for (std::size_t k = i + 1; k < operands.size(); ++k) later += operands[k].labels;
+    all = joined(c, all, operands[i], later);
+  }
+  all = summed(c, all, wanted);
+  for (char label : wanted)
+    if (!has(all.labels, label)) c.invalid(fmt::format("'{}' is in no input", label));
+  return {arranged(c, all, wanted)};
+}
+
+}  // namespace
+
+std::vector<Conversion> einsum_conversions() { return {{"Einsum", convert_einsum}}; }
+
+}  // namespace headroom::onnx

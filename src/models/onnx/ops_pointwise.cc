@@ -1,0 +1,327 @@
+// Element by element: functions of one element, and of several stretched to a common shape.
+
+#include <array>
+#include <limits>
+
+#include "models/onnx/file.h"
+#include "models/onnx/terms.h"
+
+namespace headroom::onnx {
+namespace {
+
+// Before opset 7 nothing is stretched unless the node asks for it, and then b stands at an axis of a.
+Term aligned(Context& c, const Term& b) {
+  if (c.opset() >= 7 || c.integer("broadcast", 0) == 0) return b;
+  const Shape a = c.shape(0), shape = shape_of(c, b);
+  const std::int64_t axis =
+      c.has("axis") ? axis_in(c, c.integer("axis"), a.rank()) : std::int64_t{a.rank() - shape.rank()};
+  const std::int64_t behind = a.rank() - axis - shape.rank();
+  if (behind < 0) c.invalid("the second operand has more axes than the first");
+  Ints dims = shape.vector();
+  dims.insert(dims.end(), static_cast<std::size_t>(behind), 1);
+  return reshaped(c, b, dims);
+}
+
+Results two(Context& c, std::string_view op) {
+  c.require_inputs(2, 2);
+  const Term a = input(c, 0), b = aligned(c, input(c, 1));
+  need_number(c, a);
+  return {apply(c, op, {a, b})};
+}
+
+Results convert_pow(Context& c) {
+  c.require_inputs(2, 2);
+  const Term x = input(c, 0);
+  need_number(c, x);
+  const Term y = apply(c, "pow", {floats(c, x), floats(c, aligned(c, input(c, 1)))});
+  return {cast_to(c, y, type_of(c, x).dtype)};
+}
+
+Results convert_mod(Context& c) {
+  c.require_inputs(2, 2);
+  need_number(c, input(c, 0));
+  return {apply(c, "mod", {input(c, 0), input(c, 1)}, {{"fmod", c.integer("fmod", 0)}})};
+}
+
+// Any number of operands, one after the other.
+Term joined(Context& c, std::string_view op) {
+  if (c.inputs() == 0) c.invalid("it has no inputs");
+  Term all = input(c, 0);
+  need_number(c, all);
+  for (std::size_t i = 1; i < c.inputs(); ++i) all = apply(c, op, {all, input(c, i)});
+  return all;
+}
+
+Results convert_mean(Context& c) {
+  const Term sum = joined(c, "add");
+  if (c.inputs() == 1) return {sum};
+  need_float(c, sum);
+  return {apply(c, "mul", {sum, number(c, 1 / static_cast<double>(c.inputs()))})};
+}
+
+Results one(Context& c, std::string_view op, const Attrs& attrs = {}) {
+  c.require_inputs(1, 1);
+  need_float(c, input(c, 0));
+  return {apply(c, op, {input(c, 0)}, attrs)};
+}
+
+// 0 - x and the like are the integers' own.
+Results convert_neg(Context& c) {
+  const Term x = input(c, 0);
+  need_number(c, x);
+  if (is_float(type_of(c, x).dtype)) return one(c, "neg");
+  return {apply(c, "sub", {number_like(c, x, 0), x})};
+}
+
+Results convert_abs(Context& c) {
+  const Term x = input(c, 0);
+  need_number(c, x);
+  if (is_float(type_of(c, x).dtype)) return one(c, "abs");
+  return {apply(c, "maximum", {x, apply(c, "sub", {number_like(c, x, 0), x})})};
+}
+
+Results convert_sign(Context& c) {
+  const Term x = input(c, 0);
+  need_number(c, x);
+  if (is_float(type_of(c, x).dtype)) return one(c, "sign");
+  return {apply(c, "minimum", {number_like(c, x, 1), apply(c, "maximum", {number_like(c, x, -1), x})})};
+}
+
+// Whole numbers stay what they are.
+Results rounded(Context& c, std::string_view op) {
+  if (!is_float(c.type(0).dtype)) return {input(c, 0)};
+  return one(c, op);
+}
+
+Results convert_reciprocal(Context& c) {
+  need_float(c, input(c, 0));
+  return {apply(c, "div", {number(c, 1), input(c, 0)})};
+}
+
+Results convert_leaky_relu(Context& c) { return one(c, "leaky_relu", {{"alpha", c.real("alpha", 0.01)}}); }
+Results convert_elu(Context& c) { return one(c, "elu", {{"alpha", c.real("alpha", 1)}}); }
+
+// gamma (x, or alpha (e^x - 1) below 0)
+Results convert_selu(Context& c) {
+  const bool old = c.opset() < 6;  // rounded to four digits then
+  const double alpha = c.real("alpha", old ? 1.6732 : 1.67326319217681884765625);
+  const double gamma = c.real("gamma", old ? 1.0507 : 1.05070102214813232421875);
+  need_float(c, input(c, 0));
+  const Term y = apply(c, "elu", {input(c, 0)}, {{"alpha", alpha}});
+  return {apply(c, "mul", {y, number(c, gamma)})};
+}
+
+// x, or alpha (e^(x / alpha) - 1) below 0: alpha times the elu of x / alpha.
+Results convert_celu(Context& c) {
+  const double alpha = c.real("alpha", 1);
+  if (alpha == 1) return one(c, "elu", {{"alpha", 1.0}});
+  if (!(alpha > 0)) c.unsupported(fmt::format("alpha is {}", alpha));
+  need_float(c, input(c, 0));
+  const Term y = apply(c, "elu", {apply(c, "mul", {input(c, 0), number(c, 1 / alpha)})}, {{"alpha", 1.0}});
+  return {apply(c, "mul", {y, number(c, alpha)})};
+}
+
+Results convert_thresholded_relu(Context& c) {
+  const Term x = input(c, 0), zero = number(c, 0);
+  need_float(c, x);
+  return {apply(c, "where", {apply(c, "greater", {x, number(c, c.real("alpha", 1))}), x, zero})};
+}
+
+// One slope for all is a leaky ReLU, but not where it is to be learnt.
+Results convert_prelu(Context& c) {
+  c.require_inputs(2, 2);
+  const Term x = input(c, 0);
+  need_float(c, x);
+  if (!c.training() && c.is_known(1) && c.known(1).count() == 1)
+    return {apply(c, "leaky_relu", {x}, {{"alpha", c.known_real(1)}})};
+  Term slope = as_weight(c, 1);
+  if (const Shape s = shape_of(c, slope); c.opset() < 7 && s.rank() == 1 && s[0] > 1) {
+    Ints dims(static_cast<std::size_t>(shape_of(c, x).rank() - 1), 1);
+    dims[0] = s[0];
+    slope = reshaped(c, slope, dims);  // one for each channel
+  }
+  const Term below = apply(c, "less", {x, number(c, 0)});
+  return {apply(c, "where", {below, apply(c, "mul", {x, slope}), x})};
+}
+
+Results convert_gelu(Context& c) { return one(c, "gelu", {{"approximate", c.text("approximate", "none")}}); }
+
+Results convert_hard_sigmoid(Context& c) {
+  return one(c, "hard_sigmoid", {{"alpha", c.real("alpha", 0.2)}, {"beta", c.real("beta", 0.5)}});
+}
+
+Results convert_softsign(Context& c) {
+  const Term x = input(c, 0);
+  need_float(c, x);
+  return {apply(c, "div", {x, apply(c, "add", {apply(c, "abs", {x}), number(c, 1)})})};
+}
+
+Results convert_mish(Context& c) {
+  const Term x = input(c, 0);
+  need_float(c, x);
+  return {apply(c, "mul", {x, apply(c, "tanh", {apply(c, "softplus", {x})})})};
+}
+
+Results convert_swish(Context& c) {
+  const Term x = input(c, 0);
+  need_float(c, x);
+  const double alpha = c.real("alpha", 1);
+  const Term inner = alpha == 1 ? x : apply(c, "mul", {x, number(c, alpha)});
+  return {apply(c, "mul", {x, apply(c, "sigmoid", {inner})})};
+}
+
+// Bounds are attributes up to opset 10, inputs from 11 on; inputs that are not known, and those of integers,
+// are a maximum and a minimum.
+Results convert_clip(Context& c) {
+  const Term x = input(c, 0);
+  need_number(c, x);
+  const bool by_inputs = c.opset() >= 11;
+  const auto known = [&](std::size_t i) { return !c.has_input(i) || c.is_known(i); };
+  if (is_float(type_of(c, x).dtype) && (!by_inputs || (known(1) && known(2)))) {
+    Attrs attrs;
+    const auto bound = [&](const char* name, std::size_t i) {
+      if (by_inputs && c.has_input(i)) attrs.set(name, c.known_real(i));
+      if (!by_inputs && c.has(name)) attrs.set(name, c.real(name));
+    };
+    bound("min", 1), bound("max", 2);
+    if (attrs.empty()) return {x};
+    return {apply(c, "clip", {x}, attrs)};
+  }
+  Term y = x;
+  if (c.has_input(1)) y = apply(c, "maximum", {y, input(c, 1)});
+  if (c.has_input(2)) y = apply(c, "minimum", {y, input(c, 2)});
+  return {y};
+}
+
+Results compared(Context& c, std::string_view op) {
+  c.require_inputs(2, 2);
+  return {apply(c, op, {input(c, 0), aligned(c, input(c, 1))})};
+}
+
+Results convert_where(Context& c) {
+  c.require_inputs(3, 3);
+  return {apply(c, "where", {input(c, 0), input(c, 1), input(c, 2)})};
+}
+
+Results convert_is_nan(Context& c) {
+  const Term x = input(c, 0);
+  return {apply(c, "logical_not", {apply(c, "equal", {x, x})})};
+}
+
+Results convert_is_inf(Context& c) {
+  const Term x = input(c, 0);
+  need_float(c, x);
+  const bool above = c.integer("detect_positive", 1) != 0, below = c.integer("detect_negative", 1) != 0;
+  if (!above && !below) c.unsupported("it detects nothing");
+  const Term y = above && below ? apply(c, "abs", {x}) : above ? x : apply(c, "neg", {x});
+  return {apply(c, "equal", {y, number(c, std::numeric_limits<double>::infinity())})};
+}
+
+// By the number in TensorProto.DataType. All floats are of one type here.
+DType dtype_numbered(const Context& c, std::int64_t number) {
+  const std::optional<DType> dtype = onnx::dtype_of(static_cast<int>(number));
+  if (!dtype) c.unsupported(fmt::format("there is no type {} here", name_of_type(static_cast<int>(number))));
+  return is_float(*dtype) ? c.dtype() : *dtype;
+}
+
+Results convert_cast(Context& c) {
+  if (c.opset() >= 6) return {cast_to(c, input(c, 0), dtype_numbered(c, c.integer("to")))};
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 8> kNames = {{{"FLOAT", 1},
+                                                                                {"UINT8", 2},
+                                                                                {"INT32", 6},
+                                                                                {"INT64", 7},
+                                                                                {"BOOL", 9},
+                                                                                {"FLOAT16", 10},
+                                                                                {"DOUBLE", 11},
+                                                                                {"BFLOAT16", 16}}};
+  const std::string to = c.text("to");
+  for (const auto& [name, number] : kNames)
+    if (name == to) return {cast_to(c, input(c, 0), dtype_numbered(c, number))};
+  c.unsupported(fmt::format("no element type {} here", to));
+}
+
+Results convert_cast_like(Context& c) {
+  c.require_inputs(2, 2);
+  return {cast_to(c, input(c, 0), c.type(1).dtype)};
+}
+
+// Before opset 13 the axes from `axis` on are one.
+Results along_axis(Context& c, std::string_view op) {
+  c.require_inputs(1, 1);
+  const Term x = input(c, 0);
+  need_float(c, x);
+  const Shape shape = shape_of(c, x);
+  const bool old = c.opset() < 13;
+  const std::int64_t axis = axis_in(c, c.integer("axis", old ? 1 : -1), shape.rank());
+  if (!old || axis == shape.rank() - 1) return {apply(c, op, {x}, {{"axis", axis}})};
+  std::int64_t rows = 1;
+  for (int a = 0; a < axis; ++a) rows *= shape[a];
+  // Behind the axis nothing but ones: it can stay where it is.
+  if (shape.numel() / rows == shape[static_cast<int>(axis)]) return {apply(c, op, {x}, {{"axis", axis}})};
+  const Term flat = reshaped(c, x, {rows, shape.numel() / rows});
+  return {reshaped(c, apply(c, op, {flat}, {{"axis", std::int64_t{1}}}), shape.vector())};
+}
+
+}  // namespace
+
+std::vector<Conversion> pointwise_conversions() {
+  return {
+      {"Add", [](Context& c) { return two(c, "add"); }},
+      {"Sub", [](Context& c) { return two(c, "sub"); }},
+      {"Mul", [](Context& c) { return two(c, "mul"); }},
+      {"Div", [](Context& c) { return two(c, "div"); }},
+      {"Pow", convert_pow},
+      {"Mod", convert_mod},
+      {"Sum", [](Context& c) -> Results { return {joined(c, "add")}; }},
+      {"Max", [](Context& c) -> Results { return {joined(c, "maximum")}; }},
+      {"Min", [](Context& c) -> Results { return {joined(c, "minimum")}; }},
+      {"Mean", convert_mean},
+      {"Neg", convert_neg},
+      {"Abs", convert_abs},
+      {"Sign", convert_sign},
+      {"Floor", [](Context& c) { return rounded(c, "floor"); }},
+      {"Ceil", [](Context& c) { return rounded(c, "ceil"); }},
+      {"Round", [](Context& c) { return rounded(c, "round"); }},
+      {"Reciprocal", convert_reciprocal},
+      {"Sqrt", [](Context& c) { return one(c, "sqrt"); }},
+      {"Exp", [](Context& c) { return one(c, "exp"); }},
+      {"Log", [](Context& c) { return one(c, "log"); }},
+      {"Sin", [](Context& c) { return one(c, "sin"); }},
+      {"Cos", [](Context& c) { return one(c, "cos"); }},
+      {"Erf", [](Context& c) { return one(c, "erf"); }},
+      {"Tanh", [](Context& c) { return one(c, "tanh"); }},
+      {"Sigmoid", [](Context& c) { return one(c, "sigmoid"); }},
+      {"Softplus", [](Context& c) { return one(c, "softplus"); }},
+      {"Softsign", convert_softsign},
+      {"HardSwish", [](Context& c) { return one(c, "hard_swish"); }},
+      {"HardSigmoid", convert_hard_sigmoid},
+      {"LeakyRelu", convert_leaky_relu},
+      {"Elu", convert_elu},
+      {"Selu", convert_selu},
+      {"Celu", convert_celu},
+      {"ThresholdedRelu", convert_thresholded_relu},
+      {"PRelu", convert_prelu},
+      {"Gelu", convert_gelu},
+      {"Mish", convert_mish},
+      {"Swish", convert_swish},
+      {"Clip", convert_clip},
+      {"Softmax", [](Context& c) { return along_axis(c, "softmax"); }},
+      {"LogSoftmax", [](Context& c) { return along_axis(c, "log_softmax"); }},
+      {"Equal", [](Context& c) { return compared(c, "equal"); }},
+      {"Less", [](Context& c) { return compared(c, "less"); }},
+      {"LessOrEqual", [](Context& c) { return compared(c, "less_or_equal"); }},
+      {"Greater", [](Context& c) { return compared(c, "greater"); }},
+      {"GreaterOrEqual", [](Context& c) { return compared(c, "greater_or_equal"); }},
+      {"And", [](Context& c) { return compared(c, "logical_and"); }},
+      {"Or", [](Context& c) { return compared(c, "logical_or"); }},
+      {"Xor", [](Context& c) { return compared(c, "logical_xor"); }},
+      {"Not", [](Context& c) -> Results { return {apply(c, "logical_not", {input(c, 0)})}; }},
+      {"IsNaN", convert_is_nan},
+      {"IsInf", convert_is_inf},
+      {"Where", convert_where},
+      {"Cast", convert_cast},
+      {"CastLike", convert_cast_like},
+  };
+}
+
+}  // namespace headroom::onnx

@@ -1,0 +1,167 @@
+// Sums, products and searches along axes.
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/onnx/terms.h"
+
+namespace headroom::onnx {
+namespace {
+
+struct Axes {
+  Ints list;  // empty: nothing is reduced
+  bool keep = true;
+};
+
+// An attribute up to opset 12 (ReduceSum) or 17, then an input. None named: all, or none where so asked.
+Axes axes_of(const Context& c) {
+  const int rank = c.shape(0).rank();
+  Axes axes{.list = {}, .keep = c.integer("keepdims", 1) != 0};
+  const auto named = c.integers_of("axes", 1);
+  if (named && !named->empty()) {
+    axes.list = axes_in(c, *named, rank);
+    std::sort(axes.list.begin(), axes.list.end());
+  } else if (c.integer("noop_with_empty_axes", 0) == 0) {
+    axes.list.resize(static_cast<std::size_t>(rank));
+    std::iota(axes.list.begin(), axes.list.end(), std::int64_t{0});
+  }
+  return axes;
+}
+
+Attrs attrs_of(const Axes& axes) {
+  return {{"axes", axes.list}, {"keepdims", std::int64_t{axes.keep ? 1 : 0}}};
+}
+
+// Integers by way of fp64: exact below 2^53.
+Term reduced(Context& c, std::string_view op, const Term& x, const Axes& axes) {
+  if (axes.list.empty()) return x;
+  const DType dtype = type_of(c, x).dtype;
+  if (is_float(dtype)) return apply(c, op, {x}, attrs_of(axes));
+  need_number(c, x);
+  const Term wide = apply(c, "cast", {x}, {{"to", std::string("fp64")}});
+  const Term y = apply(c, op, {wide}, attrs_of(axes));
+  return apply(c, "cast", {y}, {{"to", std::string(name_of(dtype))}});
+}
+
+Results convert_plain(Context& c, std::string_view op) { return {reduced(c, op, input(c, 0), axes_of(c))}; }
+
+Term negated(Context& c, const Term& x) {
+  if (is_float(type_of(c, x).dtype)) return apply(c, "neg", {x});
+  need_number(c, x);
+  return apply(c, "sub", {number_like(c, x, 0), x});
+}
+
+Results convert_min(Context& c) {
+  const Axes axes = axes_of(c);
+  if (axes.list.empty()) return {input(c, 0)};
+  return {negated(c, reduced(c, "reduce_max", negated(c, input(c, 0)), axes))};
+}
+
+Term squared(Context& c, const Term& x) { return apply(c, "mul", {x, x}); }
+
+Results convert_sum_square(Context& c) {
+  return {reduced(c, "reduce_sum", squared(c, input(c, 0)), axes_of(c))};
+}
+
+Results convert_l1(Context& c) {
+  need_float(c, input(c, 0));
+  return {reduced(c, "reduce_sum", apply(c, "abs", {input(c, 0)}), axes_of(c))};
+}
+
+Results convert_l2(Context& c) {
+  need_float(c, input(c, 0));
+  return {apply(c, "sqrt", {reduced(c, "reduce_sum", squared(c, input(c, 0)), axes_of(c))})};
+}
+
+Results convert_log_sum(Context& c) {
+  need_float(c, input(c, 0));
+  return {apply(c, "log", {reduced(c, "reduce_sum", input(c, 0), axes_of(c))})};
+}
+
+Term without(Context& c, const Term& x, const Axes& axes) {
+  if (axes.keep) return x;
+  Ints dims;
+  const Shape shape = shape_of(c, x);
+  for (int a = 0; a < shape.rank(); ++a)
+    if (!std::binary_search(axes.list.begin(), axes.list.end(), a)) dims.push_back(shape[a]);
+  return reshaped(c, x, dims);
+}
+
+// The largest is taken out first, so that nothing overflows.
+Results convert_log_sum_exp(Context& c) {
+  const Term x = input(c, 0);
+  need_float(c, x);
+  Axes axes = axes_of(c);
+  if (axes.list.empty()) return {x};
+  const Axes kept{axes.list, true};
+  const Term most = reduced(c, "reduce_max", x, kept);
+  const Term sum = reduced(c, "reduce_sum", apply(c, "exp", {apply(c, "sub", {x, most})}), kept);
+  return {without(c, apply(c, "add", {apply(c, "log", {sum}), most}), axes)};
+}
+
+// Slice by slice: for shapes, mostly, of which nothing is left to compute.
+Results convert_prod(Context& c) {
+  constexpr std::int64_t kMost = 64;
+  Term y = input(c, 0);
+  need_number(c, y);
+  const Axes axes = axes_of(c);
+  if (c.shape(0).numel() == 0 && c.shape(0).rank() == 1)
+    return {given(axes.keep ? Shape{1} : Shape{}, Ints{1})};
+  for (std::int64_t axis : axes.list) {
+    const std::int64_t extent = shape_of(c, y)[static_cast<int>(axis)];
+    if (extent > kMost) c.unsupported(fmt::format("a product of {} elements", extent));
+    if (extent == 1) continue;
+    const std::vector<Term> parts =
+        apply_all(c, "split", {y}, {{"axis", axis}, {"sizes", Ints(static_cast<std::size_t>(extent), 1)}});
+    y = parts[0];
+    for (std::size_t i = 1; i < parts.size(); ++i) y = apply(c, "mul", {y, parts[i]});
+  }
+  return {without(c, y, axes)};
+}
+
+Results convert_arg(Context& c, std::string_view op) {
+  const std::int64_t axis = axis_in(c, c.integer("axis", 0), c.shape(0).rank());
+  return {apply(c, op, {input(c, 0)},
+                {{"axis", axis},
+                 {"keepdims", c.integer("keepdims", 1)},
+                 {"select_last_index", c.integer("select_last_index", 0)}})};
+}
+
+Results convert_cumsum(Context& c) {
+  c.require_inputs(2, 2);
+  need_number(c, input(c, 0));
+  const std::int64_t axis = axis_in(c, known_integer(c, 1), c.shape(0).rank());
+  return {apply(
+      c, "cumsum", {input(c, 0)},
+      {{"axis", axis}, {"exclusive", c.integer("exclusive", 0)}, {"reverse", c.integer("reverse", 0)}})};
+}
+
+Results convert_matmul(Context& c) {
+  c.require_inputs(2, 2);
+  need_float(c, input(c, 0));
+  const auto factor = [&](std::size_t i, std::size_t other) {
+    return c.is_known(other) ? input(c, i) : as_weight(c, i);
+  };
+  return {apply(c, "matmul", {factor(0, 1), factor(1, 0)})};
+}
+
+}  // namespace
+
+std::vector<Conversion> reduce_conversions() {
+  return {{"ReduceSum", [](Context& c) { return convert_plain(c, "reduce_sum"); }},
+          {"ReduceMean", [](Context& c) { return convert_plain(c, "reduce_mean"); }},
+          {"ReduceMax", [](Context& c) { return convert_plain(c, "reduce_max"); }},
+          {"ReduceMin", convert_min},
+          {"ReduceProd", convert_prod},
+          {"ReduceSumSquare", convert_sum_square},
+          {"ReduceL1", convert_l1},
+          {"ReduceL2", convert_l2},
+          {"ReduceLogSum", convert_log_sum},
+          {"ReduceLogSumExp", convert_log_sum_exp},
+          {"ArgMax", [](Context& c) { return convert_arg(c, "arg_max"); }},
+          {"ArgMin", [](Context& c) { return convert_arg(c, "arg_min"); }},
+          {"CumSum", convert_cumsum},
+          {"MatMul", convert_matmul}};
+}
+
+}  // namespace headroom::onnx

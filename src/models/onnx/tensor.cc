@@ -1,0 +1,225 @@
+// Elements of a file's tensors: packed, typed, or in another file.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/text.h"
+#include "models/onnx/convert.h"
+#include "models/onnx/file.h"
+#include "models/onnx/onnx.pb.h"
+
+namespace headroom::onnx {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 44;
+
+// Also of lists of dimensions that no tensor can have; the message names the tensor.
+Shape shape_of(const TensorProto& tensor, const std::string& file) {
+  std::int64_t elements = 1;
+  for (std::int64_t d : tensor.dims()) {
+    if (d < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(d, 1), &elements) ||
+        elements > kMostElements)
+      reject("{}: tensor '{}' has the size [{}]", file, tensor.name(),
+             fmt::join(tensor.dims().begin(), tensor.dims().end(), ","));
+  }
+  if (tensor.dims_size() > Shape::kMaxRank)
+    reject("{}: tensor '{}' has {} dimensions; at most {} are supported", file, tensor.name(),
+           tensor.dims_size(), Shape::kMaxRank);
+  return Shape(std::span(tensor.dims().data(), static_cast<std::size_t>(tensor.dims_size())));
+}
+
+struct Stored {
+  int type;
+  std::string_view name;
+  std::size_t size;  // in raw bytes; 0: not of whole bytes or not of one size
+  std::optional<DType> ours;
+};
+
+constexpr Stored kStored[] = {
+    {TensorProto::FLOAT, "float", 4, DType::f32},
+    {TensorProto::UINT8, "uint8", 1, DType::u8},
+    {TensorProto::INT8, "int8", 1, DType::i32},
+    {TensorProto::UINT16, "uint16", 2, DType::i32},
+    {TensorProto::INT16, "int16", 2, DType::i32},
+    {TensorProto::INT32, "int32", 4, DType::i32},
+    {TensorProto::INT64, "int64", 8, DType::i64},
+    {TensorProto::STRING, "string", 0, std::nullopt},
+    {TensorProto::BOOL, "bool", 1, DType::boolean},
+    {TensorProto::FLOAT16, "float16", 2, DType::f16},
+    {TensorProto::DOUBLE, "double", 8, DType::f64},
+    {TensorProto::UINT32, "uint32", 4, DType::i64},
+    {TensorProto::UINT64, "uint64", 8, DType::i64},
+    {TensorProto::COMPLEX64, "complex64", 8, std::nullopt},
+    {TensorProto::COMPLEX128, "complex128", 16, std::nullopt},
+    {TensorProto::BFLOAT16, "bfloat16", 2, DType::bf16},
+    {TensorProto::FLOAT8E4M3FN, "float8e4m3fn", 1, std::nullopt},
+    {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 1, std::nullopt},
+    {TensorProto::FLOAT8E5M2, "float8e5m2", 1, std::nullopt},
+    {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 1, std::nullopt},
+    {TensorProto::UINT4, "uint4", 0, std::nullopt},
+    {TensorProto::INT4, "int4", 0, std::nullopt},
+};
+
+const Stored* stored(int data_type) {
+  for (const Stored& s : kStored)
+    if (s.type == data_type) return &s;
+  return nullptr;
+}
+
+template <class To, class From>
+Given widened(const Shape& shape, const From& element) {
+  const auto count = static_cast<std::size_t>(shape.numel());
+  const std::shared_ptr<To[]> out(new To[count == 0 ? 1 : count]);
+  for (std::size_t i = 0; i < count; ++i) out[i] = element(i);
+  return {{shape, headroom::dtype_of<To>()},
+          std::shared_ptr<const std::byte>(out, reinterpret_cast<const std::byte*>(out.get()))};
+}
+
+template <class To, class From>
+Given widened_raw(const Shape& shape, const std::byte* data, const std::string& what) {
+  return widened<To>(shape, [&](std::size_t i) {
+    From value;
+    std::memcpy(&value, data + i * sizeof(From), sizeof(From));
+    if (!std::in_range<To>(value)) reject("{} holds {}, which is too large here", what, value);
+    return static_cast<To>(value);
+  });
+}
+
+// Raw bytes, wherever they are, as ours.
+Given from_raw(int data_type, const Shape& shape, std::shared_ptr<const std::byte> data,
+               const std::string& what) {
+  switch (data_type) {
+    case TensorProto::INT8:
+      return widened_raw<std::int32_t, std::int8_t>(shape, data.get(), what);
+    case TensorProto::UINT16:
+      return widened_raw<std::int32_t, std::uint16_t>(shape, data.get(), what);
+    case TensorProto::INT16:
+      return widened_raw<std::int32_t, std::int16_t>(shape, data.get(), what);
+    case TensorProto::UINT32:
+      return widened_raw<std::int64_t, std::uint32_t>(shape, data.get(), what);
+    case TensorProto::UINT64:
+      return widened_raw<std::int64_t, std::uint64_t>(shape, data.get(), what);
+    default:
+      return {{shape, *dtype_of(data_type)}, std::move(data)};
+  }
+}
+
+template <class Field>
+void require_count(const Field& field, const Shape& shape, const std::string& what) {
+  if (std::cmp_not_equal(field.size(), shape.numel()))
+    reject("{} of {} has {} elements, not {}", what, shape.str(), field.size(), shape.numel());
+}
+
+// Typed fields: 16-bit floats, bools and small integers are packed into int32_data, one each.
+Given from_fields(const TensorProto& t, const Shape& shape, const std::shared_ptr<const void>& hold,
+                  const std::string& what) {
+  auto pointing = [&](const auto& field, DType dtype) -> Given {
+    require_count(field, shape, what);
+    return {{shape, dtype}, {hold, reinterpret_cast<const std::byte*>(field.data())}};
+  };
+  auto element = [&](std::size_t i) { return t.int32_data(static_cast<int>(i)); };
+  switch (t.data_type()) {
+    case TensorProto::FLOAT:
+      return pointing(t.float_data(), DType::f32);
+    case TensorProto::DOUBLE:
+      return pointing(t.double_data(), DType::f64);
+    case TensorProto::INT64:
+      return pointing(t.int64_data(), DType::i64);
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+      require_count(t.uint64_data(), shape, what);
+      return widened_raw<std::int64_t, std::uint64_t>(
+          shape, reinterpret_cast<const std::byte*>(t.uint64_data().data()), what);
+    case TensorProto::INT8:
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+    case TensorProto::INT32:
+      return pointing(t.int32_data(), DType::i32);
+    default:
+      break;
+  }
+  require_count(t.int32_data(), shape, what);
+  if (const DType dtype = *dtype_of(t.data_type()); is_narrow(dtype)) {
+    const auto halves = std::make_shared<std::vector<std::uint16_t>>(shape.numel());
+    for (std::size_t i = 0; i < halves->size(); ++i) (*halves)[i] = static_cast<std::uint16_t>(element(i));
+    return {{shape, dtype}, {halves, reinterpret_cast<const std::byte*>(halves->data())}};
+  }
+  Given bytes = widened<std::uint8_t>(shape, [&](std::size_t i) {
+    return static_cast<std::uint8_t>(t.data_type() == TensorProto::BOOL ? element(i) != 0 : element(i));
+  });
+  bytes.type.dtype = *dtype_of(t.data_type());
+  return bytes;
+}
+
+std::uint64_t number_of(const std::string& text, const std::string& what) {
+  const std::int64_t value = parse_int(text, what);
+  if (value < 0) reject("{} is {}", what, value);
+  return static_cast<std::uint64_t>(value);
+}
+
+}  // namespace
+
+std::optional<DType> dtype_of(int data_type) {
+  const Stored* s = stored(data_type);
+  return s == nullptr ? std::nullopt : s->ours;
+}
+
+std::string name_of_type(int data_type) {
+  const Stored* s = stored(data_type);
+  return s == nullptr ? fmt::format("type {}", data_type) : std::string(s->name);
+}
+
+Given File::tensor(const TensorProto& t) const {
+  const std::string what = fmt::format("{}: tensor '{}'", name(), t.name());
+  const Shape shape = shape_of(t, name());
+  if (!dtype_of(t.data_type()))
+    throw Unsupported{
+        fmt::format("tensor '{}' is of {}, which is not read", t.name(), name_of_type(t.data_type()))};
+  if (t.data_location() == TensorProto::EXTERNAL) return external(t, shape);
+  if (!t.has_raw_data()) return from_fields(t, shape, shared_from_this(), what);
+  const std::size_t bytes = static_cast<std::size_t>(shape.numel()) * stored(t.data_type())->size;
+  if (t.raw_data().size() != bytes)
+    reject("{} of {} has {} bytes, not {}", what, shape.str(), t.raw_data().size(), bytes);
+  return from_raw(t.data_type(), shape,
+                  {shared_from_this(), reinterpret_cast<const std::byte*>(t.raw_data().data())}, what);
+}
+
+// A model from elsewhere must not read what lies elsewhere: only files in its own folder or below it.
+MappedFile File::beside(const std::string& location) const {
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = beside_.find(location); it != beside_.end()) return it->second;
+  const Hint why{"weights of a model must lie in its own folder, and be named relative to it"};
+  const std::filesystem::path wanted(location);
+  bool climbs = wanted.empty() || wanted.is_absolute() || location.find('\0') != std::string::npos;
+  for (const auto& part : wanted) climbs |= part == "..";
+  if (climbs) reject(why, "{} keeps weights in '{}', outside its folder", name(), location);
+  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  const auto home = std::filesystem::canonical(folder, error);
+  const auto target = error ? std::filesystem::path{} : std::filesystem::canonical(folder / wanted, error);
+  if (error) reject(why, "{} keeps weights in '{}': {}", name(), location, error.message());
+  const auto [end, ignored] = std::mismatch(home.begin(), home.end(), target.begin(), target.end());
+  if (end != home.end())
+    reject(why, "{} keeps weights in '{}', a link to outside its folder", name(), location);
+  return beside_.emplace(location, map_file(target)).first->second;
+}
+
+Given File::external(const TensorProto& t, const Shape& shape) const {
+  const std::string what = fmt::format("{}: tensor '{}'", name(), t.name());
+  std::string location;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;
+  for (const StringStringEntryProto& entry : t.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = number_of(entry.value(), what + "'s offset");
+    if (entry.key() == "length") length = number_of(entry.value(), what + "'s length");
+  }
+  const MappedFile file = beside(location);
+  const auto bytes = static_cast<std::uint64_t>(shape.numel()) * stored(t.data_type())->size;
+  if (length && *length != bytes) reject("{} of {} has {} bytes, not {}", what, shape.str(), *length, bytes);
+  if (offset > file.size || bytes > file.size - offset)
+    reject("{} lies at {} of '{}', which ends at {}", what, offset, location, file.size);
+  return from_raw(t.data_type(), shape, {file.data, file.data.get() + offset}, what);
+}
+
+}  // namespace headroom::onnx

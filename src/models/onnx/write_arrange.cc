@@ -1,0 +1,102 @@
+// Shapes, not values.
+#include <limits>
+
+#include "models/onnx/write_node.h"
+
+namespace headroom::onnx {
+namespace {
+
+// flatten, squeeze and unsqueeze, too: the same elements under other extents.
+void reshape(NodeWriter& n) { n.result("Reshape", {n.input(0), n.integers(n.reshaped())}); }
+
+void transpose(NodeWriter& n) {
+  Ints perm = n.attrs().integers("perm");
+  if (!n.attrs().has("perm"))
+    for (int a = n.type(0).shape.rank(); a-- > 0;) perm.push_back(a);
+  n.result("Transpose", {n.input(0)}, {{"perm", perm}});
+}
+
+void concat(NodeWriter& n) { n.result("Concat", n.all_inputs(), {{"axis", n.attrs().integer("axis")}}); }
+
+void split(NodeWriter& n) {
+  const std::int64_t axis = n.attrs().integer("axis");
+  const int at = static_cast<int>(axis < 0 ? axis + n.type(0).shape.rank() : axis);
+  if (n.follows_batch(0, at)) n.refuse_batch("it splits the batch");
+  Ints sizes;
+  for (const TensorType& piece : n.problem().outputs) sizes.push_back(piece.shape[at]);
+  n.results("Split", {n.input(0), n.integers(sizes)}, {{"axis", axis}}, sizes.size());
+}
+
+// An end that is the extent itself, whatever the batch, is the format's "to the end".
+void slice(NodeWriter& n) {
+  const Ints starts = n.fixed("starts");
+  Ints axes, ends = n.attrs().integers("ends");
+  for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  axes = n.fixed("axes", axes);
+  const Ints there = n.other().attrs.integers("ends");
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (ends[i] == there.at(i)) continue;
+    const int rank = n.type(0).shape.rank();
+    const int axis = static_cast<int>(axes.at(i) < 0 ? axes.at(i) + rank : axes.at(i));
+    if (ends[i] < n.type(0).shape[axis] || there[i] < n.other_input(0)[axis])
+      n.refuse_batch("its ends follow the batch");
+    ends[i] = std::numeric_limits<std::int64_t>::max();
+  }
+  const Ints steps = n.fixed("steps", Ints(starts.size(), 1));
+  n.result("Slice", {n.input(0), n.integers(starts), n.integers(ends), n.integers(axes), n.integers(steps)});
+}
+
+void pad(NodeWriter& n) {
+  Names in = {n.input(0), n.integers(n.fixed("pads"))};
+  if (n.attrs().has("value")) in.push_back(n.real(n.attrs().real("value"), 0));
+  n.result("Pad", in, {{"mode", n.attrs().text("mode", "constant")}});
+}
+
+// Sizes of the two last axes alone: the batch is free.
+void resize(NodeWriter& n) {
+  const bool nearest = n.attrs().text("mode", "nearest") == "nearest";
+  Attrs attributes{{"mode", std::string(nearest ? "nearest" : "linear")},
+                   {"axes", Ints{2, 3}},
+                   {"coordinate_transformation_mode", n.attrs().text("coordinates", "half_pixel")}};
+  if (nearest) attributes.set("nearest_mode", n.attrs().text("nearest_mode", "round_prefer_floor"));
+  n.result("Resize", {n.input(0), "", "", n.integers(n.fixed("sizes"))}, attributes);
+}
+
+void gather(NodeWriter& n) { n.result("Gather", n.all_inputs(), {{"axis", n.attrs().integer("axis")}}); }
+
+// Where the result follows the batch and the input has that extent, 1 stands for "as it is"; else the batch
+// is read off an input of the network.
+void expand(NodeWriter& n) {
+  const Shape &from = n.type(0).shape, &to = n.problem().outputs[0].shape;
+  Ints dims = to.vector();
+  int stretched = kNone;
+  for (int a = 0; a < to.rank(); ++a) {
+    if (!n.output_follows_batch(a)) continue;
+    const int axis = a - (to.rank() - from.rank());
+    const bool kept = axis >= 0 && from[axis] == to[a] && n.follows_batch(0, axis);
+    if (!kept && (stretched != kNone || !n.is_batch(a)))
+      n.refuse_batch("it stretches something to a multiple of the batch");
+    dims[static_cast<std::size_t>(a)] = 1;
+    if (!kept) stretched = a;
+  }
+  const double scale = n.attrs().real("scale", 1);
+  const std::string x = scale == 1 ? n.input(0) : n.part("Mul", {n.input(0), n.real(scale, 0)});
+  if (stretched == kNone) return n.result("Expand", {x, n.integers(dims)});
+  const auto at = dims.begin() + stretched;
+  Names extents;
+  if (at != dims.begin()) extents.push_back(n.integers({dims.begin(), at}));
+  extents.push_back(n.batch());
+  if (at + 1 != dims.end()) extents.push_back(n.integers({at + 1, dims.end()}));
+  n.result("Expand", {x, n.part("Concat", extents, {{"axis", std::int64_t{0}}})});
+}
+
+}  // namespace
+
+std::vector<Writing> arrange_writings() {
+  return {{"reshape", reshape},   {"flatten", reshape},     {"squeeze", reshape},
+          {"unsqueeze", reshape}, {"transpose", transpose}, {"concat", concat},
+          {"split", split},       {"slice", slice},         {"pad", pad},
+          {"resize", resize},     {"gather", gather},       {"expand", expand}};
+}
+
+}  // namespace headroom::onnx

@@ -1,0 +1,76 @@
+#pragma once
+
+// What the writer of one node sees of it, and the table of writers. The files write_*.cc hold a family each.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace headroom::onnx {
+
+class FileWriter;  // write.cc
+
+using Ints = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
+class NodeWriter {
+ public:
+  NodeWriter(FileWriter& file, NodeId id);
+
+  const Node& node() const { return node_; }
+  const Attrs& attrs() const { return node_.attrs; }
+  const Problem& problem() const { return problem_; }
+  std::int64_t opset() const;  // of the file
+  std::size_t inputs() const { return node_.inputs.size(); }
+  std::string input(std::size_t i) const;  // its name in the file
+  Names all_inputs() const;
+  const TensorType& type(std::size_t i) const { return problem_.inputs[i]; }
+
+  // An extent that follows the batch is -1; several are 0 where the input has the same, on the same axis.
+  Ints reshaped() const;                  // to the shape of the first output
+  Ints reshaped(const Ints& dims) const;  // to these, of which the first follows the batch if the input does
+  bool follows_batch(std::size_t input, int axis) const;
+  bool output_follows_batch(int axis) const;
+  // Attributes of integers that are the same for every batch; else refused.
+  Ints fixed(std::string_view attribute, Ints fallback = {}) const;
+  // Of the same node for the other batch; this one where there is none.
+  const Node& other() const;
+  const Shape& other_input(std::size_t i) const;
+
+  // Nodes of the file. result gives the node's first output (or all), part one on the way there.
+  void result(std::string_view op, const Names& in, const Attrs& attributes = {});
+  void results(std::string_view op, const Names& in, const Attrs& attributes, std::size_t count);
+  std::string part(std::string_view op, const Names& in, const Attrs& attributes = {});
+  std::string integers(const Ints& elements);  // a constant vector
+  // The batch as a vector of one element, by nodes that read it off an input.
+  std::string batch();
+  bool is_batch(int axis) const;  // is this extent of the result the batch itself, whichever it is?
+  std::string integer(std::int64_t element);           // a constant without axes
+  std::string real(double element, std::size_t like);  // a constant of that input's element type
+  std::string reals(const Shape& shape, const std::vector<double>& elements);  // fp32
+
+  [[noreturn]] void refuse(std::string_view why) const;
+  [[noreturn]] void refuse_batch(std::string_view what) const;
+
+ private:
+  FileWriter& file_;
+  NodeId id_;
+  const Node& node_;
+  Problem problem_;
+};
+
+struct Writing {
+  std::string_view op;
+  void (*write)(NodeWriter& node);
+};
+
+std::vector<Writing> layer_writings();    // convolution, products, windows, normalisation, attention
+std::vector<Writing> element_writings();  // functions of elements, comparisons, reductions
+std::vector<Writing> arrange_writings();  // shapes, not values
+
+// The element type's number in the format.
+int onnx_type(DType dtype);
+
+}  // namespace headroom::onnx

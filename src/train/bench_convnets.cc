@@ -1,0 +1,266 @@
+#include "train/bench_convnets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "predict/predict.h"
+#include "train/random_batch.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Steps = std::vector<std::size_t>;
+
+// Some steps of a plan as one launch where the device can do so.
+class Piece {
+ public:
+  Piece(Device& device, Executor& executor, Steps steps) : executor_(executor), steps_(std::move(steps)) {
+    executor_.run_steps(steps_);  // the first run loads code
+    if (device.kind() != DeviceKind::cpu && !steps_.empty())
+      captured_ = device.capture([this] { executor_.run_steps(steps_); });
+  }
+  void run() {
+    if (captured_ != nullptr)
+      captured_->launch();
+    else
+      executor_.run_steps(steps_);
+  }
+
+ private:
+  Executor& executor_;
+  Steps steps_;
+  std::unique_ptr<Captured> captured_;
+};
+
+Steps steps_where(const Plan& plan, const std::function<bool(std::size_t)>& wanted) {
+  Steps steps;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    if (wanted(s)) steps.push_back(s);
+  return steps;
+}
+
+// By step: does it lead to gradients of parameters and to nothing else?
+std::vector<bool> weight_gradients(const Plan& plan) {
+  const Graph& graph = plan.graph;
+  std::vector<bool> elsewhere(graph.values().size(), false);  // by value: something else needs it
+  for (ValueId id : graph.outputs) {
+    const std::string& name = graph.value(id).name;
+    elsewhere[static_cast<std::size_t>(id)] = !name.ends_with(".gradient") || name == "images.gradient";
+  }
+  std::vector<bool> weights(plan.steps.size(), false);
+  for (std::size_t s = plan.steps.size(); s-- > 0;) {
+    const Node& node = graph.node(plan.steps[s].node);
+    weights[s] = plan.steps[s].phase == Phase::backward &&
+                 std::none_of(node.outputs.begin(), node.outputs.end(),
+                              [&](ValueId id) { return elsewhere[static_cast<std::size_t>(id)]; });
+    if (weights[s]) continue;
+    for (ValueId id : node.inputs) elsewhere[static_cast<std::size_t>(id)] = true;
+  }
+  return weights;
+}
+
+double seconds_of(Device& device, const std::function<void()>& body, int repeats) {
+  device.stream().synchronize();
+  const auto start = Clock::now();
+  for (int i = 0; i < repeats; ++i) body();
+  device.stream().synchronize();
+  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+}
+
+Spread sampled(Device& device, Piece& piece, const ConvnetBenchOptions& options) {
+  std::vector<double> samples;
+  for (int round = 0; round < options.rounds; ++round)
+    samples.push_back(seconds_of(
+        device, [&] { piece.run(); }, options.repeats));
+  return spread_of(samples);
+}
+
+double multiply_adds(const Plan& plan) {
+  return std::accumulate(plan.steps.begin(), plan.steps.end(), 0.0,
+                         [](double sum, const Step& step) { return sum + step.cost.multiply_add; });
+}
+
+Binding binding_for(Device& device, const EngineOptions& options, std::int64_t batch) {
+  Capabilities capabilities = device.capabilities();
+  capabilities.tf32 = options.tf32;
+  capabilities.deterministic = options.deterministic;
+  return {Mode::train, batch, options.precision, capabilities};
+}
+
+// Protocol one: loops over the forward pass, the gradients of inputs and those of weights. Within the last
+// two a buffer that the planner gave to two values holds the later one: times are right, numbers are not.
+void time_separate_loops(ConvnetTiming& t, const ConvnetWorkload& w, Device& device, const Machine& machine,
+                         const ConvnetBenchOptions& options) {
+  const Binding binding = binding_for(device, options.engine, w.batch);
+  Program program = make_self_gradient(w.net, w.batch,
+                                       {.dtype = options.engine.precision,
+                                        .layout = options.engine.layout,
+                                        .capabilities = binding.capabilities},
+                                       w.layer);
+  const TensorType images = program.graph.value(program.images).type;
+  const Plan plan = make_plan(std::move(program.graph), binding, options.engine.choose);
+  t.flop = multiply_adds(plan);
+  t.floor_s = predict(plan, machine).floor_s;
+  Storage storage(device);
+  Arena arena(device);
+  storage.prepare(plan.graph, options.engine.seed);
+  Executor executor(plan, storage, arena);
+  const RandomBatch data(device, images, 1, w.batch);
+  executor.bind(program.images, data.image(0));
+
+  const std::vector<bool> of_weights = weight_gradients(plan);
+  auto is_forward = [&](std::size_t s) { return plan.steps[s].phase == Phase::forward; };
+  Piece forward(device, executor, steps_where(plan, is_forward));
+  Piece inputs(device, executor,
+               steps_where(plan, [&](std::size_t s) { return !is_forward(s) && !of_weights[s]; }));
+  Piece weights(device, executor, steps_where(plan, [&](std::size_t s) { return of_weights[s]; }));
+  t.forward_s = sampled(device, forward, options);
+  t.input_gradient_s = sampled(device, inputs, options);
+  t.weight_gradient_s = sampled(device, weights, options);
+}
+
+CodeFeatures features_of(const Net& net, const Plan& plan) {
+  const std::string text = to_json_text(net);
+  CodeFeatures f{.layers = net.layers.size(),
+                 .lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')),
+                 .steps = plan.steps.size()};
+  std::set<std::pair<std::string, std::string_view>> kernels;
+  for (const Step& step : plan.steps) {
+    f.launches += static_cast<std::size_t>(step.work.launches);
+    kernels.emplace(step.problem.op, step.kernel_name());
+  }
+  f.kernels = kernels.size();
+  return f;
+}
+
+// Protocol two: whole training steps, halved by the device's clock, and as one launch.
+void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device, const Machine& machine,
+                      const ConvnetBenchOptions& options) {
+  const std::size_t free_before = device.free_bytes_now();
+  Engine engine(w.net, device, options.engine);
+  engine.set_learning_rate(1e-6);  // the weights stay as they are, more or less
+  Engine::Ready& ready = engine.ready(Mode::train, w.batch);
+  const Graph& graph = ready.program.graph;
+  const RandomBatch data(device, graph.value(ready.program.images).type,
+                         graph.value(ready.program.logits).type.shape[1], w.batch);
+  auto step = [&] {
+    if (engine.queues())
+      engine.queue_step(ready, data.image(0), data.label(0), 1);
+    else
+      engine.train_step(ready, data.image(0), data.label(0), 1);
+  };
+  for (int warm = 0; warm < 2; ++warm) step();
+  device.stream().synchronize();
+  t.peak_bytes = device.kind() == DeviceKind::cpu ? double(engine.arena_bytes() + engine.storage().bytes())
+                                                  : double(free_before) - double(device.free_bytes_now());
+  t.parameters = engine.parameter_count();
+  t.step_flop = multiply_adds(ready.plan());
+  t.step_floor_s = predict(ready.plan(), machine).floor_s;
+  t.features = features_of(w.net, ready.plan());
+
+  const Plan& plan = ready.plan();
+  auto is_forward = [&](std::size_t s) { return plan.steps[s].phase == Phase::forward; };
+  Piece forward(device, *ready.executor, steps_where(plan, is_forward));
+  Piece backward(device, *ready.executor, steps_where(plan, [&](std::size_t s) { return !is_forward(s); }));
+  std::vector<double> first, second, whole;
+  const auto begin = device.make_event(), between = device.make_event(), end = device.make_event();
+  for (int round = 0; round < options.rounds; ++round) {
+    for (int i = 0; i < options.repeats; ++i) {
+      begin->record(device.stream());
+      forward.run();
+      between->record(device.stream());
+      backward.run();
+      end->record(device.stream());
+      end->synchronize();
+      first.push_back(between->seconds_since(*begin));
+      second.push_back(end->seconds_since(*between));
+    }
+    whole.push_back(seconds_of(device, step, options.repeats));
+  }
+  t.step_forward_s = spread_of(first), t.step_backward_s = spread_of(second), t.step_s = spread_of(whole);
+}
+
+std::vector<double> scores(const Net& net, Device& device, const EngineOptions& options) {
+  constexpr std::int64_t kFew = 2;
+  Engine engine(net, device, options);
+  Engine::Ready& ready = engine.ready(Mode::eval, kFew);
+  const Graph& graph = ready.program.graph;
+  const RandomBatch data(device, graph.value(ready.program.images).type,
+                         graph.value(ready.program.logits).type.shape[1], kFew);
+  engine.run_batch(ready, data.image(0), data.label(0));
+  return ready.executor->read(ready.program.logits);
+}
+
+// What is timed must also be right: scores of a few images against those of the CPU's kernels. Rounding of
+// factors to a short type adds up through a deep network, a wrong kernel is off by far more than a tenth.
+void require_right(const ConvnetWorkload& w, Device& device, const EngineOptions& options) {
+  if (device.kind() == DeviceKind::cpu || w.layer) return;
+  EngineOptions plain;
+  plain.precision = master_of(options.precision);
+  plain.seed = options.seed;
+  const auto cpu = open_device("cpu");
+  const std::vector<double> got = scores(w.net, device, options), want = scores(w.net, *cpu, plain);
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    error += (got[i] - want[i]) * (got[i] - want[i]);
+    size += want[i] * want[i];
+  }
+  const bool rounded = options.tf32 || is_narrow(options.precision);
+  const double allowed = rounded ? 0.1 : 1e4 * unit_roundoff(options.precision);
+  if (!(std::sqrt(error / size) < allowed))
+    fail("{}: the chosen kernels are off those of the CPU by {:.2g}; not timed", w.name,
+         std::sqrt(error / size));
+}
+
+}  // namespace
+
+std::vector<ConvnetWorkload> convnet_workloads(std::int64_t batch) {
+  std::vector<ConvnetWorkload> all;
+  auto add = [&](const std::string& model, std::int64_t published) {
+    all.push_back({model, find_net(model), batch > 0 ? batch : published});
+  };
+  add("alexnet", 128), add("overfeat", 128), add("vgg:depth=11", 64), add("googlenet", 128);
+  add("resnet:depth=50", 128);
+  return all;
+}
+
+std::vector<ConvnetWorkload> layer_workloads(std::int64_t batch) {
+  struct Published {
+    const char* name;
+    std::int64_t side, channels, maps, kernel;
+  };
+  constexpr Published kLayers[] = {{"L1", 128, 3, 96, 11},
+                                   {"L2", 64, 64, 128, 9},
+                                   {"L3", 32, 128, 128, 9},
+                                   {"L4", 16, 128, 128, 7},
+                                   {"L5", 13, 384, 384, 3}};
+  std::vector<ConvnetWorkload> all;
+  for (const Published& p : kLayers) {
+    Net net(p.name, {p.channels, p.side, p.side});
+    net.conv2d("conv", {.maps = p.maps, .kernel = p.kernel, .bias = false});
+    all.push_back({p.name, std::move(net), batch > 0 ? batch : 128, true});
+  }
+  return all;
+}
+
+std::vector<ConvnetTiming> bench_convnets(Device& device, const Machine& machine,
+                                          const std::vector<ConvnetWorkload>& workloads,
+                                          const ConvnetBenchOptions& options,
+                                          const std::function<void(const std::string&)>& progress) {
+  std::vector<ConvnetTiming> timings;
+  for (const ConvnetWorkload& w : workloads) {
+    progress(fmt::format("{}, batch {}", w.name, w.batch));
+    require_right(w, device, options.engine);
+    ConvnetTiming t{.name = w.name, .batch = w.batch};
+    time_separate_loops(t, w, device, machine, options);
+    if (!w.layer) time_whole_steps(t, w, device, machine, options);
+    timings.push_back(std::move(t));
+  }
+  return timings;
+}
+
+}  // namespace headroom

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "base/shape.h"
+#include "device/device.h"
+
+namespace headroom {
+
+// Images drawn from a normal distribution and labels in turn, kept on a device: what networks are timed on.
+class RandomBatch {
+ public:
+  // `images` is the type of one batch; `count` images in all repeat it, since drawing those of an epoch would
+  // take longer than the timing.
+  RandomBatch(Device& device, const TensorType& images, std::int64_t classes, std::int64_t count);
+
+  const void* image(std::int64_t i) const {
+    return static_cast<const std::byte*>(images_.data()) + image_bytes_ * static_cast<std::size_t>(i);
+  }
+  const std::int32_t* label(std::int64_t i) const {
+    return static_cast<const std::int32_t*>(labels_.data()) + i;
+  }
+
+ private:
+  std::size_t image_bytes_;
+  Buffer images_, labels_;
+};
+
+}  // namespace headroom

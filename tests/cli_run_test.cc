@@ -1,0 +1,201 @@
+// The verb run as its users meet it: arrays in, arrays out, and what it says when they do not fit.
+#include <gtest/gtest.h>
+
+#include "data/npy.h"
+#include "data/tensor_values.h"
+#include "models/onnx/tensor_file.h"
+#include "support/program.h"
+
+namespace headroom::testing {
+namespace {
+
+template <class T>
+NamedTensor array(Shape shape, std::vector<T> values, DType dtype = dtype_of<T>()) {
+  NamedTensor t{"", {shape, dtype}, {}};
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  t.bytes.assign(bytes, bytes + values.size() * sizeof(T));
+  return t;
+}
+
+// Two numbers of three: y = (x0 + 2 x1 + 3 x2 + 0.5, -x0 + x2 - 0.5).
+struct CliRun : ProgramTest {
+  CliRun() {
+    put("net.json",
+        R"({"name": "pair", "input": [3], "layers": [{"type": "linear", "name": "fc", "units": 2}]})");
+    NamedTensor weight = array<float>({2, 3}, {1, 2, 3, -1, 0, 1}), bias = array<float>({2}, {0.5, -0.5});
+    weight.name = "fc.weight", bias.name = "fc.bias";
+    write_safetensors(file("w.safetensors"), {{weight, bias}, {}});
+    write_npy(file("x.npy"), array<float>({2, 3}, {1, 1, 1, 0, 2, -1}));
+    write_npy(file("y.npy"), array<float>({2, 2}, {6.5, -0.5, 1.5, -1.5}));
+  }
+  Words words(const Words& more) const {
+    Words all = {"run", "net.json", "--weights", "w.safetensors"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(CliRun, PrintsWhatComesOut) {
+  const Outcome outcome = succeed(words({"--input", "x.npy"}));
+  for (const char* part :
+       {"fc", "fp32", "2x2", "-1.5", "1.5", "6.5", "6.5 -0.5 1.5 -1.5", "0: 0 (6.5), 1 (-0.5)"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(CliRun, TakesTheBatchFromTheArray) {
+  for (std::int64_t batch : {1, 5}) {
+    write_npy(file("b.npy"),
+              array<float>({batch, 3}, std::vector<float>(static_cast<std::size_t>(3 * batch), 1)));
+    const Json json = succeed_json(words({"--input", "input=b.npy"}));
+    EXPECT_EQ(json["batch"], batch);
+    EXPECT_EQ(json["outputs"][0]["shape"], Json::array({batch, 2}));
+    EXPECT_EQ(json["outputs"][0]["values"][0], 6.5);
+    EXPECT_EQ(json["outputs"][0]["top"].size(), static_cast<std::size_t>(batch));
+  }
+}
+
+TEST_F(CliRun, WritesWhatComesOut) {
+  succeed(words({"--input", "x.npy", "--output", "out"}));
+  const NamedTensor y = read_npy(file("out/fc.npy"));
+  EXPECT_EQ(y.type.shape, (Shape{2, 2}));
+  EXPECT_EQ(values_of(y), (std::vector<double>{6.5, -0.5, 1.5, -1.5}));
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"net.json", "w.safetensors", "x.npy", "y.npy", "out", "out/fc.npy"}));
+}
+
+TEST_F(CliRun, ComparesWithWhatIsExpected) {
+  const Outcome right = succeed(words({"--input", "x.npy", "--expect", "y.npy"}));
+  EXPECT_NE(right.out.find("'fc' is as expected: 4 elements"), std::string::npos) << right.out;
+  write_npy(file("z.npy"), array<float>({2, 2}, {6.5, -0.5, 1.75, -1.5}));
+  const Outcome wrong = run(words({"--input", "x.npy", "--expect", "fc=z.npy"}));
+  EXPECT_EQ(wrong.code, 1);
+  for (const char* part : {"'fc' differs in 1 of 4", "[1, 0]", "got 1.5", "wanted 1.75", "off by 0.25"})
+    EXPECT_NE(wrong.err.find(part), std::string::npos) << part << "\n" << wrong.err;
+  succeed(words({"--input", "x.npy", "--expect", "z.npy", "--atol", "0.3"}));
+  succeed(words({"--input", "x.npy", "--expect", "z.npy", "--rtol", "0.2"}));
+  write_npy(file("shape.npy"), array<float>({4}, {6.5, -0.5, 1.75, -1.5}));
+  const Outcome shape = run(words({"--input", "x.npy", "--expect", "shape.npy"}));
+  EXPECT_EQ(shape.code, 1);
+  EXPECT_NE(shape.err.find("2x2"), std::string::npos) << shape.err;
+}
+
+TEST_F(CliRun, ReadsFilesOfOnnxTests) {
+  onnx::write_tensor(file("x.pb"), read_npy(file("x.npy")));
+  onnx::write_tensor(file("y.pb"), read_npy(file("y.npy")));
+  succeed(words({"--input", "x.pb", "--expect", "y.pb"}));
+  put("junk.pb", "no tensor at all");
+  expect_refused(words({"--input", "junk.pb"}), {"junk.pb", "ONNX"});
+  put("empty.pb", "");
+  expect_refused(words({"--input", "empty.pb"}), {"empty.pb", "ONNX"});
+}
+
+TEST_F(CliRun, RoundsFloatsAndNothingElse) {
+  write_npy(file("wide.npy"), array<double>({2, 3}, {1, 1, 1, 0, 2, -1}));
+  succeed(words({"--input", "wide.npy", "--expect", "y.npy"}));
+  succeed(words({"--input", "x.npy", "--expect", "y.npy", "--precision", "fp64"}));
+  write_npy(file("whole.npy"), array<std::int64_t>({1, 3}, {1, 2, 3}));
+  expect_refused(words({"--input", "whole.npy"}), {"'input'", "Nx3 fp32", "int64", "astype"});
+}
+
+TEST_F(CliRun, SaysWhatAModelNeeds) {
+  expect_refused({"run", "net.json"},
+                 {"'pair' needs an input", "'input', Nx3 fp32", "--input input=FILE.npy"});
+  expect_refused({"run"}, {"no model"});
+}
+
+TEST_F(CliRun, RefusesWhatDoesNotFit) {
+  write_npy(file("four.npy"), array<float>({1, 4}, {1, 2, 3, 4}));
+  expect_refused(words({"--input", "four.npy"}), {"'input'", "Nx3 fp32", "1x4"});
+  write_npy(file("flat.npy"), array<float>({3}, {1, 2, 3}));
+  expect_refused(words({"--input", "flat.npy"}), {"'input'", "Nx3 fp32", "given as 3"});
+  write_npy(file("none.npy"), array<float>({0, 3}, {}));
+  expect_refused(words({"--input", "none.npy"}), {"empty"});
+  expect_refused(words({"--input", "missing.npy"}), {"cannot read missing.npy"});
+  expect_refused(words({"--input", "inptu=x.npy"}), {"no input 'inptu'", "did you mean 'input'?"});
+  expect_refused(words({"--input", "x.npy", "x.npy"}), {"1 input", "one too many"});
+  expect_refused(words({"--input", "input=x.npy", "input=x.npy"}), {"'input' was given twice"});
+  expect_refused(words({"--input", "x.npy", "--expect", "g=y.npy"}), {"no output 'g'"});
+  expect_refused(words({"--input", "net.json"}), {"neither an .npy file nor a .pb file"});
+  expect_refused(words({"--input", "x.npy", "--rtol", "-1"}), {"--rtol is -1"});
+  expect_refused(words({"--input", "x.npy", "--output", "net.json"}), {"net.json is no folder"});
+  expect_refused(words({"--input", "x.npy", "--dim", "n=3"}), {"--dim", "ONNX"});
+  expect_refused({"run", "nonet", "--input", "x.npy"}, {"unknown model 'nonet'"});
+}
+
+TEST_F(CliRun, SaysThatWeightsAreDrawn) {
+  const Outcome outcome = succeed({"run", "net.json", "--input", "x.npy"});
+  EXPECT_NE(outcome.err.find("no --weights"), std::string::npos) << outcome.err;
+}
+
+struct CliOnnx : CliRun {
+  void make_onnx() const {
+    succeed({"model", "export", "net.json", "--weights", "w.safetensors", "-o", "net.onnx"});
+  }
+};
+
+TEST_F(CliOnnx, RunsWhatItExports) {
+  make_onnx();
+  succeed({"run", "net.onnx", "--input", "x.npy", "--expect", "y.npy"});
+  succeed({"run", "net.onnx", "--input", "input=x.npy", "--expect", "fc=y.npy"});
+}
+
+TEST_F(CliOnnx, TrainsAndExports) {
+  succeed({"train", "mlp:hidden=8", "--data", "glyphs", "--train-size", "64", "--test-size", "64", "--epochs",
+           "1", "--save", "m.safetensors", "--save-onnx", "m.onnx"});
+  write_npy(file("i.npy"), array<float>({2, 784}, std::vector<float>(1568, 0.25f)));
+  succeed({"run", "mlp:hidden=8", "--weights", "m.safetensors", "--input", "i.npy", "--output", "out"});
+  const auto output = std::filesystem::directory_iterator(file("out"))->path();
+  succeed({"run", "m.onnx", "--input", "i.npy", "--expect", output.string(), "--rtol", "0", "--atol", "0"});
+}
+
+TEST_F(CliOnnx, RefusesWhatCannotBeWritten) {
+  put("uneven.json",
+      R"({"input": [1, 9, 9], "layers": [{"type": "adaptive_avg_pool", "output": 4, "name": "p"}]})");
+  expect_refused({"model", "export", "uneven.json", "-o", "u.onnx"},
+                 {"'p'", "adaptive_avg_pool", "9x9", "4x4"});
+  expect_refused({"model", "export", "net.json"}, {"-o FILE"});
+  expect_refused({"model", "export", "net.json", "-o", "missing/n.onnx"}, {"no folder missing"});
+  expect_refused({"model", "export", "net.json", "-o", "n.onnx", "--batch", "-1"}, {"--batch is -1"});
+  expect_refused({"train", "mlp:hidden=8", "--save", "same", "--save-onnx", "same"},
+                 {"--save", "--save-onnx", "same"});
+}
+
+struct CliCases : CliOnnx {
+  void put_case(const std::string& name, const std::string& output) const {
+    std::filesystem::create_directories(file("cases/" + name + "/test_data_set_0"));
+    std::filesystem::copy_file(file("net.onnx"), file("cases/" + name + "/model.onnx"));
+    onnx::write_tensor(file("cases/" + name + "/test_data_set_0/input_0.pb"), read_npy(file("x.npy")));
+    onnx::write_tensor(file("cases/" + name + "/test_data_set_0/output_0.pb"), read_npy(file(output)));
+  }
+};
+
+TEST_F(CliCases, CountsWhatIsRight) {
+  make_onnx();
+  put_case("right", "y.npy");
+  std::filesystem::copy_file(file("net.onnx"), file("cases/alone.onnx"));
+  const Outcome outcome = succeed({"run", "--cases", "cases"});
+  for (const char* part :
+       {"right", "passed", "alone.onnx", "no outputs are stored", "1 passed, 0 failed, 1 skipped"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  write_npy(file("z.npy"), array<float>({2, 2}, {6.5, -0.5, 1.75, -1.5}));
+  put_case("wrong", "z.npy");
+  put("cases/broken/model.onnx", "this is no model");
+  put("cases/broken/test_data_set_0/output_0.pb", "");
+  const Outcome failed = run({"run", "--cases", "cases"});
+  EXPECT_EQ(failed.code, 1);
+  for (const char* part :
+       {"1 of 4 elements differ", "[1, 0]: 1.5, not 1.75", "1 passed, 2 failed, 1 skipped"})
+    EXPECT_NE(failed.out.find(part), std::string::npos) << part << "\n" << failed.out;
+  EXPECT_NE(failed.err.find("2 of 4 cases failed"), std::string::npos) << failed.err;
+}
+
+TEST_F(CliCases, RefusesFoldersWithoutCases) {
+  expect_refused({"run", "--cases", "missing"}, {"no folder missing"});
+  std::filesystem::create_directories(file("void"));
+  expect_refused({"run", "--cases", "void"}, {"no .onnx file"});
+  expect_refused({"run", "net.json", "--cases", "void"}, {"--cases", "no model"});
+}
+
+}  // namespace
+}  // namespace headroom::testing

@@ -1,0 +1,128 @@
+// The folder of ONNX files from elsewhere: operators with stored answers, whole graphs, trained networks with
+// the accuracy another evaluator measured.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "data/dataset.h"
+#include "models/onnx/imported.h"
+#include "support/program.h"
+#include "train/inference.h"
+
+namespace headroom::testing {
+namespace {
+
+std::filesystem::path data_folder() {
+  if (const char* set = std::getenv("HEADROOM_DATA")) return set;
+  return std::filesystem::path(HEADROOM_SOURCE_DIR) / ".." / "shared" / "data";
+}
+
+struct OnnxFolder : ProgramTest {
+  void SetUp() override {
+    if (!std::filesystem::is_directory(data_folder() / "onnx"))
+      GTEST_SKIP() << "no folder " << (data_folder() / "onnx").string() << "; set HEADROOM_DATA";
+  }
+
+  // As the verb tells it. Those that may be skipped are named here, each with a word of its reason.
+  void expect_cases(const std::string& name, std::size_t count, const Environment& skips,
+                    const Words& more = {}) {
+    Words words = {"run", "--cases", (data_folder() / "onnx" / name).string(), "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run(words);
+    const Json json = Json::parse(outcome.out, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << outcome.out << outcome.err;
+    fmt::print("{}: {} passed, {} failed, {} skipped\n", name, json["passed"].get<int>(),
+               json["failed"].get<int>(), json["skipped"].get<int>());
+    EXPECT_EQ(json["cases"].size(), count);
+    for (const Json& one : json["cases"]) {
+      const auto the_case = one["case"].get<std::string>(), reason = one["reason"].get<std::string>();
+      if (one["end"] == "passed") continue;
+      const auto known = skips.find(the_case);
+      const bool expected =
+          one["end"] == "skipped" && known != skips.end() && reason.find(known->second) != std::string::npos;
+      EXPECT_TRUE(expected) << the_case << " " << one["end"] << ": " << reason;
+      fmt::print("  {} {}: {}\n", the_case, one["end"].get<std::string>(), reason);
+    }
+  }
+};
+
+TEST_F(OnnxFolder, OperatorsAnswerAsStored) { expect_cases("node", 53, {}); }
+TEST_F(OnnxFolder, EarlyExportsAnswerAsStored) { expect_cases("pytorch", 16, {}); }
+TEST_F(OnnxFolder, WholeGraphsAnswerAsStored) { expect_cases("light", 5, {}); }
+
+// Pixels as the model wants them: (x / 255 - mean) / deviation, by channel; without a divisor as they are.
+struct Trained {
+  const char *file, *data;
+  double divisor;
+  std::vector<double> mean, deviation;
+  double accuracy;  // of the whole test set
+};
+
+const std::vector<Trained>& trained() {
+  static const std::vector<double> mnist_mean = {0.1307}, mnist_deviation = {0.3081};
+  static const std::vector<Trained> list = {
+      {"mnist-8.onnx", "mnist", 1, {0}, {1}, 0.9891},
+      {"cnn_mnist_pytorch.onnx", "mnist", 255, mnist_mean, mnist_deviation, 0.9907},
+      {"cnn_max_mninst3.onnx", "mnist", 255, {0}, {1}, 0.9804},
+      {"lenet_4_8_32.onnx", "mnist", 255, mnist_mean, mnist_deviation, 0.9878},
+      {"mnist-net_256x2.onnx", "mnist", 255, {0}, {1}, 0.9808},
+      {"mnist5x20_leaky_relu.onnx", "mnist", 255, {0}, {1}, 0.9451},
+      {"cifar10-resnet_2b.onnx", "cifar10", 255, {0.4914, 0.4822, 0.4465}, {0.2471, 0.2435, 0.2616}, 0.6925}};
+  return list;
+}
+
+NamedTensor images_of(const Split& split, std::int64_t count, const Trained& t, const PortType& port) {
+  const auto item = static_cast<std::size_t>(split.image.numel());
+  const std::size_t plane = item / static_cast<std::size_t>(split.image[0]);
+  std::vector<float> values(static_cast<std::size_t>(count) * item);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = i % item / plane;
+    values[i] = static_cast<float>((double(split.pixels[i]) / t.divisor - t.mean.at(channel)) /
+                                   t.deviation.at(channel));
+  }
+  // One channel: the same pixels in the same order, wherever the model has that axis.
+  NamedTensor images{port.name, {port.shape, DType::f32}, {}};
+  images.type.shape[0] = count;
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  images.bytes.assign(bytes, bytes + values.size() * sizeof(float));
+  return images;
+}
+
+std::int64_t correct_of(const NamedTensor& scores, const Split& split, std::int64_t count) {
+  const std::int64_t classes = scores.type.shape.numel() / count;
+  std::int64_t correct = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t best = 0;
+    for (std::int64_t c = 1; c < classes; ++c)
+      if (value_at(scores, i * classes + c) > value_at(scores, i * classes + best)) best = c;
+    correct += best == split.labels[static_cast<std::size_t>(i)];
+  }
+  return correct;
+}
+
+// Some hundred images, so that this is quick. Their share may differ from that of all by three deviations.
+TEST_F(OnnxFolder, TrainedNetworksAreAsGoodAsMeasuredElsewhere) {
+  const auto device = open_device("cpu", 0);
+  constexpr std::int64_t kImages = 500;
+  for (const Trained& t : trained()) {
+    SCOPED_TRACE(t.file);
+    DataOptions options;
+    options.dir = data_folder().string();
+    options.train_size = 1;
+    options.test_size = kImages;
+    const Dataset data = load_dataset(t.data, options);
+    const std::int64_t count = std::min(kImages, data.test.count());
+    Engine engine(read_onnx((data_folder() / "onnx" / "models" / t.file).string()), *device, {});
+    Inference inference(engine);
+    ASSERT_EQ(inference.inputs().size(), 1u);
+    const auto scores = inference.run({images_of(data.test, count, t, inference.inputs()[0])});
+    const double accuracy = double(correct_of(scores[0], data.test, count)) / double(count);
+    const double deviation = std::sqrt(t.accuracy * (1 - t.accuracy) / double(count));
+    fmt::print("{}: {:.4f} of {} images, {:.4f} of all\n", t.file, accuracy, count, t.accuracy);
+    EXPECT_NEAR(accuracy, t.accuracy, 3 * deviation + 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace headroom::testing
