@@ -223,6 +223,7 @@ void add_bench(Command app) {
   Command verb = app.verb("bench", "time workloads against this machine's own best");
   add_bench_operators(verb);
   add_bench_switches(verb);
+  add_bench_forward(verb);
   Command nets = verb.verb("nets", "training steps of the published networks, as a share of sgemm's rate");
   add_run_options(nets, r->common);
   nets.option("--rounds", r->rounds, "how often everything is timed in turn");
