@@ -1,5 +1,5 @@
-#include "base/table.h"
 #include "cli/bench.h"
+#include "base/table.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -148,6 +148,7 @@ void add_bench(Command app) {
   Command verb = app.verb("bench", "time workloads against this machine's own best");
   add_bench_operators(verb);
   add_bench_switches(verb);
+  add_bench_forward(verb);
   add_bench_nets(verb);
 }
 

@@ -50,6 +50,12 @@ Json to_json(const ConvnetTiming& t) {
                          {"tflops_per_s", t.step_flop / t.step_s.median / 1e12},
                          {"percent_of_roofline", 100 * t.step_floor_s / t.step_s.median},
                          {"step", spread_json(t.step_s)}};
+  for (const StepTime& step : t.steps)
+    json["steps"].push_back({{"problem", step.problem},
+                             {"kernel", step.kernel},
+                             {"phase", name_of(step.phase)},
+                             {"ms", step.median_s * 1e3},
+                             {"floor_ms", step.floor_s * 1e3}});
   json["peak_bytes"] = t.peak_bytes;
   json["code"] = {{"layers", t.features.layers},
                   {"lines", t.features.lines},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "predict/predict.h"
+#include "profile/step_timer.h"
 #include "train/random_batch.h"
 
 namespace headroom {
@@ -137,6 +138,20 @@ CodeFeatures features_of(const Net& net, const Plan& plan) {
   return f;
 }
 
+// Each step of the plan between two marks; these take some microseconds themselves.
+std::vector<StepTime> step_times(Device& device, const Engine::Ready& ready, const Prediction& prediction,
+                                 const std::function<void(Recorder*)>& step) {
+  constexpr std::size_t kRuns = 5;
+  const Plan& plan = ready.plan();
+  StepTimer timer(device, plan.steps.size(), kRuns);
+  for (std::size_t run = 0; run < kRuns; ++run) step(&timer);
+  std::vector<StepTime> times;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    times.push_back({plan.steps[s].problem.str(), plan.steps[s].kernel_name(), plan.steps[s].phase,
+                     spread_of(timer.samples(s)).median, prediction.steps[s].floor_s});
+  return times;
+}
+
 // Protocol two: whole training steps, halved by the device's clock, and as one launch.
 void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device, const Machine& machine,
                       const ConvnetBenchOptions& options) {
@@ -147,19 +162,21 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
   const Graph& graph = ready.program.graph;
   const RandomBatch data(device, graph.value(ready.program.images).type,
                          graph.value(ready.program.logits).type.shape[1], w.batch);
-  auto step = [&] {
+  auto recorded = [&](Recorder* recorder) {
     if (engine.queues())
-      engine.queue_step(ready, data.image(0), data.label(0), 1);
+      engine.queue_step(ready, data.image(0), data.label(0), 1, recorder);
     else
-      engine.train_step(ready, data.image(0), data.label(0), 1);
+      engine.train_step(ready, data.image(0), data.label(0), 1, recorder);
   };
+  auto step = [&] { recorded(nullptr); };
   for (int warm = 0; warm < 2; ++warm) step();
   device.stream().synchronize();
   t.peak_bytes = device.kind() == DeviceKind::cpu ? double(engine.arena_bytes() + engine.storage().bytes())
                                                   : double(free_before) - double(device.free_bytes_now());
   t.parameters = engine.parameter_count();
   t.step_flop = multiply_adds(ready.plan());
-  t.step_floor_s = predict(ready.plan(), machine).floor_s;
+  const Prediction prediction = predict(ready.plan(), machine);
+  t.step_floor_s = prediction.floor_s;
   t.features = features_of(w.net, ready.plan());
 
   const Plan& plan = ready.plan();
@@ -181,6 +198,7 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
     }
     whole.push_back(seconds_of(device, step, options.repeats));
   }
+  t.steps = step_times(device, ready, prediction, recorded);
   t.step_forward_s = spread_of(first), t.step_backward_s = spread_of(second), t.step_s = spread_of(whole);
 }
 

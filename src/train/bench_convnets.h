@@ -30,6 +30,14 @@ struct CodeFeatures {
               kernels = 0;  // of a training step: launches in all, kernels that differ
 };
 
+// One step of a training step, by the device's clock.
+struct StepTime {
+  std::string problem;
+  std::string_view kernel;
+  Phase phase;
+  double median_s, floor_s;
+};
+
 struct ConvnetTiming {
   std::string name;
   std::int64_t batch = 0, parameters = 0;
@@ -41,6 +49,7 @@ struct ConvnetTiming {
   double step_flop = 0, step_floor_s = 0;
   double peak_bytes = 0;  // of the device while steps are trained, workspaces included
   CodeFeatures features;
+  std::vector<StepTime> steps;  // of a whole step, run one by one
 
   double backward_s() const { return input_gradient_s.median + weight_gradient_s.median; }
   double total_s() const { return forward_s.median + backward_s(); }

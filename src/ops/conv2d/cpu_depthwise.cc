@@ -22,27 +22,39 @@ using simd::Vec;
 
 constexpr int kMostTaps = 9;
 
-// One row of outputs and `kTaps` taps of it.
+// A row of outputs, and where its taps are.
 template <class T>
 struct Row {
   std::int64_t width;
   const std::int64_t* offset;  // by tap
 };
 
+template <class T>
+struct Cut {
+  Vec<T> low, high;
+};
+
+// Four registers at once: one alone is a chain of sums that wait for each other.
 template <class T, int kTaps>
-void forward_row(const Row<T>& r, const T* x, const T* weights, T start, bool goes_on, T* y) {
+void forward_row(const Row<T>& r, const T* x, const T* weights, T start, bool goes_on, const Cut<T>& cut,
+                 T* y) {
   constexpr std::int64_t kL = simd::kLanes<T>;
   Vec<T> w[kTaps];
-  const T* at[kTaps];
-  for (int t = 0; t < kTaps; ++t) w[t] = broadcast<T>(weights[t]), at[t] = x + r.offset[t];
-  auto sum = [&](std::int64_t i, Vec<T> s) {
-    for (int t = 0; t < kTaps; ++t) s += w[t] * load(at[t] + i);
-    return s;
+  for (int t = 0; t < kTaps; ++t) w[t] = broadcast<T>(weights[t]);
+  auto sums = [&]<int kFlight>(std::int64_t i) {
+    Vec<T> s[kFlight];
+    for (int f = 0; f < kFlight; ++f) s[f] = goes_on ? load(y + i + f * kL) : broadcast<T>(start);
+    for (int t = 0; t < kTaps; ++t)
+      for (int f = 0; f < kFlight; ++f) s[f] += w[t] * load(x + r.offset[t] + i + f * kL);
+    for (int f = 0; f < kFlight; ++f) simd::store(y + i + f * kL, simd::cut(s[f], cut.low, cut.high));
   };
   std::int64_t i = 0;
-  for (; i + kL <= r.width; i += kL) simd::store(y + i, sum(i, goes_on ? load(y + i) : broadcast<T>(start)));
-  if (i < r.width)
-    store_some(y + i, sum(i, goes_on ? load_some(y + i, r.width - i) : broadcast<T>(start)), r.width - i);
+  for (; i + 4 * kL <= r.width; i += 4 * kL) sums.template operator()<4>(i);
+  for (; i + kL <= r.width; i += kL) sums.template operator()<1>(i);
+  if (i == r.width) return;
+  Vec<T> s = goes_on ? load_some(y + i, r.width - i) : broadcast<T>(start);
+  for (int t = 0; t < kTaps; ++t) s += w[t] * load(x + r.offset[t] + i);
+  store_some(y + i, simd::cut(s, cut.low, cut.high), r.width - i);
 }
 
 template <class T, int kTaps>
@@ -144,7 +156,9 @@ struct Depthwise {
   void forward(std::int64_t begin, std::int64_t end, const T* x, const T* w, const Finish<T>& finish, T* y,
                T* copy) const {
     std::fill(copy, copy + source.channel, T{0});
-    const Vec<T> low = broadcast<T>(finish.low), high = broadcast<T>(finish.high);
+    const Cut<T> none{broadcast<T>(-std::numeric_limits<T>::infinity()),
+                      broadcast<T>(std::numeric_limits<T>::infinity())};
+    const Cut<T> cut{broadcast<T>(finish.low), broadcast<T>(finish.high)};
     T scaled[kMostTaps];
     for (std::int64_t plane = begin; plane < end; ++plane) {
       copy_in(x + plane * c.input_plane(), copy);
@@ -155,16 +169,14 @@ struct Depthwise {
           for (int t = 0; t < kTaps; ++t)
             scaled[t] = w[map * c.taps() + first + t] * (finish.scale ? finish.scale[map] : T{1});
           const Row<T> r = row(first);
+          const bool last = first + kTaps == c.taps() && finish.residual == nullptr;
           for (std::int64_t oh = 0; oh < c.window.output.h; ++oh)
             forward_row<T, kTaps>(r, copy + oh * source.pitch, scaled, finish.start[map], first > 0,
-                                  y + at + oh * r.width);
+                                  last ? cut : none, y + at + oh * r.width);
         });
-        const std::int64_t n = c.output_plane();
         if (finish.residual != nullptr)
-          simd::map2(n, y + at, finish.residual + at, y + at,
-                     [=](Vec<T> v, Vec<T> more) { return simd::cut(v + more, low, high); });
-        else if (finish.cuts())
-          simd::map(n, y + at, y + at, [=](Vec<T> v) { return simd::cut(v, low, high); });
+          simd::map2(c.output_plane(), y + at, finish.residual + at, y + at,
+                     [=](Vec<T> v, Vec<T> more) { return simd::cut(v + more, cut.low, cut.high); });
       }
     }
   }

@@ -75,9 +75,10 @@ void copy_line(std::int64_t n, const T* from, std::int64_t stride, std::int64_t 
 }
 
 // The weights of a tile of `maps` rows for each k, from rows that lie `distance` apart, k side by side.
+// `step` from one k to the next: backwards for windows that are turned around.
 template <class T, int kMaps>
 void transpose_rows(std::int64_t depth, const T* from, std::int64_t distance, std::int64_t maps,
-                    const T* scale, T* to) {
+                    const T* scale, T* to, std::int64_t step) {
   std::int64_t k = 0;
   if constexpr (kMaps % 4 == 0 && sizeof(T) == 4) {
     typedef T Four __attribute__((vector_size(16)));
@@ -95,25 +96,25 @@ void transpose_rows(std::int64_t depth, const T* from, std::int64_t distance, st
                    b = __builtin_shuffle(r[0], r[1], Pick{1, 5, 3, 7}),
                    c = __builtin_shuffle(r[2], r[3], Pick{0, 4, 2, 6}),
                    d = __builtin_shuffle(r[2], r[3], Pick{1, 5, 3, 7});
-        T* at = to + k * kMaps + first;
+        T* at = to + k * step + first;
         *reinterpret_cast<FourAnywhere*>(at) = __builtin_shuffle(a, c, Pick{0, 1, 4, 5});
-        *reinterpret_cast<FourAnywhere*>(at + kMaps) = __builtin_shuffle(b, d, Pick{0, 1, 4, 5});
-        *reinterpret_cast<FourAnywhere*>(at + 2 * kMaps) = __builtin_shuffle(a, c, Pick{2, 3, 6, 7});
-        *reinterpret_cast<FourAnywhere*>(at + 3 * kMaps) = __builtin_shuffle(b, d, Pick{2, 3, 6, 7});
+        *reinterpret_cast<FourAnywhere*>(at + step) = __builtin_shuffle(b, d, Pick{0, 1, 4, 5});
+        *reinterpret_cast<FourAnywhere*>(at + 2 * step) = __builtin_shuffle(a, c, Pick{2, 3, 6, 7});
+        *reinterpret_cast<FourAnywhere*>(at + 3 * step) = __builtin_shuffle(b, d, Pick{2, 3, 6, 7});
       }
   }
   for (; k < depth; ++k)
     for (int m = 0; m < kMaps; ++m)
-      to[k * kMaps + m] = m < maps ? from[m * distance + k] * (scale ? scale[m] : T{1}) : T{0};
+      to[k * step + m] = m < maps ? from[m * distance + k] * (scale ? scale[m] : T{1}) : T{0};
 }
 
 template <class T>
 void transpose_rows(int tile, std::int64_t depth, const T* from, std::int64_t distance, std::int64_t maps,
-                    const T* scale, T* to) {
-  if (tile == 8) return transpose_rows<T, 8>(depth, from, distance, maps, scale, to);
-  if (tile == 4) return transpose_rows<T, 4>(depth, from, distance, maps, scale, to);
-  if (tile == 2) return transpose_rows<T, 2>(depth, from, distance, maps, scale, to);
-  transpose_rows<T, 1>(depth, from, distance, maps, scale, to);
+                    const T* scale, T* to, std::int64_t step) {
+  if (tile == 8) return transpose_rows<T, 8>(depth, from, distance, maps, scale, to, step);
+  if (tile == 4) return transpose_rows<T, 4>(depth, from, distance, maps, scale, to, step);
+  if (tile == 2) return transpose_rows<T, 2>(depth, from, distance, maps, scale, to, step);
+  transpose_rows<T, 1>(depth, from, distance, maps, scale, to, step);
 }
 
 // The pixels of a tile side by side. `tight`: nothing may be read beyond those that count.
@@ -239,21 +240,40 @@ void PixelLanes<T>::copy(const T* x, std::int64_t begin, std::int64_t end, T* to
       }
     return;
   }
-  const std::int64_t taps = c.taps();
-  for (std::int64_t k = begin; k < end; ++k) {
-    const std::int64_t tap = k % taps, kh = tap / w.kernel.w, kw = tap % w.kernel.w;
-    const std::int64_t shift = kw * w.dilation.w - w.pad.w;
-    const std::int64_t left = first_at(0, shift, w.stride.w), right = first_at(w.input.w, shift, w.stride.w);
-    T* at = to + k * source.channel;
-    for (std::int64_t oh = 0; oh < w.output.h; ++oh, at += w.output.w) {
-      const std::int64_t ih = oh * w.stride.h - w.pad.h + kh * w.dilation.h;
-      if (ih < 0 || ih >= w.input.h)
-        std::fill(at, at + w.output.w, T{0});
-      else
-        copy_line(w.output.w, x + (k / taps * w.input.h + ih) * w.input.w + shift, w.stride.w, left, right,
-                  at);
+  for (std::int64_t k = begin; k < end; ++k) unroll(x, k, to + k * source.channel);
+}
+
+// One row of the unrolled matrix.
+template <class T>
+void PixelLanes<T>::unroll(const T* x, std::int64_t k, T* to) const {
+  const Window2d& w = c.window;
+  const std::int64_t tap = k % c.taps(), channel = k / c.taps();
+  const std::int64_t down = tap / w.kernel.w * w.dilation.h - w.pad.h;
+  const std::int64_t shift = tap % w.kernel.w * w.dilation.w - w.pad.w;
+  const T* plane = x + channel * c.input_plane();
+  const std::int64_t left = std::min(first_at(0, shift, w.stride.w), w.output.w);
+  const std::int64_t right = std::clamp(first_at(w.input.w, shift, w.stride.w), left, w.output.w);
+  std::fill(to + c.output_plane(), to + source.channel, T{0});
+  if (w.stride == Extent2d{1, 1} && w.output.w == w.input.w) {
+    // The whole plane moved; then what came round the ends of rows is put out.
+    const std::int64_t move = down * w.input.w + shift, n = c.output_plane();
+    const std::int64_t first = std::clamp<std::int64_t>(-move, 0, n);
+    const std::int64_t last = std::clamp(c.input_plane() - move, first, n);
+    std::fill(to, to + first, T{0});
+    std::memcpy(to + first, plane + first + move, static_cast<std::size_t>(last - first) * sizeof(T));
+    std::fill(to + last, to + n, T{0});
+    for (T* row = to; row < to + n; row += w.output.w) {
+      for (std::int64_t i = 0; i < left; ++i) row[i] = T{0};
+      for (std::int64_t i = right; i < w.output.w; ++i) row[i] = T{0};
     }
-    std::fill(at, to + (k + 1) * source.channel, T{0});
+    return;
+  }
+  for (std::int64_t oh = 0; oh < w.output.h; ++oh, to += w.output.w) {
+    const std::int64_t ih = oh * w.stride.h + down;
+    if (ih < 0 || ih >= w.input.h)
+      std::fill(to, to + w.output.w, T{0});
+    else
+      copy_line(w.output.w, plane + ih * w.input.w + shift, w.stride.w, left, right, to);
   }
 }
 
@@ -267,15 +287,16 @@ void PixelLanes<T>::pack_weights(const T* w, const Finish<T>& finish, const Part
     const std::int64_t at = part.group * c.group_maps() + map;
     if (!turned) {
       transpose_rows(tile, depth, w + at * c.depth() + part.first_k, c.depth(), maps,
-                     finish.scale ? finish.scale + at : nullptr, to);
+                     finish.scale ? finish.scale + at : nullptr, to, tile);
       continue;
     }
-    for (std::int64_t k = part.first_k, channel = k / taps, tap = k % taps; k < part.last_k; ++k) {
-      T* row = to + (k - part.first_k) * tile;
-      const T* from =
-          w + ((part.group * c.group_channels() + channel) * c.group_maps() + map) * taps + (taps - 1 - tap);
-      for (std::int64_t m = 0; m < tile; ++m) row[m] = m < maps ? from[m * taps] : T{0};
-      if (++tap == taps) tap = 0, ++channel;
+    for (std::int64_t k = part.first_k; k < part.last_k;) {
+      const std::int64_t channel = k / taps, tap = k % taps;
+      const std::int64_t n = std::min(taps - tap, part.last_k - k);  // of this channel, last tap first
+      const T* from = w + ((part.group * c.group_channels() + channel) * c.group_maps() + map) * taps;
+      transpose_rows(tile, n, from + taps - tap - n, taps, maps, static_cast<const T*>(nullptr),
+                     to + (k - part.first_k + n - 1) * tile, -tile);
+      k += n;
     }
   }
 }

@@ -51,9 +51,6 @@ struct Finish {
   const T* start = nullptr;     // by map; never null when it runs
   const T* residual = nullptr;  // as y
   T low = -std::numeric_limits<T>::infinity(), high = std::numeric_limits<T>::infinity();
-  bool cuts() const {
-    return low > -std::numeric_limits<T>::infinity() || high < std::numeric_limits<T>::infinity();
-  }
 };
 
 // Of any of the operators; scale and start are made in `scratch`, which holds finish_elements.
@@ -85,6 +82,7 @@ struct PixelLanes {
   struct Part;
   bool each_alone() const;  // threads take whole groups of an image, rather than parts of one
   void copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const;
+  void unroll(const T* x, std::int64_t k, T* to) const;
   void pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const;
   void compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y, T* scratch) const;
 };

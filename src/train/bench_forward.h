@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "base/units.h"
+#include "train/engine.h"
+
+namespace headroom {
+
+// One network forward on random images, weights as initialised: images in, scores out, no loss.
+struct ForwardTiming {
+  std::string model;
+  std::int64_t batch = 0, parameters = 0;
+  double flop = 0;  // products and sums of a batch
+  Spread forward_s;
+  Spread step_s;  // no samples: not asked for
+};
+
+struct ForwardRequest {
+  std::int64_t batch = 1;
+  double seconds = 3;  // for each of forward and step, and no fewer than three samples
+  bool steps = false;  // also training steps with momentum
+};
+
+ForwardTiming bench_forward(Device& device, const EngineOptions& options, const Net& net,
+                            const ForwardRequest& request);
+
+}  // namespace headroom
