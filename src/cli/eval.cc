@@ -5,6 +5,7 @@
 #include "cli/run_setup.h"
 #include "cli/sync_layers.h"
 #include "cli/verbs.h"
+#include "models/onnx/imported.h"
 #include "predict/predict.h"
 #include "report/layers.h"
 #include "report/metrics.h"
@@ -14,15 +15,16 @@ namespace headroom::cli {
 namespace {
 
 void eval(const RunRequest& request, const Common& common) {
-  if (request.weights.empty())
+  if (request.weights.empty() && !is_onnx_name(request.model))
     reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   RunSetup setup = resolve(request, common);
   const auto device = common.open();
   const Dataset data = load_data(setup, true);
-  setup.train.batch = std::min(setup.train.batch, std::max<std::int64_t>(1, data.test.count()));
+  if (fixed_batch(setup.net) == 0)
+    setup.train.batch = std::min(setup.train.batch, std::max<std::int64_t>(1, data.test.count()));
   Engine engine(setup.net, *device, common.engine_options(setup.kernels));
   const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
-  load_weights(engine, request.weights);
+  if (!request.weights.empty()) load_weights(engine, request.weights);
   if (common.explain) note(plan.explain());
   const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
   const Prediction prediction = predict(plan, common.machine(*device));
@@ -78,7 +80,7 @@ void add_eval(Command app) {
   };
   auto state = std::make_shared<State>();
   Command verb = app.verb("eval", "test a trained network, or time its layers");
-  verb.option("model", state->request.model, "zoo name with options, or a net.json");
+  verb.option("model", state->request.model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--recipe", state->request.recipe, "data, pixels and split of a recipe");
   verb.option("--hidden", state->request.hidden, "hidden units of mlp");
   add_data_options(verb, state->request);

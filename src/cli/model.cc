@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "models/zoo.h"
 #include "report/model_table.h"
+#include "report/unknown.h"
 #include "train/program.h"
 
 namespace headroom::cli {
@@ -15,6 +16,7 @@ struct Request {
   std::string model;
   std::int64_t batch = 1;
   bool csv = false, dot = false;
+  std::vector<std::string> dims;
 };
 
 Rows model_rows() {
@@ -26,8 +28,9 @@ Rows model_rows() {
 ModelCost cost_of(const Net& net, const Request& r) {
   const DType dtype = r.common.cpu_dtype();
   const Capabilities capabilities = cpu_capabilities();
-  const Plan forward =
-      make_plan(make_forward(net, r.batch, dtype).graph, {Mode::eval, r.batch, dtype, capabilities});
+  const Program program = make_forward(net, r.batch, dtype);
+  const Plan forward = make_plan(program.graph, {Mode::eval, r.batch, dtype, capabilities},
+                                 even_without_kernel(first_that_accepts));
   try {
     const Plan training = make_plan(
         make_program(net, Mode::train, r.batch, {.dtype = dtype, .update = {.momentum = 0.9}}).graph,
@@ -41,9 +44,13 @@ ModelCost cost_of(const Net& net, const Request& r) {
 }
 
 void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
-  print(fmt::format("{}: input {}, batch {}, {}, forward pass\n\n", net.name, Shape(net.input).str(), r.batch,
-                    r.common.precision));
+  if (net.imported)
+    print(ports_text(net, make_forward(net, r.batch, r.common.cpu_dtype())));
+  else
+    print(fmt::format("{}: input {}, batch {}, {}, forward pass\n\n", net.name, Shape(net.input).str(),
+                      r.batch, r.common.precision));
   print(model_table(cost));
+  print(unknown_text(make_forward(net, r.batch, r.common.cpu_dtype())));
   print(
       "\nMACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, normalisation, exp "
       "and\n"
@@ -59,10 +66,12 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
     print(fmt::format("           it cannot be trained here: {}\n", cost.training_gap));
 }
 
-void show(const Request& r) {
+void show(const Request& request) {
+  Request r = request;
   if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.common.json + r.csv + r.dot > 1) reject("--json, --csv and --dot are three ways to print; take one");
-  const Net net = find_net(r.model);
+  const Net net = find_net(with_dims(r.model, r.dims));
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) r.batch = fixed;
   if (r.dot) return print(make_forward(net, r.batch, r.common.cpu_dtype()).graph.dot());
   const ModelCost cost = cost_of(net, r);
   if (r.csv) return print(model_csv(cost));
@@ -71,6 +80,7 @@ void show(const Request& r) {
   json["model"] = net.name;
   json["input"] = net.input;
   json["precision"] = r.common.precision;
+  add_unknown(json, make_forward(net, r.batch, r.common.cpu_dtype()));
   print_json(json);
 }
 
@@ -82,8 +92,9 @@ void add_model(Command app) {
                {"model", "title", "options"}, model_rows);
   auto request = std::make_shared<Request>();
   Command one = verb.verb("show", "layers, shapes, parameters, MACs and FLOPs, bytes, memory");
-  one.required("model", request->model, "zoo name with options, or a net.json");
+  one.required("model", request->model, "zoo name with options, a net.json or an ONNX file");
   one.option("--batch", request->batch, "items that go through together");
+  add_dim_option(one, request->dims);
   one.option("--precision", request->common.precision, "fp32 or fp64");
   one.flag("--csv", request->csv, "comma-separated values");
   one.flag("--dot", request->dot, "the graph for Graphviz");

@@ -1,11 +1,13 @@
 #include "cli/options.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <cstdio>
 
 #include "base/text.h"
 #include "machine/roofline.h"
+#include "models/onnx/imported.h"
 
 namespace headroom::cli {
 
@@ -75,6 +77,18 @@ Machine Common::machine(Device& opened) const {
 
 void add_json(Command verb, Common& common) {
   verb.flag("--json", common.json, "print one JSON object and nothing else on standard output");
+}
+
+void add_dim_option(Command verb, std::vector<std::string>& dims) {
+  verb.option("--dim", dims, "an open size of an ONNX file: name=size, repeatable");
+}
+
+std::string with_dims(std::string model, const std::vector<std::string>& dims) {
+  if (!dims.empty() && !is_onnx_name(model))
+    reject("--dim sets an open size of an ONNX file, and '{}' is none", model);
+  bool first = model.ends_with(".onnx");
+  for (const std::string& dim : dims) model += (std::exchange(first, false) ? ':' : ',') + dim;
+  return model;
 }
 
 void add_run_options(Command verb, Common& common) {

@@ -42,6 +42,9 @@ struct Common {
 };
 
 void add_json(Command verb, Common& common);
+// "--dim sequence=128" is the same as "bert.onnx:sequence=128": the model's name with the sizes behind it.
+void add_dim_option(Command verb, std::vector<std::string>& dims);
+std::string with_dims(std::string model, const std::vector<std::string>& dims);
 void add_run_options(Command verb, Common& common);  // device, precision, seed, threads, explain, kernel
 
 void print(const std::string& text);  // to standard output

@@ -8,6 +8,7 @@
 #include "machine/roofline.h"
 #include "report/layers.h"
 #include "report/record.h"
+#include "report/unknown.h"
 #include "train/program.h"
 
 namespace headroom::cli {
@@ -15,6 +16,7 @@ namespace {
 
 struct Request {
   std::string model, machines = "here", batches, mode = "train";
+  std::vector<std::string> dims;
   Common common;
 };
 
@@ -25,7 +27,11 @@ Machine machine_named(const std::string& name, const Common& common) {
 
 Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& common) {
   const DType dtype = common.cpu_dtype();
-  Program program = make_program(net, mode, batch, {.dtype = dtype, .update = {.momentum = 0.9}});
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) batch = fixed;
+  Program program =
+      mode == Mode::eval && net.imported
+          ? make_forward(net, batch, dtype)  // it need not be a classifier, nor known to the last node
+          : make_program(net, mode, batch, {.dtype = dtype, .update = {.momentum = 0.9}});
   return make_plan(std::move(program.graph), {mode, batch, dtype, cpu_capabilities(common.threads)},
                    even_without_kernel(common.chooser()));
 }
@@ -51,7 +57,7 @@ std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>&
 
 void run(const Request& r) {
   r.common.open();  // nothing runs on it; rejects a device or a number of threads that cannot be
-  const Net net = find_net(r.model);
+  const Net net = find_net(with_dims(r.model, r.dims));
   if (r.mode != "train" && r.mode != "eval")
     reject(nearest(r.mode, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", r.mode);
   const Mode mode = r.mode == "train" ? Mode::train : Mode::eval;
@@ -71,8 +77,11 @@ void run(const Request& r) {
         item.update(prediction_json(plan, p));
         list.push_back(item);
       }
-    return print_json(
-        {{"model", net.name}, {"mode", r.mode}, {"precision", r.common.precision}, {"predictions", list}});
+    Json json = {
+        {"model", net.name}, {"mode", r.mode}, {"precision", r.common.precision}, {"predictions", list}};
+    if (net.imported && mode == Mode::eval)
+      add_unknown(json, make_forward(net, batches_of(r).front(), r.common.cpu_dtype()));
+    return print_json(json);
   }
   if (r.common.explain) note(all.front().first.explain());
   for (const auto& [plan, predictions] : all)
@@ -82,6 +91,8 @@ void run(const Request& r) {
       print(layer_table(read_layers(plan, p), p.has_times) + "\n");
     }
   print(summary(all));
+  if (net.imported && mode == Mode::eval)
+    print(unknown_text(make_forward(net, batches_of(r).front(), r.common.cpu_dtype())));
   print(
       "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
       "Predicted: what the chosen kernels\nshould take; given for CPUs.\n");
@@ -93,10 +104,11 @@ void add_predict(Command app) {
   auto r = std::make_shared<Request>();
   r->batches = "64";
   Command verb = app.verb("predict", "what a network must cost on machines you need not have");
-  verb.required("model", r->model, "zoo name with options, or a net.json");
+  verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");
   verb.option("--batch", r->batches, "images per step, comma-separated");
   verb.option("--mode", r->mode, "train or eval");
+  add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
   verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
   verb.runs([r] { run(*r); });

@@ -1,11 +1,13 @@
 #include "cli/run_setup.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "data/glyphs.h"
 #include "models/layers.h"
+#include "models/onnx/imported.h"
 #include "models/zoo.h"
 
 namespace headroom::cli {
@@ -44,27 +46,36 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
   if (model.empty())
     reject(Hint{"headroom train lenet5, or headroom train --recipe perceptron-nsys1"},
            "no model and no recipe was named");
+  model = with_dims(model, request.dims);
   if (!request.hidden) return model;
   require_positive(*request.hidden, "--hidden");
   if (model.substr(0, model.find(':')) != "mlp") reject("--hidden is an option of mlp, not of '{}'", model);
   return with_option(model, "hidden", std::to_string(*request.hidden));
 }
 
-// "xavier", "normal:0.02": for every layer whose model does not say.
-void set_initial(Net& net, const std::string& init) {
+// "xavier", "normal:0.02": for every layer, but where a file or a recipe says another.
+void set_initial(Net& net, const std::string& init, bool keep) {
   const std::size_t colon = init.find(':');
   for (Layer& layer : net.layers) {
-    if ((layer.type != "conv2d" && layer.type != "linear") || layer.options.has("init")) continue;
+    if (layer.type != "conv2d" && layer.type != "linear") continue;
+    if (keep && layer.options.has("init")) continue;
     layer.options.set("init", init.substr(0, colon));
     if (colon != std::string::npos)
       layer.options.set("init_scale", parse_double(init.substr(colon + 1), "--init"));
+    else if (layer.options.has("init_scale"))
+      layer.options.set("init_scale", 0.01);
   }
+}
+
+bool in_zoo(std::string_view model) {
+  return std::ranges::any_of(
+      zoo(), [&](const ZooEntry& entry) { return entry.name == model.substr(0, model.find(':')); });
 }
 
 Net build_net(const RunSetup& setup) {
   Net net = find_net(setup.model);
   if (setup.recipe) apply_initial(*setup.recipe, net);
-  if (!setup.init.empty()) set_initial(net, setup.init);
+  if (!setup.init.empty()) set_initial(net, setup.init, setup.recipe || !in_zoo(setup.model));
   if (!setup.loss.empty()) net.loss = setup.loss;
   return net;
 }
@@ -121,6 +132,7 @@ void add_data_options(Command verb, RunRequest& request) {
   verb.option("--pixels", request.pixels, "raw (0 to 255), scaled (0 to 1) or normalized (the default)");
   verb.option("--normalize", request.normalize,
               "mean,deviation or r,g,b/r,g,b instead of the data set's own");
+  add_dim_option(verb, request.dims);
   verb.option("--test-size", request.test_size, "use the first so many test images");
   verb.option("--batch", request.batch, "images per step");
   verb.option("--weights", request.weights, "start from this file: safetensors, or MXNet's .params");
@@ -217,6 +229,11 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   resolve_pixels(request, defaults, setup);
 
   setup.train.batch = pick(request.batch, recipe, &Recipe::batch, defaults.batch);
+  if (const std::int64_t fixed = fixed_batch(setup.net); fixed > 0) {
+    if (request.batch && *request.batch != fixed)
+      note(fmt::format("{} runs at a batch of {}, as its file says\n", setup.net.name, fixed));
+    setup.train.batch = fixed;
+  }
   setup.train.epochs = pick(request.epochs, recipe, &Recipe::epochs, defaults.epochs);
   setup.train.shuffle = pick(request.shuffle, recipe, &Recipe::shuffle, true);
   setup.train.seed = common.seed;

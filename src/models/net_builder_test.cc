@@ -55,10 +55,30 @@ Net every_layer() {
   return net;
 }
 
+Net every_sequence_layer() {
+  Net net("sequences", {6});
+  net.embedding("table", 11, 8)
+      .positions()
+      .class_token("first")
+      .attention("attention",
+                 {.heads = 2, .causal = true, .bias = false, .init = "normal", .init_scale = 0.02})
+      .take_token("last", -1)
+      .mean_tokens("mean")
+      .reads("attention")
+      .add("sum", "last", "mean")
+      .unembedding("scores", "table")
+      .reads("attention")
+      .mean_tokens("mean_scores")
+      .concat("out", {"sum", "mean_scores"});
+  return net;
+}
+
 Shape output_of(const Net& net) {
   Graph graph;
+  std::vector<std::int64_t> batch = {2};
+  batch.insert(batch.end(), net.input.begin(), net.input.end());
   const ValueId images = graph.add_value({.name = "images",
-                                          .type = {{2, 4, 16, 16}, DType::f32},
+                                          .type = {Shape(batch), reads_tokens(net) ? DType::i32 : DType::f32},
                                           .role = Role::input,
                                           .producer = kNone,
                                           .init = {},
@@ -68,7 +88,8 @@ Shape output_of(const Net& net) {
 
 TEST(NetBuilder, HasAFunctionForEveryLayerType) {
   std::set<std::string> built, known;
-  for (const Layer& layer : every_layer().layers) built.insert(layer.type);
+  for (const Net& net : {every_layer(), every_sequence_layer()})
+    for (const Layer& layer : net.layers) built.insert(layer.type);
   for (const LayerType& type : layer_types()) known.emplace(type.name);
   EXPECT_EQ(built, known);
 }
@@ -78,6 +99,34 @@ TEST(NetBuilder, LayersBecomeNodesAndJson) {
   EXPECT_EQ(output_of(net), (Shape{2, 3}));
   const std::string text = to_json_text(net);
   EXPECT_EQ(to_json_text(parse_net(text, "memory")), text);
+}
+
+TEST(NetBuilder, SequencesBecomeNodesAndJson) {
+  const Net net = every_sequence_layer();
+  EXPECT_TRUE(reads_tokens(net));
+  EXPECT_FALSE(reads_tokens(every_layer()));
+  EXPECT_EQ(output_of(net), (Shape{2, 8 + 11}));
+  const std::string text = to_json_text(net);
+  EXPECT_EQ(to_json_text(parse_net(text, "memory")), text);
+  EXPECT_EQ(net.layers[3].options.str(), "bias=0 causal=1 heads=2 init=normal init_scale=0.02");
+}
+
+TEST(NetBuilder, SequencesThatDoNotFit) {
+  auto tokens = [] { return Net("text", {6}).embedding("table", 11, 8); };
+  expect_rejected([&] { output_of(tokens().attention("a", {.heads = 3})); }, {"'a'", "8", "3 heads"});
+  expect_rejected([&] { output_of(tokens().take_token("t", 6)); }, {"'t'", "no token 6"});
+  expect_rejected([&] { output_of(tokens().unembedding("u", "tabel")); }, {"'u'", "'tabel' has no table"});
+  expect_rejected([&] { output_of(tokens().linear("wide", {.units = 9}).unembedding("u", "table")); },
+                  {"11x8", "9"});
+  expect_rejected([] { output_of(Net("image", {4, 16, 16}).positions("p")); }, {"'p'", "sequences"});
+  expect_rejected([] { output_of(Net("image", {6}).relu("r").embedding("e", 5, 3)); }, {"'e'", "tokens"});
+}
+
+// Each row of a sequence goes through a linear layer; an image is flattened.
+TEST(NetBuilder, LinearOfASequence) {
+  EXPECT_EQ(output_of(Net("text", {6}).embedding("table", 11, 8).linear("l", {.units = 5})),
+            (Shape{2, 6, 5}));
+  EXPECT_EQ(output_of(Net("image", {4, 16, 16}).linear("l", {.units = 5})), (Shape{2, 5}));
 }
 
 TEST(NetBuilder, OptionsArriveUnderTheirNames) {

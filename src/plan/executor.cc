@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-// A tensor of any float type, as fp64.
+// A tensor of any type, as fp64.
 std::vector<double> widened(const TensorType& type, const void* data) {
   const auto count = static_cast<std::size_t>(type.shape.numel());
   if (type.dtype == DType::f16 || type.dtype == DType::bf16) {
@@ -17,6 +17,8 @@ std::vector<double> widened(const TensorType& type, const void* data) {
       values[i] = half_value(type.dtype, static_cast<const std::uint16_t*>(data)[i]);
     return values;
   }
+  if (!is_float(type.dtype))
+    return Given{type, {std::shared_ptr<const void>(), static_cast<const std::byte*>(data)}}.reals();
   return dispatch_float(type.dtype, [&]<class T>() {
     const T* values = static_cast<const T*>(data);
     return std::vector<double>(values, values + count);
@@ -193,6 +195,11 @@ const void* Executor::data(ValueId value) const {
   const NodeId from = plan_.graph.value(value).producer;
   if (from != kNone && schema_of(plan_.graph.node(from).op).is_view)
     return data(plan_.graph.node(from).inputs[0]);
+  // A network from a file may give a constant, or an input as it is.
+  const Role role = plan_.graph.value(value).role;
+  if (from == kNone && role == Role::input) return inputs_[static_cast<std::size_t>(value)];
+  if (from == kNone && storage_.has(plan_.graph.value(value).name))
+    return storage_.data(plan_.graph.value(value).name);
   fail("value '{}' is not computed by this plan", plan_.graph.value(value).name);
 }
 

@@ -34,6 +34,31 @@ std::vector<std::int32_t> labels_of(const Split& split, std::int64_t first, std:
   return {split.labels.begin() + first, split.labels.begin() + first + count};
 }
 
+// The last images of a network that insists on its batch: others stand behind them, which do not count.
+void add_padded(Engine& engine, Engine::Ready& ready, const DeviceBatch& b,
+                const std::vector<std::int32_t>& labels, Tally& tally, Metrics& all) {
+  const Program& program = ready.program;
+  if (program.correct == kNone || engine.net().loss != kCrossEntropy)
+    reject(Hint{"take a --test-size that is a multiple of it"},
+           "{} images are left for a batch of {}, which the network insists on", b.count,
+           program.graph.value(program.images).type.shape[0]);
+  const TensorType images = program.graph.value(program.images).type;
+  const auto bytes = static_cast<std::size_t>(images.bytes());
+  const auto rows = static_cast<std::size_t>(program.graph.value(program.labels).type.shape[0]);
+  Device& device = engine.device();
+  const Buffer padded = device.allocate(bytes), answers = device.allocate(rows * sizeof(std::int32_t));
+  device.zero(padded.data(), bytes);
+  device.zero(answers.data(), rows * sizeof(std::int32_t));
+  device.copy(padded.data(), b.images, bytes / rows * static_cast<std::size_t>(b.count));
+  engine.run_batch(ready, padded.data(), static_cast<const std::int32_t*>(answers.data()));
+  std::vector<double> scores = ready.executor->read(program.logits);
+  scores.resize(scores.size() / rows * labels.size());
+  Metrics part(classes_of(program));
+  part.add(scores, labels);
+  all.add(scores, labels);
+  tally.add(part.log_loss(), part.accuracy() * double(labels.size()), b.count);
+}
+
 }  // namespace
 
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
@@ -41,7 +66,8 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   using Clock = std::chrono::steady_clock;
   EvalResult result;
   if (split.count() == 0) return result;
-  batch = std::min(batch, split.count());
+  const std::int64_t fixed = fixed_batch(engine.net());
+  batch = std::min(fixed > 0 ? fixed : batch, split.count());
   Engine::Ready& full = engine.ready(Mode::eval, batch);
   const std::int64_t classes = classes_of(full.program);
   require_labels(engine, full.program, split);
@@ -61,6 +87,10 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   Tally tally;
   std::int64_t first = 0;  // in file order
   while (const DeviceBatch* b = feed->next()) {
+    if (fixed > 0 && b->count < fixed) {
+      add_padded(engine, full, *b, labels_of(split, first, b->count), tally, result.metrics);
+      break;
+    }
     Engine::Ready& ready = b->count == batch ? full : engine.ready(Mode::eval, b->count);
     engine.run_batch(ready, b->images, b->labels, &ready == &full ? &timer : nullptr);
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);

@@ -198,6 +198,10 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
   if (engine.parameter_count() == 0)
     reject("model '{}' has nothing to learn: no layer of it has weights", engine.net().name);
   if (!text) require_fit(data.train.image, Shape(engine.net().input));
+  if (const std::int64_t fixed = fixed_batch(engine.net()); fixed > 0 && data.train.count() % fixed != 0)
+    reject(Hint{fmt::format("take --train-size {}", data.train.count() / fixed * fixed)},
+           "model '{}' insists on a batch of {}, and {} training images are no multiple of it",
+           engine.net().name, fixed, with_commas(data.train.count()));
   if (batch > data.train.count())
     reject(Hint{fmt::format("take a --batch of at most {}", with_commas(data.train.count()))},
            "a batch of {} is larger than the set of {} training images", with_commas(batch),

@@ -25,6 +25,17 @@ bool sounds_like_batch(std::string name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
+// As a data set would feed it: one gray image is the same in memory with its channel first, last or unsaid,
+// and a row of numbers is one however many axes of 1 surround it.
+std::vector<std::int64_t> as_fed(const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> wide;
+  for (std::int64_t d : dims)
+    if (d != 1) wide.push_back(d);
+  if (wide.size() < 2) return {wide.empty() ? 1 : wide[0]};
+  if (wide.size() == 2) return {1, wide[0], wide[1]};
+  return dims;
+}
+
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
 
 }  // namespace
@@ -128,8 +139,7 @@ std::vector<std::int64_t> ImportedGraph::item() const {
   const std::size_t first = input.dims.size() > 1 || (input.dims.size() == 1 && input.dims[0] == 0) ? 1 : 0;
   for (std::size_t a = first; a < input.dims.size(); ++a)
     dims.push_back(input.dims[a] > 0 ? input.dims[a] : sizes.at(input.symbols[a]));
-  if (dims.empty()) dims.push_back(1);
-  return dims;
+  return as_fed(dims);
 }
 
 std::string ImportedGraph::name() const { return std::filesystem::path(file_->name()).filename().string(); }

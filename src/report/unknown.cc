@@ -1,0 +1,70 @@
+#include "report/unknown.h"
+
+#include <algorithm>
+
+#include "base/table.h"
+
+namespace headroom {
+namespace {
+
+struct Row {
+  std::string op, node, reason;
+  int count = 0;
+};
+
+// One row for each operator, in order of appearance.
+std::vector<Row> rows_of(const Program& p) {
+  std::vector<Row> rows;
+  for (const UnknownNode& u : p.unknown) {
+    auto it = std::ranges::find(rows, u.op, &Row::op);
+    if (it == rows.end()) it = rows.insert(rows.end(), {u.op, u.node, u.reason});
+    ++it->count;
+  }
+  return rows;
+}
+
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return text + (names.size() > kShown ? ", …" : "");
+}
+
+}  // namespace
+
+std::string ports_text(const Net& net, const Program& p) {
+  std::string text = net.name + "\n";
+  auto list = [&](const char* title, const std::vector<Port>& ports) {
+    for (const Port& port : ports) {
+      const TensorType& type = p.graph.value(port.value).type;
+      text += fmt::format("  {:<8} {}: {} {}\n", title, port.name, type.shape.str(), name_of(type.dtype));
+    }
+  };
+  list("input", p.inputs);
+  list("output", p.outputs);
+  return text + "\n";
+}
+
+std::string unknown_text(const Program& p) {
+  if (p.unknown.empty()) return "";
+  Table table({"not known here", "nodes", "first", "why"});
+  table.left(2), table.left(3);
+  for (const Row& row : rows_of(p)) table.row({row.op, std::to_string(row.count), row.node, row.reason});
+  std::string text =
+      "\nWhat these nodes compute is not in the numbers above, which are a lower bound:\n" + table.str();
+  if (!p.unreached.empty())
+    text += fmt::format("Nor are {} nodes behind them, whose shapes the file does not tell: {}\n",
+                        p.unreached.size(), first_of(p.unreached));
+  return text;
+}
+
+void add_unknown(Json& json, const Program& p) {
+  if (p.unknown.empty()) return;
+  json["unknown"] = Json::array();
+  for (const Row& row : rows_of(p))
+    json["unknown"].push_back(
+        {{"operator", row.op}, {"nodes", row.count}, {"first", row.node}, {"reason", row.reason}});
+  json["unreached"] = p.unreached;
+}
+
+}  // namespace headroom
