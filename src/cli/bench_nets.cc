@@ -16,6 +16,7 @@ struct Request {
   int rounds = 9;
   std::int64_t batch = 0;
   std::string sets;
+  std::vector<std::string> models;
 };
 
 // The peak that a product in this precision is held against.
@@ -87,10 +88,15 @@ void print_bench(const NetBench& bench, const Machine& machine, const Common& co
                   bench.product.seconds.samples));
 }
 
+constexpr std::int64_t kUsualBatch = 128;
 const std::vector<std::string> kSets = {"course", "convnets", "layers"};
 
 // What takes minutes on a CPU is left to those who ask for it.
 std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
+  if (!r.models.empty()) {
+    if (!r.sets.empty()) reject(Hint{"leave one of the two out"}, "--set names networks, and so do you");
+    return {};
+  }
   if (r.sets.empty()) return device == DeviceKind::cpu ? std::vector<std::string>{"course"} : kSets;
   std::vector<std::string> sets = split(r.sets, ',');
   for (const std::string& set : sets)
@@ -119,6 +125,8 @@ void run(const Request& r) {
     show(to_json(bench, machine, r.common), [&] { print_bench(bench, machine, r.common); });
   }
   std::vector<ConvnetWorkload> workloads;
+  for (const std::string& model : r.models)
+    workloads.push_back({model, find_net(model), r.batch > 0 ? r.batch : kUsualBatch});
   if (wanted("convnets")) workloads = convnet_workloads(r.batch);
   if (wanted("layers"))
     for (ConvnetWorkload& w : layer_workloads(r.batch)) workloads.push_back(std::move(w));
@@ -144,12 +152,14 @@ void add_bench_nets(Command verb) {
   auto r = std::make_shared<Request>();
   Command nets =
       verb.verb("nets", "the published networks: forward, backward, steps, against this machine's best");
+  nets.option("model", r->models, "zoo names with options, or files, in place of a set");
   add_run_options(nets, r->common);
   nets.option("--set", r->sets, "course, convnets, layers; else course on a CPU, all on a GPU");
   nets.option("--batch", r->batch, "images a step of convnets and layers, else as published");
   nets.option("--rounds", r->rounds, "how often everything is timed in turn");
   nets.example("headroom bench nets --device cpu");
   nets.example("headroom bench nets --set convnets --batch 4");
+  nets.example("headroom bench nets resnet:depth=18 squeezenet --batch 8");
   nets.runs([r] { run(*r); });
 }
 

@@ -11,6 +11,8 @@
 namespace headroom {
 namespace {
 
+constexpr std::size_t kManyDraws = 1 << 15;  // worth waking other threads for
+
 // FNV-1a: a stable number for a name, so that adding a layer does not move the others' random streams.
 std::uint64_t hash_of(const std::string& name) {
   std::uint64_t h = 0xCBF29CE484222325ull;
@@ -98,6 +100,7 @@ std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
     }
   };
   std::vector<double> out(static_cast<std::size_t>(shape.numel()));
+#pragma omp parallel for if (out.size() > kManyDraws)
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = draw(i);
   return out;
 }

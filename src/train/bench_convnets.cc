@@ -157,8 +157,8 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
                       const ConvnetBenchOptions& options) {
   const std::size_t free_before = device.free_bytes_now();
   Engine engine(w.net, device, options.engine);
-  engine.set_learning_rate(1e-6);  // the weights stay as they are, more or less
   Engine::Ready& ready = engine.ready(Mode::train, w.batch);
+  engine.set_learning_rate(1e-6);  // the weights stay as they are, more or less
   const Graph& graph = ready.program.graph;
   const RandomBatch data(device, graph.value(ready.program.images).type,
                          graph.value(ready.program.logits).type.shape[1], w.batch);
@@ -276,6 +276,8 @@ std::vector<ConvnetTiming> bench_convnets(Device& device, const Machine& machine
     ConvnetTiming t{.name = w.name, .batch = w.batch};
     time_separate_loops(t, w, device, machine, options);
     if (!w.layer) time_whole_steps(t, w, device, machine, options);
+    progress(fmt::format("{}: {:.3f} ms forward and backward, {:.3f} ms a step", w.name, t.total_s() * 1e3,
+                         t.step_s.median * 1e3));
     timings.push_back(std::move(t));
   }
   return timings;

@@ -14,6 +14,7 @@ RandomBatch::RandomBatch(Device& device, const TensorType& type, std::int64_t cl
   dispatch_float(type.dtype, [&]<class T>() {
     std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
     const Philox random(3);
+#pragma omp parallel for
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(random.normal(i));
     for (std::int64_t first = 0; first < count; first += batch)
       device.upload(const_cast<void*>(image(first)), values.data(),

@@ -11,8 +11,8 @@
 namespace headroom::cuda {
 
 // The shape of the loop. Which is best is measured at 400 MB a tensor, where memory is the bound.
-inline constexpr int kInFlight = 2;       // packs of each operand that a thread has under way
-inline constexpr int kMapThreads = 256;   // of a block
+inline constexpr int kInFlight = 1;       // packs of each operand that a thread has under way
+inline constexpr int kMapThreads = 128;   // of a block
 inline constexpr bool kUnguarded = true;  // blocks that are full compare no thread's place with the end
 inline constexpr bool kStreams = false;   // data is marked as read and written once
 inline constexpr std::int64_t kMapBlocks = 0x7FFFFFFF;  // at the most; blocks step through what is left
