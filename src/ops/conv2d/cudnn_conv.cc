@@ -255,6 +255,7 @@ Launcher prepare_conv2d_cudnn(const Problem& p, const Capabilities& capabilities
     for (Launcher& plan : cudnn_plans(p, capabilities, bytes, finish_of(w))) ways.push_back(std::move(plan));
     if (accepts_conv2d_pointwise(p, capabilities).ok)
       ways.push_back(prepare_conv2d_cuda_as_linear(p, capabilities));
+    if (may_be_turned(p)) ways.push_back(prepare_conv2d_cuda_turned(p, capabilities));
     if (ways.empty())
       throw Error(Blame::run, fmt::format("cuDNN has no algorithm for {}", p.str()),
                   Hint{"try --layout nchw"});
