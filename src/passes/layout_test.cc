@@ -129,29 +129,24 @@ TEST(Layout, FoldsReluAndSumsIntoNorms) {
   EXPECT_NO_THROW(make_plan(b.graph, {Mode::train, 32, DType::f32, gpu()}));
 }
 
-// The same numbers, whatever the layout: graphs are run by reference kernels, which know relayout, from which
-// the layouts are taken away again.
-TEST(Layout, ChangesNoNumber) {
-  Block b = block(3, 8, 5, true);
-  drop_unused(b.graph);
-  Graph laid = b.graph;
-  lay_out(laid, gpu(), LayoutWish::nhwc);
-  ASSERT_GT(count(laid, "relayout"), 0);
-  ASSERT_EQ(count(laid, "relu"), 0);
-  for (Graph* graph : {&b.graph, &laid})
-    for (std::size_t i = 0; i < graph->values().size(); ++i) {
-      TensorType& type = graph->value(static_cast<ValueId>(i)).type;
-      type = {type.shape, type.dtype == DType::f32 ? DType::f64 : type.dtype, Layout::nchw};
-    }
-  // As NCHW, relayout is a copy.
-  std::vector<Node> nodes = laid.nodes();
+// As reference kernels take it: fp64, NCHW, where relayout is a copy.
+Graph plain(Graph graph) {
+  for (std::size_t i = 0; i < graph.values().size(); ++i) {
+    TensorType& type = graph.value(static_cast<ValueId>(i)).type;
+    type = {type.shape, type.dtype == DType::f32 ? DType::f64 : type.dtype, Layout::nchw};
+  }
+  std::vector<Node> nodes = graph.nodes();
   for (Node& node : nodes)
     if (node.op == "relayout") node.op = "cast", node.attrs = {{"to", std::string("fp64")}};
-  laid.replace_nodes(std::move(nodes));
+  graph.replace_nodes(std::move(nodes));
+  return graph;
+}
+
+void expect_same_numbers(const Graph& before, const Graph& after) {
   std::map<ValueId, testing::Values> known;
-  for (std::size_t i = 0; i < b.graph.values().size(); ++i) {
-    const Value& value = b.graph.values()[i];
-    if (value.producer != kNone) continue;
+  for (std::size_t i = 0; i < before.values().size(); ++i) {
+    const Value& value = before.values()[i];
+    if (value.producer != kNone || value.role == Role::constant) continue;
     testing::Values numbers(static_cast<std::size_t>(value.type.shape.numel()));
     for (std::size_t k = 0; k < numbers.size(); ++k)
       numbers[k] = value.type.dtype == DType::i32 ? double(k % 8) : 0.3 + std::sin(double(k * (i + 3)));
@@ -159,13 +154,79 @@ TEST(Layout, ChangesNoNumber) {
       for (double& v : numbers) v = std::abs(v) + 0.5;
     known[static_cast<ValueId>(i)] = numbers;
   }
-  const auto want = testing::interpret(b.graph, known), got = testing::interpret(laid, known);
-  for (ValueId id : b.graph.outputs) {
+  const auto want = testing::interpret(plain(before), known), got = testing::interpret(plain(after), known);
+  for (ValueId id : before.outputs) {
     ASSERT_EQ(want.at(id).size(), got.at(id).size());
     for (std::size_t k = 0; k < want.at(id).size(); ++k)
       EXPECT_NEAR(got.at(id)[k], want.at(id)[k], 1e-9 * (1 + std::abs(want.at(id)[k])))
-          << b.graph.value(id).name << " " << k;
+          << before.value(id).name << " " << k;
   }
+}
+
+TEST(Layout, ChangesNoNumber) {
+  Block b = block(3, 8, 5, true);
+  drop_unused(b.graph);
+  Graph laid = b.graph;
+  lay_out(laid, gpu(), LayoutWish::nhwc);
+  ASSERT_GT(count(laid, "relayout"), 0);
+  ASSERT_EQ(count(laid, "relu"), 0);
+  expect_same_numbers(b.graph, laid);
+}
+
+// Two convolutions with biases behind relu: the gradient of the first one's relu joins its bias_grad.
+TEST(Layout, FoldsReluIntoGradientsOfBiases) {
+  Graph g;
+  ValueId x = g.add_value({.name = "images", .type = {{2, 3, 6, 6}, DType::f32}, .role = Role::input});
+  for (const std::string layer : {"first", "second"}) {
+    const ValueId sum = conv(g, x, 8, 3, layer);
+    std::vector<Node> nodes = g.nodes();
+    nodes.back().inputs.push_back(g.add_value(
+        {.name = layer + ".bias", .type = {{8}, DType::f32}, .role = Role::parameter, .layer = layer}));
+    g.replace_nodes(std::move(nodes));
+    x = g.add_node("relu", {sum}, {}, layer)[0];
+  }
+  const ValueId flat =
+      g.add_node("flatten", {g.add_node("global_avg_pool", {x}, {}, "pool")[0]}, {}, "flat")[0];
+  const ValueId labels = g.add_value({.name = "labels", .type = {{2}, DType::i32}, .role = Role::input});
+  const ValueId loss = g.add_node("cross_entropy", {flat, labels}, {}, "loss")[0];
+  g.outputs = {loss};
+  for (const auto& [parameter, gradient] : differentiate(g, loss, g.with_role(Role::parameter)))
+    g.outputs.push_back(gradient);
+  drop_unused(g);
+  Graph laid = g;
+  lay_out(laid, gpu(), LayoutWish::nhwc);
+  EXPECT_EQ(count(laid, "relu_grad"), 0);
+  const auto sums = all(laid, "bias_grad");
+  ASSERT_EQ(sums.size(), 2u);
+  for (const Node* node : sums) EXPECT_EQ(node->outputs.size(), 2u);
+  expect_same_numbers(g, laid);
+}
+
+// Many small casts cost one start: copies of parameters, and gradients on their way to the update.
+TEST(Casts, OfParametersAndOfSmallGradientsAreOneEach) {
+  Graph g;
+  const auto value = [&](const std::string& name, const Shape& shape, DType dtype, Role role) {
+    return g.add_value({.name = name, .type = {shape, dtype}, .role = role});
+  };
+  std::vector<ValueId> wide;
+  const ValueId x = value("x", {4, 6}, DType::bf16, Role::input);
+  const Attrs narrow{{"to", std::string("bf16")}}, widen{{"to", std::string("fp32")}};
+  for (const char* name : {"a", "b", "c"}) {
+    const ValueId w = value(name, {4, 6}, DType::f32, Role::parameter);
+    const ValueId half = g.add_node("cast", {w}, narrow, name)[0];
+    const ValueId used = g.add_node("mul", {x, half}, {}, name)[0];
+    wide.push_back(g.add_node("cast", {used}, widen, name, Phase::backward)[0]);
+  }
+  const ValueId rate = value("rate", {1}, DType::f64, Role::scalar);
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    g.add_node("sgd", {rate, g.find(std::string(1, char('a' + i))), wide[i]}, {}, "update", Phase::update);
+  gather_casts(g);
+  EXPECT_EQ(count(g, "cast"), 0);
+  const auto casts = all(g, "cast_all");
+  ASSERT_EQ(casts.size(), 2u);
+  EXPECT_EQ(g.nodes()[0].op, "cast_all") << "before the first that reads one";
+  for (const Node* node : casts) EXPECT_EQ(node->outputs.size(), 3u);
+  EXPECT_NO_THROW(make_plan(g, {Mode::train, 4, DType::bf16, gpu()}));
 }
 
 TEST(Layout, KnowsItsNames) {

@@ -14,7 +14,7 @@ class NormFusion {
   void run() {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].op == "relu") fuse_forward(n);
-      if (nodes_[n].op == "relu_grad") fuse_backward(n);
+      if (nodes_[n].op == "relu_grad" && !fuse_backward(n)) fuse_bias(n);
     }
     drop_nodes(graph_, std::move(nodes_), gone_);
   }
@@ -79,29 +79,30 @@ class NormFusion {
 
   // relu_grad(dy, y) into batch_norm_grad. Alone there, its slope is found again from x; where others read it
   // too (a residual connection), it is written on the way, and a sum that made dy is done on the way, too.
-  void fuse_backward(std::size_t n) {
+  bool fuse_backward(std::size_t n) {
     const ValueId dy = nodes_[n].inputs[0], y = nodes_[n].inputs[1], slope = nodes_[n].outputs[0];
     std::size_t found = nodes_.size();
     for (std::size_t k = n + 1; k < nodes_.size() && found == nodes_.size(); ++k)
       if (nodes_[k].op == "batch_norm_grad" && nodes_[k].inputs[0] == slope &&
           !nodes_[k].attrs.has("activation"))
         found = k;
-    if (found == nodes_.size()) return;
+    if (found == nodes_.size()) return false;
     const Node* norm = norm_of(nodes_[found]);
-    if (norm == nullptr) return;
+    if (norm == nullptr) return false;
     Node fused = nodes_[found];
     fused.attrs.set("activation", std::string("relu"));
     fused.inputs[0] = dy;
     fused.inputs.push_back(norm->inputs[2]);
     std::vector<std::size_t> parts = {n, found};
     if (readers_.at(slope) == 1 && norm->attrs.has("activation") && norm->inputs.size() == 5) {
-      if (runs(fused)) replace(found, std::move(fused), parts);
-      return;
+      if (!runs(fused)) return false;
+      replace(found, std::move(fused), parts);
+      return true;
     }
     fused.inputs.push_back(y);
     fused.outputs.push_back(slope);
     fused.attrs.set("residual", std::int64_t{1});
-    if (!runs(fused)) return;
+    if (!runs(fused)) return false;
     if (Node* sum = sole(dy); sum != nullptr && sum->op == "add") {
       Node both = fused;
       both.inputs[0] = sum->inputs[0];
@@ -109,6 +110,21 @@ class NormFusion {
       if (runs(both)) fused = std::move(both), parts.push_back(place_of(sum));
     }
     replace(n, std::move(fused), parts);  // before all who read the slope
+    return true;
+  }
+
+  // relu_grad into the bias_grad that reads it; what others read of it is written on the way.
+  void fuse_bias(std::size_t n) {
+    const ValueId slope = nodes_[n].outputs[0];
+    for (std::size_t k = n + 1; k < nodes_.size(); ++k) {
+      if (nodes_[k].op != "bias_grad" || nodes_[k].inputs != std::vector<ValueId>{slope}) continue;
+      Node fused = nodes_[k];
+      fused.inputs = nodes_[n].inputs;
+      fused.outputs.push_back(slope);
+      fused.attrs.set("activation_grad", std::string("relu"));
+      if (runs(fused)) replace(n, std::move(fused), {n, k});
+      return;
+    }
   }
 
   // The norm that a gradient is of, by the statistics it saved.

@@ -37,8 +37,13 @@ std::optional<LayoutWish> parse_layout_wish(std::string_view name);  // "auto", 
 // are: see fuse_norms. For finished graphs, as the last pass; `automatic` leaves any other device alone.
 void lay_out(Graph& graph, const Capabilities& capabilities, LayoutWish wish);
 
+// Makes one node of all casts of parameters to 16 bits, and one of those of small gradients back: many small
+// tensors cost one start. For finished graphs that run on a GPU.
+void gather_casts(Graph& graph);
+
 // Folds relu, or the sum of a residual connection and relu, into the batch_norm before it, and their
-// gradients into its gradient, where the device has a kernel that takes them together.
+// gradients into its gradient, or that of relu into a bias_grad of it, where the device has a kernel that takes
+// them together.
 void fuse_norms(Graph& graph, const Capabilities& capabilities);
 
 // A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,

@@ -229,6 +229,7 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
   if (mode == Mode::train && options.fuse_head) fuse_head(p.graph);
   if (mode == Mode::eval && options.fuse_blocks && !is_narrow(options.dtype)) fuse_blocks(p.graph);
   lay_out(p.graph, options.capabilities, options.layout);
+  if (options.capabilities.kind == DeviceKind::cuda) gather_casts(p.graph);
   return p;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "ops/batch_norm/rows_split.h"
 #include "ops/cpu/moments.h"
 #include "ops/operator.h"
+#include "ops/rows_split.h"
 
 namespace headroom {
 

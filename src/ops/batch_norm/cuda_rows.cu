@@ -6,6 +6,7 @@
 #include "ops/batch_norm/cuda_finish.cuh"
 #include "ops/batch_norm/cuda_rows.h"
 #include "ops/cuda/block.cuh"
+#include "ops/cuda/rows.cuh"
 
 namespace headroom::cuda {
 namespace {
@@ -18,38 +19,8 @@ __device__ unsigned arrivals[RowsSplit::kMostTiles];
 enum class Slope { none, from_x, from_y };
 
 __device__ inline Coefficients* coefficients_of(const NormRows& p, void* workspace) {
-  return reinterpret_cast<Coefficients*>(static_cast<char*>(workspace) + p.split.sums_bytes());
-}
-
-// One thread's packs: column `pack`, rows chunk by chunk.
-struct Mine {
-  int pack, line;
-  bool there;
-  __device__ explicit Mine(const RowsSplit& s)
-      : pack(static_cast<int>(blockIdx.x) * s.tile + static_cast<int>(threadIdx.x) % s.tile),
-        line(static_cast<int>(threadIdx.x) / s.tile),
-        there(line < s.lines && pack < s.packs) {}
-};
-
-// Calls load(u, place of the pack) for up to kDeep rows, then use(u, place); chunks of this block in turn.
-template <class Load, class Use>
-__device__ void sweep(const RowsSplit& s, const Mine& mine, bool backwards, Load&& load, Use&& use) {
-  if (!mine.there) return;
-  for (std::int64_t k = blockIdx.y; k < s.chunks; k += gridDim.y) {
-    const std::int64_t chunk = backwards ? s.chunks - 1 - k : k;
-    const std::int64_t row = chunk * s.lines * kDeep + mine.line;
-#pragma unroll
-    for (int u = 0; u < kDeep; ++u)
-      if (row + u * s.lines < s.rows) load(u, (row + u * s.lines) * s.packs + mine.pack);
-#pragma unroll
-    for (int u = 0; u < kDeep; ++u)
-      if (row + u * s.lines < s.rows) use(u, (row + u * s.lines) * s.packs + mine.pack);
-  }
-}
-
-template <class T>
-__device__ inline Pack<T> at(const void* tensor, std::int64_t pack) {
-  return static_cast<const Pack<T>*>(tensor)[pack];
+  return reinterpret_cast<Coefficients*>(static_cast<char*>(workspace) +
+                                         norm_rows_sums(p.split.parts, p.split.channels));
 }
 
 // The forward value of an element before relu, the same to the bit wherever it is needed.
@@ -62,7 +33,7 @@ template <class T, bool kGradient, int kV>
 __device__ void join(const NormRows& p, const NormRowsTensors& t, const double (&mine_of)[2][kV]) {
   __shared__ double shared[kBlock * kV];
   const RowsSplit& s = p.split;
-  const Mine mine(s);
+  const RowsMine mine(s);
   const int columns = s.tile * kV, column0 = static_cast<int>(blockIdx.x) * columns;
   auto* const partial = static_cast<double*>(t.workspace);
 #pragma unroll
@@ -133,8 +104,8 @@ __global__ void __launch_bounds__(kBlock) gather_rows(NormRows p, NormRowsTensor
   constexpr int kV = kPack<T>;
   double sums[2][kV] = {};
   Pack<T> x[kDeep];
-  sweep(
-      p.split, Mine(p.split), true, [&](int u, std::int64_t i) { x[u] = at<T>(t.x, i); },
+  sweep_rows(
+      p.split, RowsMine(p.split), true, [&](int u, std::int64_t i) { x[u] = pack_at<T>(t.x, i); },
       [&](int u, std::int64_t) {
 #pragma unroll
         for (int v = 0; v < kV; ++v) {
@@ -165,7 +136,7 @@ __device__ inline bool is_on(float x, float high, float factor, float shift) {
 template <class T, Slope kSlope>
 __global__ void __launch_bounds__(kBlock) gather_rows_grad(NormRows p, NormRowsTensors t) {
   constexpr int kV = kPack<T>;
-  const Mine mine(p.split);
+  const RowsMine mine(p.split);
   float high[kV] = {}, factor[kV] = {}, shift[kV] = {};
   double sums[2][kV] = {};
   if (kSlope == Slope::from_x && mine.there)
@@ -176,13 +147,13 @@ __global__ void __launch_bounds__(kBlock) gather_rows_grad(NormRows p, NormRowsT
     }
   Pack<T> x[kDeep], dy[kDeep], y[kDeep], more[kDeep];
   const bool summed = t.dy2 != nullptr;
-  sweep(
+  sweep_rows(
       p.split, mine, true,
       [&](int u, std::int64_t i) {
-        x[u] = at<T>(t.x, i), dy[u] = at<T>(t.dy, i);
+        x[u] = pack_at<T>(t.x, i), dy[u] = pack_at<T>(t.dy, i);
         if constexpr (kSlope == Slope::from_y) {
-          y[u] = at<T>(t.y, i);
-          if (summed) more[u] = at<T>(t.dy2, i);
+          y[u] = pack_at<T>(t.y, i);
+          if (summed) more[u] = pack_at<T>(t.dy2, i);
         }
       },
       [&](int u, std::int64_t i) {
@@ -207,7 +178,7 @@ __global__ void __launch_bounds__(kBlock) gather_rows_grad(NormRows p, NormRowsT
 template <class T, bool kGiven>
 __global__ void __launch_bounds__(kBlock) apply_rows(NormRows p, NormRowsTensors t) {
   constexpr int kV = kPack<T>;
-  const Mine mine(p.split);
+  const RowsMine mine(p.split);
   float high[kV] = {}, factor[kV] = {}, shift[kV] = {};
   if (mine.there)
 #pragma unroll
@@ -225,11 +196,11 @@ __global__ void __launch_bounds__(kBlock) apply_rows(NormRows p, NormRowsTensors
     }
   Pack<T> x[kDeep], z[kDeep];
   const bool residual = t.residual != nullptr, relu = p.relu;
-  sweep(
+  sweep_rows(
       p.split, mine, false,
       [&](int u, std::int64_t i) {
-        x[u] = at<T>(t.x, i);
-        if (residual) z[u] = at<T>(t.residual, i);
+        x[u] = pack_at<T>(t.x, i);
+        if (residual) z[u] = pack_at<T>(t.residual, i);
       },
       [&](int u, std::int64_t i) {
 #pragma unroll
@@ -246,7 +217,7 @@ __global__ void __launch_bounds__(kBlock) apply_rows(NormRows p, NormRowsTensors
 template <class T, bool kSlopeFromX>
 __global__ void __launch_bounds__(kBlock) apply_rows_grad(NormRows p, NormRowsTensors t) {
   constexpr int kV = kPack<T>;
-  const Mine mine(p.split);
+  const RowsMine mine(p.split);
   float high[kV] = {}, factor[kV] = {}, shift[kV] = {}, slope[kV] = {}, forward[kV] = {};
   if (mine.there)
 #pragma unroll
@@ -259,8 +230,9 @@ __global__ void __launch_bounds__(kBlock) apply_rows_grad(NormRows p, NormRowsTe
     }
   Pack<T> x[kDeep], dy[kDeep];
   const void* from = t.g != nullptr ? t.g : t.dy;
-  sweep(
-      p.split, mine, false, [&](int u, std::int64_t i) { x[u] = at<T>(t.x, i), dy[u] = at<T>(from, i); },
+  sweep_rows(
+      p.split, mine, false,
+      [&](int u, std::int64_t i) { x[u] = pack_at<T>(t.x, i), dy[u] = pack_at<T>(from, i); },
       [&](int u, std::int64_t i) {
 #pragma unroll
         for (int v = 0; v < kV; ++v) {

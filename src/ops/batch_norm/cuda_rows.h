@@ -3,7 +3,7 @@
 // Batch normalisation of a matrix of places x channels, with relu and the sum before it, as plain data.
 
 #include "ops/batch_norm/cuda.h"
-#include "ops/batch_norm/rows_split.h"
+#include "ops/rows_split.h"
 
 namespace headroom::cuda {
 

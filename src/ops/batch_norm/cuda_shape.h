@@ -34,4 +34,13 @@ struct BatchNormSplit {
   }
 };
 
+// Of the kernels that read rows: two sums of each part of each channel, then four coefficients of each
+// channel.
+constexpr std::size_t norm_rows_sums(int parts, int channels) {
+  return static_cast<std::size_t>(parts) * 2 * static_cast<std::size_t>(channels) * sizeof(double);
+}
+constexpr std::size_t norm_rows_bytes(int parts, int channels) {
+  return norm_rows_sums(parts, channels) + static_cast<std::size_t>(channels) * 4 * sizeof(double);
+}
+
 }  // namespace headroom::cuda

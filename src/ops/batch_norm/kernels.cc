@@ -106,7 +106,9 @@ cuda::RowsSplit rows_split(const Problem& p) {
 }
 
 std::size_t norm_rows_workspace(const Problem& p, const Capabilities&) {
-  return p.op == "batch_norm_inference" ? 0 : rows_split(p).workspace();
+  if (p.op == "batch_norm_inference") return 0;
+  const cuda::RowsSplit split = rows_split(p);
+  return cuda::norm_rows_bytes(split.parts, split.channels);
 }
 
 // dy and x twice, but for a slope that is kept: then g is written by the first pass and read by the second.

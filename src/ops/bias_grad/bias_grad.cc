@@ -24,31 +24,68 @@ struct BiasProblem {
   std::int64_t chunks() const { return (bands() + kBandsPerChunk - 1) / kBandsPerChunk; }
 };
 
+constexpr std::int64_t kManyRows = 8192;
+
 BiasProblem bias_problem(const Problem& p) {
   const ChannelView dy = channel_view(p.inputs[0]);
   return {.rows = dy.rows, .channels = dy.channels, .plane = dy.plane};
 }
 
-std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs&) {
-  expect_inputs("bias_grad", in, 1);
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const std::string activation = attrs.text("activation_grad");
+  if (!activation.empty() && activation != "relu") reject("bias_grad cannot fuse '{}'", activation);
+  expect_inputs("bias_grad", in, activation.empty() ? 1 : 2);
   expect_float("bias_grad", in[0]);
   if (in[0].shape.rank() < 2) reject("bias_grad takes [N, C, …], not {}", in[0].shape.str());
-  return {{{in[0].shape[1]}, in[0].dtype}};
+  const TensorType db{{in[0].shape[1]}, in[0].dtype};
+  if (activation.empty()) return {db};
+  expect_same("bias_grad", in[0], in[1]);
+  return {db, in[0]};
 }
 
 Cost cost(const Problem& p) {
   Cost c = traffic(p);
-  c.other = static_cast<double>(p.inputs[0].shape.numel());
+  c.other = static_cast<double>(p.inputs[0].shape.numel()) * static_cast<double>(p.inputs.size());
   return c;
+}
+
+bool is_behind_relu(const Problem& p) { return p.attrs.has("activation_grad"); }
+
+Verdict accepts_alone(const Problem& p, const Capabilities& capabilities) {
+  if (is_behind_relu(p)) return refuse("relu's gradient is folded in");
+  return capabilities.kind == DeviceKind::cpu ? accepts_cpu_floats(p, capabilities)
+                                              : accepts_cuda_floats(p, capabilities);
+}
+
+int pack_of(const Problem& p) { return static_cast<int>(16 / size_of(p.outputs[0].dtype)); }
+
+Verdict accepts_rows(const Problem& p, const Capabilities& capabilities) {
+  if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
+  const BiasProblem b = bias_problem(p);
+  if (p.outputs[0].dtype == DType::f64) return refuse("sums are of narrower numbers");
+  if (b.plane != 1) return refuse("channels do not lie side by side");
+  if (b.channels % pack_of(p) != 0) return refuse("channels are not whole packs of 16 bytes");
+  if (!is_behind_relu(p) && b.rows < kManyRows) return refuse("few rows: a lighter launch does");
+  return bias_rows_split(p).tiles <= cuda::RowsSplit::kMostTiles ? accept() : refuse("too many channels");
+}
+
+std::size_t workspace_rows(const Problem& p, const Capabilities&) {
+  const cuda::RowsSplit split = bias_rows_split(p);
+  return static_cast<std::size_t>(split.parts) * static_cast<std::size_t>(split.channels) * sizeof(double);
 }
 
 Launcher reference(const Problem& problem, const Capabilities&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [p = bias_problem(problem)](const LaunchArgs& a) {
+    return [p = bias_problem(problem), relu = is_behind_relu(problem)](const LaunchArgs& a) {
       for (std::int64_t c = 0; c < p.channels; ++c) {
         long double sum = 0;  // a serial sum of positive numbers in their own width drifts
         for (std::int64_t r = 0; r < p.rows; ++r)
-          for (std::int64_t k = 0; k < p.plane; ++k) sum += a.in<T>(0)[(r * p.channels + c) * p.plane + k];
+          for (std::int64_t k = 0; k < p.plane; ++k) {
+            const std::int64_t i = (r * p.channels + c) * p.plane + k;
+            const T dy = relu && !(a.in<T>(1)[i] > 0) ? T{0} : a.in<T>(0)[i];
+            if (relu) a.out<T>(1)[i] = dy;
+            sum += dy;
+          }
         a.out<T>(0)[c] = static_cast<T>(sum);
       }
     };
@@ -117,6 +154,11 @@ std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
 
 }  // namespace
 
+cuda::RowsSplit bias_rows_split(const Problem& p) {
+  const BiasProblem b = bias_problem(p);
+  return {b.rows, b.channels, pack_of(p)};
+}
+
 std::vector<Operator> bias_grad_operators() {
   std::vector<Case> cases;
   for (const Shape& shape :
@@ -125,18 +167,32 @@ std::vector<Operator> bias_grad_operators() {
                           {30, 16, 10, 10}, {4, 6, 28, 28}, {3, 5, 7},  {2, 16, 3, 5},   {70, 2, 1, 3},
                           {40, 6, 24, 24},  {9000, 33},     {70000, 3}, {60, 3, 31, 17}, {3, 4101, 2}})
     cases.push_back({.tier = Tier::ci, .inputs = {shape}});
+  // Behind relu, and matrices of many rows.
+  for (const Shape& shape :
+       std::vector<Shape>{{7, 8, 3, 5}, {3, 24, 9, 7}, {40, 136, 5, 5}, {600, 16}, {2, 5, 4, 4}})
+    cases.push_back(
+        {.tier = Tier::smoke, .inputs = {shape, shape}, .attrs = {{"activation_grad", std::string("relu")}}});
+  cases.push_back({.tier = Tier::smoke, .inputs = {{9001, 48}}});
   cases.push_back({.tier = Tier::perf, .inputs = {{3000, 512}}});
   cases.push_back({.tier = Tier::perf, .inputs = {{256, 6, 28, 28}}});
   return {{.schema = {.name = "bias_grad", .infer = infer, .cost = cost},
-           .kernels = {{.name = "cuda:splits",
-                        .device = DeviceKind::cuda,
-                        .accepts = accepts_cuda_floats,
-                        .prepare = HEADROOM_CUDA(prepare_bias_grad_cuda),
-                        .workspace = workspace_cuda,
-                        .counts = true,
-                        .layouts = Layouts::alike},
-                       {.name = "cpu:chunks", .prepare = chunks, .workspace = workspace},
-                       {.name = "reference", .prepare = reference}},
+           .kernels =
+               {{.name = "cuda:rows",
+                 .device = DeviceKind::cuda,
+                 .accepts = accepts_rows,
+                 .prepare = HEADROOM_CUDA(prepare_bias_grad_rows),
+                 .workspace = workspace_rows,
+                 .counts = true,
+                 .layouts = Layouts::alike},
+                {.name = "cuda:splits",
+                 .device = DeviceKind::cuda,
+                 .accepts = accepts_alone,
+                 .prepare = HEADROOM_CUDA(prepare_bias_grad_cuda),
+                 .workspace = workspace_cuda,
+                 .counts = true,
+                 .layouts = Layouts::alike},
+                {.name = "cpu:chunks", .accepts = accepts_alone, .prepare = chunks, .workspace = workspace},
+                {.name = "reference", .prepare = reference}},
            .cases = cases,
            .exact = true}};
 }

@@ -14,4 +14,13 @@ Launcher prepare_bias_grad_cuda(const Problem& p, const Capabilities&) {
   };
 }
 
+Launcher prepare_bias_grad_rows(const Problem& p, const Capabilities&) {
+  return [split = bias_rows_split(p), dtype = p.outputs[0].dtype,
+          relu = p.inputs.size() > 1](const LaunchArgs& a) {
+    cuda::bias_grad_rows(dtype, split, a.inputs[0], relu ? a.inputs[1] : nullptr,
+                         relu ? a.outputs[1] : nullptr, static_cast<double*>(a.workspace), a.outputs[0],
+                         cuda::stream_of(a));
+  };
+}
+
 }  // namespace headroom

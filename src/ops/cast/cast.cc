@@ -133,7 +133,8 @@ std::vector<Operator> cast_operators() {
                        {.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
                        {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
            .cases = cases(),
-           .exact = true}};
+           .exact = true},
+          cast_all_operator()};
 }
 
 }  // namespace headroom

@@ -9,7 +9,11 @@ namespace headroom {
 // 0, on every machine. Integers that do not fit keep their low bits. Anything but 0 is true. Between floats
 // the gradient is cast back; others have none. Between floats x may be multiplied on the way (scale), and so
 // may the gradient on its way back (gradient_scale): how small gradients get through fp16.
+// cast_all(x…; to, scale): the same of several tensors of one float type. A pass makes it of many small
+// casts.
 std::vector<Operator> cast_operators();
+Operator cast_all_operator();
+Launcher prepare_cast_all_cuda(const Problem& problem, const Capabilities& capabilities);
 
 Launcher prepare_cast_cuda(const Problem& problem, const Capabilities& capabilities);
 

@@ -101,17 +101,43 @@ Verdict accepts_conv2d_pointwise(const Problem& p, const Capabilities& capabilit
   return accepts_cublaslt(product_of(p, capabilities), capabilities);
 }
 
+Problem conv2d_in_nchw(Problem p) {
+  for (auto* list : {&p.inputs, &p.outputs})
+    for (TensorType& type : *list) type.layout = Layout::nchw;
+  return p;
+}
+
+bool may_be_turned(const Problem& p) {
+  const Conv2d c = parse_conv2d(p);
+  return conv2d_layout(p) == Layout::nhwc && (c.groups > 1 || c.window.dilation != Extent2d{1, 1});
+}
+
+std::size_t workspace_conv2d_turned(const Problem& p, const Capabilities& capabilities) {
+  const Problem plain = conv2d_in_nchw(p);
+  std::size_t bytes = accepts_conv2d_implicit(plain, capabilities).ok
+                          ? workspace_conv2d_implicit(plain, capabilities)
+                          : workspace_conv2d_cuda_direct(plain, capabilities);
+  for (const TensorType& type : {p.inputs[0], p.inputs[1], p.outputs[0]})
+    bytes += align_up(static_cast<std::size_t>(type.bytes()));
+  return bytes;
+}
+
 // A limit, known without the library: its choice of an algorithm keeps to it.
 std::size_t workspace_conv2d_cudnn(const Problem& p, const Capabilities& capabilities) {
-  const bool product = accepts_conv2d_pointwise(p, capabilities).ok;
-  const std::size_t other = product ? workspace_conv2d_cuda_as_linear(p, capabilities)
-                            : conv2d_layout(p) == Layout::nchw ? workspace_conv2d_implicit(p, capabilities)
-                                                               : 0;
-  constexpr std::size_t kMost = std::size_t{256} << 20, kLeast = std::size_t{8} << 20;
+  std::size_t other = 0;
+  if (conv2d_layout(p) == Layout::nchw)
+    other = workspace_conv2d_implicit(p, capabilities);
+  else if (accepts_conv2d_pointwise(p, capabilities).ok)
+    other = workspace_conv2d_cuda_as_linear(p, capabilities);
+  else if (may_be_turned(p))
+    other = workspace_conv2d_turned(p, capabilities);
+  // Algorithms for NCHW turn tensors over here; those for NHWC keep sums of parts of the filters' gradients.
+  const std::size_t most = std::size_t{conv2d_layout(p) == Layout::nhwc ? 96u : 256u} << 20;
+  constexpr std::size_t kLeast = std::size_t{8} << 20;
   std::size_t tensors = 0;
   for (const auto* list : {&p.inputs, &p.outputs})
     for (const TensorType& type : *list) tensors += static_cast<std::size_t>(type.bytes());
-  return std::max(std::clamp(4 * tensors, kLeast, kMost), other);
+  return std::max(std::clamp(4 * tensors, kLeast, most), other);
 }
 
 // A window over the whole input makes the convolution a product over the batch, one of a single tap over NHWC

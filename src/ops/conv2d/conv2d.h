@@ -65,6 +65,7 @@ Launcher prepare_conv2d_cuda_as_linear(const Problem& problem, const Capabilitie
 Launcher prepare_conv2d_cuda_few(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_image(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_implicit(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_conv2d_cuda_turned(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);
 
 Verdict accepts_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);

@@ -218,16 +218,16 @@ Launcher finish_of(const Shared& w) {
 
 // All suggestions where timing may choose, else the first.
 template <class Product>
-std::vector<Launcher> ways_of(const Shared& w) {
-  std::vector<Launcher> ways;
+std::vector<cuda::Way> ways_of(const Shared& w) {
+  std::vector<cuda::Way> ways;
   for (const auto& p : suggestions<Product>(*w)) {
     if (!ways.empty() && (w->deterministic || w->layout == Layout::nchw)) break;
-    ways.push_back(launcher_of<Product>(w, p));
+    ways.push_back({fmt::format("algorithm {}", static_cast<int>(p.algo)), launcher_of<Product>(w, p)});
     if constexpr (std::is_same_v<Product, Forward>)
       if (w->layout == Layout::nhwc && !w->deterministic && w->conv.bias &&
           p.algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM &&
           (w->conv.activation == Activation::relu || w->conv.activation == Activation::none))
-        ways.push_back(fused_launcher(w, p));
+        ways.push_back({"algorithm 1 with bias", fused_launcher(w, p)});
   }
   return ways;
 }
@@ -242,19 +242,21 @@ Launcher prepare_conv2d_cudnn(const Problem& p, const Capabilities& capabilities
                                           : ways_of<Forward>(w);
   };
   if (conv2d_layout(p) == Layout::nchw) {
-    std::vector<Launcher> ways = plain_ways(std::make_shared<const LibraryProblem>(p, capabilities, bytes));
+    std::vector<cuda::Way> ways = plain_ways(std::make_shared<const LibraryProblem>(p, capabilities, bytes));
     // Nothing suitable in this version of the library: our own kernel takes every problem that comes here.
-    return ways.empty() ? prepare_conv2d_cuda_implicit(p, capabilities) : std::move(ways[0]);
+    return ways.empty() ? prepare_conv2d_cuda_implicit(p, capabilities) : std::move(ways[0].run);
   }
   // All that decides between the ways: a network has the same problem many times.
   const std::string key =
       fmt::format("{} workspace {}{}", p.str(), bytes, capabilities.deterministic ? " deterministic" : "");
   return cuda::fastest(key, [&] {
     const auto w = std::make_shared<const LibraryProblem>(p, capabilities, bytes);
-    std::vector<Launcher> ways = plain_ways(w);
-    for (Launcher& plan : cudnn_plans(p, capabilities, bytes, finish_of(w))) ways.push_back(std::move(plan));
+    std::vector<cuda::Way> ways = plain_ways(w);
+    for (Launcher& plan : cudnn_plans(p, capabilities, bytes, finish_of(w)))
+      ways.push_back({fmt::format("plan {}", ways.size()), std::move(plan)});
     if (accepts_conv2d_pointwise(p, capabilities).ok)
-      ways.push_back(prepare_conv2d_cuda_as_linear(p, capabilities));
+      ways.push_back({"product", prepare_conv2d_cuda_as_linear(p, capabilities)});
+    if (may_be_turned(p)) ways.push_back({"turned over", prepare_conv2d_cuda_turned(p, capabilities)});
     if (ways.empty())
       throw Error(Blame::run, fmt::format("cuDNN has no algorithm for {}", p.str()),
                   Hint{"try --layout nchw"});

@@ -35,6 +35,12 @@ Product product_of(const Problem& problem, const Capabilities& capabilities);
 enum class ProductBy : std::uint8_t { fp16x3, cublaslt, tiles };
 ProductBy product_by(const Product& product, const Capabilities& capabilities);
 
+// The same problem with all its tensors in NCHW; and where such a kernel runs between copies of NHWC, for
+// groups and dilated windows, the workspace of copies and kernel.
+Problem conv2d_in_nchw(Problem problem);
+bool may_be_turned(const Problem& problem);
+std::size_t workspace_conv2d_turned(const Problem& problem, const Capabilities& capabilities);
+
 // Into how many pieces the sum over pixels (a gradient of weights) or over channels and taps is cut, so that
 // there are blocks for every multiprocessor.
 int direct_weight_pieces(const cuda::Sweep& sweep, const Capabilities& capabilities);

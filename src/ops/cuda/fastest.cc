@@ -1,5 +1,8 @@
 #include "ops/cuda/fastest.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -43,32 +46,46 @@ class Clock {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-std::size_t race(const std::vector<Launcher>& ways, const LaunchArgs& args) {
+// Milliseconds of one launch of each way, infinite for those that fail; throws where all do.
+std::vector<float> times_of(const std::vector<Way>& ways, const LaunchArgs& args) {
   const Clock clock;
-  std::size_t best = 0;
-  float least = std::numeric_limits<float>::infinity();
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    try {
-      if (const float time = clock.time(ways[i], args); time < least) least = time, best = i;
+  std::vector<float> times(ways.size(), std::numeric_limits<float>::infinity());
+  bool any = false;
+  for (std::size_t i = 0; i < ways.size(); ++i) try {
+      times[i] = clock.time(ways[i].run, args) / kTimed;
+      any = true;
     } catch (const Error&) {
-      if (i + 1 == ways.size() && least == std::numeric_limits<float>::infinity()) throw;
+      if (i + 1 == ways.size() && !any) throw;
     }
-  }
-  return best;
+  return times;
+}
+
+void note(const std::string& key, const std::vector<Way>& ways, const std::vector<float>& times,
+          std::size_t best) {
+  const char* file = std::getenv("HEADROOM_TIMED_WAYS");
+  if (file == nullptr) return;
+  std::string line = fmt::format("{}\t{} {:.4f}", key, ways[best].name, times[best]);
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    if (i != best) line += fmt::format(", {} {:.4f}", ways[i].name, times[i]);
+  std::ofstream(file, std::ios::app) << line << "\n";
 }
 
 // One for each problem and device of the process.
 struct Race {
-  std::vector<Launcher> ways;  // the fastest alone once it is known
+  std::string key;
+  std::vector<Way> ways;  // the fastest alone once it is known
   std::mutex mutex;
 
   void run(const LaunchArgs& args) {
     const std::lock_guard lock(mutex);
     if (ways.size() > 1 && !is_captured(args)) {
-      Launcher best = std::move(ways[race(ways, args)]);
-      ways.assign(1, std::move(best));
+      const std::vector<float> times = times_of(ways, args);
+      const auto best =
+          static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
+      note(key, ways, times, best);
+      ways = {ways[best]};
     }
-    ways[0](args);
+    ways[0].run(args);
   }
 
   static bool is_captured(const LaunchArgs& args) {
@@ -80,7 +97,7 @@ struct Race {
 
 }  // namespace
 
-Launcher fastest(const std::string& key, const std::function<std::vector<Launcher>()>& ways) {
+Launcher fastest(const std::string& key, const std::function<std::vector<Way>()>& ways) {
   static std::mutex mutex;
   // Never destroyed: the driver may be gone before statics are.
   static auto& races = *new std::map<std::pair<int, std::string>, std::shared_ptr<Race>>;
@@ -90,6 +107,7 @@ Launcher fastest(const std::string& key, const std::function<std::vector<Launche
   std::shared_ptr<Race>& race = races[{device, key}];
   if (race == nullptr) {
     auto fresh = std::make_shared<Race>();
+    fresh->key = key;
     fresh->ways = ways();
     if (fresh->ways.empty()) fail("no way to compute {}", key);
     race = std::move(fresh);

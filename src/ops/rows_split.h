@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 namespace headroom::cuda {
@@ -29,14 +28,6 @@ struct RowsSplit {
     const std::int64_t chunk = std::int64_t{lines} * kDeep;
     chunks = (rows + chunk - 1) / chunk;
     parts = static_cast<int>(std::min<std::int64_t>(chunks, std::max(1, kBlocks / tiles)));
-  }
-
-  // Two sums of each part of each channel, and four coefficients of each channel.
-  constexpr std::size_t sums_bytes() const {
-    return static_cast<std::size_t>(parts) * 2 * static_cast<std::size_t>(channels) * sizeof(double);
-  }
-  std::size_t workspace() const {
-    return sums_bytes() + static_cast<std::size_t>(channels) * 4 * sizeof(double);
   }
 };
 

@@ -1,0 +1,82 @@
+#include "ops/linear/few_rows.h"
+
+#include <algorithm>
+
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/simd.h"
+
+namespace headroom {
+namespace {
+
+using simd::Vec;
+
+constexpr int kMaps = 4, kRows = 4;    // sums in registers: 16
+constexpr std::int64_t kBlock = 1024;  // of inputs: four rows of both fit into the first cache
+
+template <class T>
+Vec<T> load_first(const T* from, std::int64_t count) {
+  Vec<T> v{};
+  for (int i = 0; i < count; ++i) v[i] = from[i];
+  return v;
+}
+
+// Adds the products of `n` inputs to sums of kR rows x kM maps, lane by lane.
+template <class T, int kR, int kM>
+void tile(std::int64_t n, std::int64_t in, const T* x, const T* w, Vec<T>* sums) {
+  constexpr std::int64_t kL = simd::kLanes<T>;
+  Vec<T> s[kR][kM];
+  for (int r = 0; r < kR; ++r)
+    for (int m = 0; m < kM; ++m) s[r][m] = sums[r * kMaps + m];
+  auto add = [&](auto&& load) {
+    Vec<T> weight[kM];
+    for (int m = 0; m < kM; ++m) weight[m] = load(w + m * in);
+    for (int r = 0; r < kR; ++r) {
+      const Vec<T> row = load(x + r * in);
+      for (int m = 0; m < kM; ++m) s[r][m] += row * weight[m];
+    }
+  };
+  std::int64_t k = 0;
+  for (; k + kL <= n; k += kL) add([&](const T* at) { return simd::load(at + k); });
+  if (k < n) add([&](const T* at) { return load_first(at + k, n - k); });
+  for (int r = 0; r < kR; ++r)
+    for (int m = 0; m < kM; ++m) sums[r * kMaps + m] = s[r][m];
+}
+
+template <class T, int kM>
+void rows_of_tile(std::int64_t rows, std::int64_t n, std::int64_t in, const T* x, const T* w, Vec<T>* sums) {
+  std::int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) tile<T, kRows, kM>(n, in, x + r * in, w, sums + r * kMaps);
+  if (r + 2 <= rows) tile<T, 2, kM>(n, in, x + r * in, w, sums + r * kMaps), r += 2;
+  if (r < rows) tile<T, 1, kM>(n, in, x + r * in, w, sums + r * kMaps);
+}
+
+}  // namespace
+
+template <class T>
+void few_rows(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, T* y) {
+  const std::int64_t tiles = (out + kMaps - 1) / kMaps;
+  const std::int64_t grain = kElementwiseGrain / (kMaps * in * rows) + 1;
+  parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end, int) {
+    Vec<T> sums[kMostFewRows * kMaps];
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t map = t * kMaps, maps = std::min<std::int64_t>(kMaps, out - map);
+      std::fill(sums, sums + rows * kMaps, Vec<T>{});
+      for (std::int64_t k = 0; k < in; k += kBlock) {
+        const std::int64_t n = std::min(kBlock, in - k);
+        const T *from = x + k, *weights = w + map * in + k;
+        if (maps == kMaps)
+          rows_of_tile<T, kMaps>(rows, n, in, from, weights, sums);
+        else
+          for (std::int64_t m = 0; m < maps; ++m)
+            rows_of_tile<T, 1>(rows, n, in, from, weights + m * in, sums + m);
+      }
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t m = 0; m < maps; ++m) y[r * out + map + m] = simd::sum<T>(sums[r * kMaps + m]);
+    }
+  });
+}
+
+template void few_rows(std::int64_t, std::int64_t, std::int64_t, const float*, const float*, float*);
+template void few_rows(std::int64_t, std::int64_t, std::int64_t, const double*, const double*, double*);
+
+}  // namespace headroom
