@@ -94,5 +94,17 @@ TEST_F(CliZoo, ImagesTooSmallAreRefusedUnlessEnlarged) {
                  {"3x32x32", "3x48x48", "--image-size"});
 }
 
+// The zoo's own choice of first weights gives way to the user's.
+TEST_F(CliZoo, FirstWeightsAsTheUserSays) {
+  auto first_loss = [&](Words more) {
+    return succeed_json(training("vgg:depth=11,width=0.125,input=32", std::move(more)))
+        .at("loss")
+        .get<double>();
+  };
+  const double usual = first_loss({}), zero = first_loss({"--init", "constant:0", "--lr", "1e-9"});
+  EXPECT_NEAR(zero, std::log(10.0), 1e-5) << "all scores are equal";
+  EXPECT_NE(usual, zero);
+}
+
 }  // namespace
 }  // namespace headroom::testing
