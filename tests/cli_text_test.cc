@@ -11,14 +11,14 @@ namespace {
 const std::string kModel = "gpt2:size=tiny,width=16,heads=2,depth=1,context=16,vocab=128";
 
 struct CliText : ProgramTest {
-  // A text in which every byte but one in ten follows from the two before it.
+  // A text in which every letter follows from the one before it, but for a space now and then.
   std::string text(std::size_t size) const {
-    std::string bytes = "ab";
+    std::string bytes = "a";
     std::uint32_t random = 7;
     while (bytes.size() < size) {
       random = random * 1664525 + 1013904223;
-      const int next = (3 * bytes.back() + bytes[bytes.size() - 2]) % 26;
-      bytes += random >> 28 == 0 ? ' ' : static_cast<char>('a' + next);
+      const int last = bytes.back() == ' ' ? 0 : bytes.back() - 'a';
+      bytes += random >> 28 == 0 ? ' ' : static_cast<char>('a' + (5 * last + 3) % 26);
     }
     return bytes;
   }
@@ -35,11 +35,11 @@ TEST_F(CliText, LearnsAndSaysHowWell) {
   const Json json = succeed_json(train({"--epochs", "4", "--save", "w.safetensors"}));
   EXPECT_NEAR(json["first_loss"].get<double>(), std::log(128.0), 0.2) << "it knows nothing at first";
   const double loss = json["test_loss"];
-  EXPECT_LT(loss, 2.6) << "fewer than 27 letters as likely as each other would be";
+  EXPECT_LT(loss, 1.5) << "letters as likely as each other would be 3.3";
   EXPECT_NEAR(json["text"]["test"]["bits_per_byte"].get<double>(), loss / std::log(2.0), 1e-9);
   EXPECT_NEAR(json["text"]["test"]["perplexity"].get<double>(), std::exp(loss), 1e-9 * std::exp(loss));
   EXPECT_NEAR(json["tokens_per_s"].get<double>(), 16 * json["images_per_s"].get<double>(), 1e-3);
-  EXPECT_GT(json["accuracy"]["test"].get<double>(), 0.15);
+  EXPECT_GT(json["accuracy"]["test"].get<double>(), 0.6);
   EXPECT_LT(json["accuracy"]["test"].get<double>(), 1);
 
   const Json again =
