@@ -311,7 +311,9 @@ void bottleneck(Sum& s, std::int64_t maps, std::int64_t stride, bool late, bool 
   Sum shortcut = s.branch();
   if (project) shortcut.conv(4 * maps, 1, stride, 0, 2);
   s.conv(maps, 1, late ? 1 : stride, 0, 2).conv(maps, 3, late ? stride : 1, 1, 2).conv(4 * maps, 1, 1, 0, 2);
-  if (project) EXPECT_EQ(shortcut.rows, s.rows);
+  if (project) {
+    EXPECT_EQ(shortcut.rows, s.rows);
+  }
   s.join(shortcut);
 }
 

@@ -33,8 +33,8 @@ TEST_P(ZooTraining, TheLossOfABatchFalls) {
   Engine engine(find_net(with_option(GetParam(), "dropout", "0")), *device,
                 {.seed = 5, .update = {.momentum = 0.9}});
   const Batch batch = batch_for(engine.net(), kBatch);
-  engine.set_learning_rate(0.01);
   Engine::Ready& ready = engine.ready(Mode::train, kBatch);
+  engine.set_learning_rate(0.01);
   std::vector<double> losses;
   for (std::int64_t step = 1; step <= 6; ++step)
     losses.push_back(engine.train_step(ready, batch.images.data(), batch.labels.data(), step));
@@ -79,19 +79,31 @@ TEST_F(CliZoo, ModelsFitTheData) {
   for (const char* model : {"resnet:depth=18,stem=cifar,width=0.125", "squeezenet:width=0.25,input=40",
                             "mobilenet:width=0.125,input=32"})
     EXPECT_GT(succeed_json(training(model, {})).at("loss").get<double>(), 0) << model;
-  put("some.bin", records(64));
+  put("some.bin", records(200));
   for (const char* model : {"resnet:depth=18,stem=cifar,width=0.125", "vgg:depth=11,width=0.125,dropout=0.5",
                             "googlenet:width=0.125", "resnet:depth=18,width=0.125"})
     EXPECT_GT(succeed_json(training(model, {"--data", "cifar10:some.bin"})).at("loss").get<double>(), 0);
 }
 
 TEST_F(CliZoo, ImagesTooSmallAreRefusedUnlessEnlarged) {
-  put("some.bin", records(64));
+  put("some.bin", records(200));
   expect_refused(training("alexnet:width=0.125", {"--data", "cifar10:some.bin"}),
                  {"alexnet", "at least 63x63", "not 32x32", "--image-size"});
   succeed(training("alexnet:width=0.125", {"--data", "cifar10:some.bin", "--image-size", "64"}));
   expect_refused(training("resnet:depth=18,input=48,width=0.125", {"--data", "cifar10:some.bin"}),
                  {"3x32x32", "3x48x48", "--image-size"});
+}
+
+// The zoo's own choice of first weights gives way to the user's.
+TEST_F(CliZoo, FirstWeightsAsTheUserSays) {
+  auto first_loss = [&](Words more) {
+    return succeed_json(training("vgg:depth=11,width=0.125,input=32", std::move(more)))
+        .at("loss")
+        .get<double>();
+  };
+  const double usual = first_loss({}), zero = first_loss({"--init", "constant:0", "--lr", "1e-9"});
+  EXPECT_NEAR(zero, std::log(10.0), 1e-5) << "all scores are equal";
+  EXPECT_NE(usual, zero);
 }
 
 }  // namespace

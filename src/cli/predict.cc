@@ -15,7 +15,7 @@ namespace headroom::cli {
 namespace {
 
 struct Request {
-  std::string model, machines = "here", batches, mode = "train";
+  std::string model, machines = "here", batches, mode;
   std::vector<std::string> dims;
   Common common;
 };
@@ -27,7 +27,6 @@ Machine machine_named(const std::string& name, const Common& common) {
 
 Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& common) {
   const DType dtype = common.cpu_dtype();
-  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) batch = fixed;
   Program program =
       mode == Mode::eval && net.imported
           ? make_forward(net, batch, dtype)  // it need not be a classifier, nor known to the last node
@@ -36,13 +35,26 @@ Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& commo
                    even_without_kernel(common.chooser()));
 }
 
-std::vector<std::int64_t> batches_of(const Request& r) {
+std::vector<std::int64_t> batches_of(const Request& r, const Net& net) {
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) return {fixed};  // as its file says
   std::vector<std::int64_t> batches;
   for (const std::string& text : split(r.batches, ',')) {
     batches.push_back(parse_int(text, "--batch"));
     if (batches.back() < 1) reject("--batch is {}; it must be at least 1", batches.back());
   }
   return batches;
+}
+
+// A network from a file need not be one that can be trained here; its forward pass still has a cost.
+std::string usual_mode(const Net& net, const Request& r) {
+  if (!net.imported) return "train";
+  try {
+    make_program(net, Mode::train, batches_of(r, net).front(), {.dtype = r.common.cpu_dtype()});
+    return "train";
+  } catch (const Error& error) {
+    note(fmt::format("{}: --mode eval\n", error.what()));
+    return "eval";
+  }
 }
 
 std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>& all) {
@@ -58,14 +70,15 @@ std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>&
 void run(const Request& r) {
   r.common.open();  // nothing runs on it; rejects a device or a number of threads that cannot be
   const Net net = find_net(with_dims(r.model, r.dims));
-  if (r.mode != "train" && r.mode != "eval")
-    reject(nearest(r.mode, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", r.mode);
-  const Mode mode = r.mode == "train" ? Mode::train : Mode::eval;
+  const std::string wanted = r.mode.empty() ? usual_mode(net, r) : r.mode;
+  if (wanted != "train" && wanted != "eval")
+    reject(nearest(wanted, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", wanted);
+  const Mode mode = wanted == "train" ? Mode::train : Mode::eval;
   std::vector<Machine> machines;
   for (const std::string& name : split(r.machines, ',')) machines.push_back(machine_named(name, r.common));
 
   std::vector<std::pair<Plan, std::vector<Prediction>>> all;
-  for (std::int64_t batch : batches_of(r)) {
+  for (std::int64_t batch : batches_of(r, net)) {
     all.emplace_back(plan_for(net, mode, batch, r.common), std::vector<Prediction>{});
     for (const Machine& m : machines) all.back().second.push_back(predict(all.back().first, m));
   }
@@ -78,9 +91,9 @@ void run(const Request& r) {
         list.push_back(item);
       }
     Json json = {
-        {"model", net.name}, {"mode", r.mode}, {"precision", r.common.precision}, {"predictions", list}};
+        {"model", net.name}, {"mode", wanted}, {"precision", r.common.precision}, {"predictions", list}};
     if (net.imported && mode == Mode::eval)
-      add_unknown(json, make_forward(net, batches_of(r).front(), r.common.cpu_dtype()));
+      add_unknown(json, make_forward(net, batches_of(r, net).front(), r.common.cpu_dtype()));
     return print_json(json);
   }
   if (r.common.explain) note(all.front().first.explain());
@@ -92,7 +105,7 @@ void run(const Request& r) {
     }
   print(summary(all));
   if (net.imported && mode == Mode::eval)
-    print(unknown_text(make_forward(net, batches_of(r).front(), r.common.cpu_dtype())));
+    print(unknown_text(make_forward(net, batches_of(r, net).front(), r.common.cpu_dtype())));
   print(
       "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
       "Predicted: what the chosen kernels\nshould take; given for CPUs.\n");
@@ -107,7 +120,7 @@ void add_predict(Command app) {
   verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");
   verb.option("--batch", r->batches, "images per step, comma-separated");
-  verb.option("--mode", r->mode, "train or eval");
+  verb.option("--mode", r->mode, "train, unless it cannot be trained, or eval");
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
   verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");

@@ -8,8 +8,8 @@
 #include "cli/run_report.h"
 #include "cli/verbs.h"
 #include "data/npy.h"
+#include "models/onnx/for_arrays.h"
 #include "models/onnx/imported.h"
-#include "models/onnx/open_sizes.h"
 #include "models/onnx/tensor_file.h"
 #include "train/inference.h"
 #include "train/weights.h"
@@ -137,36 +137,34 @@ Words names_of(const std::vector<Named>& list) {
   return names;
 }
 
-// "--dim sequence=128" is the same as "bert.onnx:sequence=128". Sizes left open are those of the arrays.
-std::string spec_of(const Request& r) {
+// What runs, and on what. An ONNX file is made to fit the arrays; "--dim sequence=128" is the same as
+// "bert.onnx:sequence=128".
+struct Subject {
+  Net net;
+  std::vector<NamedTensor> arrays;
+};
+
+Subject subject_of(const Request& r) {
   if (!is_onnx_name(r.model)) {
     if (!r.dims.empty()) reject("--dim sets an open size of an ONNX file, and '{}' is none", r.model);
-    return r.model;
+    return {find_net(r.model), {}};
   }
-  const std::size_t colon = r.model.find(".onnx:");
-  const std::string path = colon == std::string::npos ? r.model : r.model.substr(0, colon + 5);
-  Words said = r.dims;
-  if (path.size() < r.model.size())
-    for (const std::string& item : split(r.model.substr(path.size() + 1), ',')) said.push_back(item);
-  const std::vector<onnx::OpenInput> inputs = onnx::open_inputs(path);
-  std::map<std::string, Shape> arrays;
-  for (const NamedTensor& array : read_arrays(r.inputs, names_of(inputs), "input", path))
-    arrays[array.name] = array.type.shape;
-  for (const auto& [name, size] : onnx::sizes_by(inputs, arrays))
-    if (std::ranges::none_of(said, [&, &n = name](const std::string& s) { return s.starts_with(n + "="); }))
-      said.push_back(fmt::format("{}={}", name, size));
-  return said.empty() ? path : fmt::format("{}:{}", path, fmt::join(said, ","));
+  onnx::Spec spec = onnx::parse_spec(r.model);
+  spec.sizes.insert(spec.sizes.end(), r.dims.begin(), r.dims.end());
+  std::vector<NamedTensor> arrays = read_arrays(r.inputs, onnx::input_names(spec.path), "input", spec.path);
+  Net net = net_for_arrays(spec.str(), arrays);
+  return {std::move(net), std::move(arrays)};
 }
 
 void run(const Request& r) {
   require_sound(r);
   if (!r.cases.empty()) return run_cases(r.cases, r.common, r.tolerance);
-  const Net net = find_net(spec_of(r));
+  auto [net, inputs] = subject_of(r);
   const auto device = r.common.open();
   Engine engine(net, *device, r.common.engine_options());
   Inference inference(engine);
   require_inputs(r, inference, net);
-  const auto inputs = read_arrays(r.inputs, names_of(inference.inputs()), "input", net.name);
+  if (!net.imported) inputs = read_arrays(r.inputs, names_of(inference.inputs()), "input", net.name);
   const auto wanted = read_arrays(r.expected, names_of(inference.outputs()), "output", net.name);
   if (!r.weights.empty())
     load_weights(engine, r.weights);
@@ -174,6 +172,7 @@ void run(const Request& r) {
     note(fmt::format("headroom: no --weights: '{}' runs with its first weights, drawn by --seed {}\n",
                      net.name, r.common.seed));
   const std::vector<NamedTensor> outputs = inference.run(inputs);
+  if (r.common.explain) note(inference.explain());
   if (!r.output.empty()) write_outputs(r.output, outputs);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
   if (r.common.json) {

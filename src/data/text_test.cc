@@ -17,15 +17,15 @@ std::string counting(std::size_t n) {
   return text;
 }
 
-class Text : public ::testing::Test {
+class TextData : public ::testing::Test {
  protected:
-  Text() : file_(folder_.put("text", counting(1000))) {}
+  TextData() : file_(folder_.put("text", counting(1000))) {}
   Dataset load(DataOptions options) const { return load_dataset("text:" + file_.string(), options); }
   testing::TemporaryFolder folder_;
   std::filesystem::path file_;
 };
 
-TEST_F(Text, TheLastTenthIsForTesting) {
+TEST_F(TextData, TheLastTenthIsForTesting) {
   const Dataset set = load({.context = 8});
   EXPECT_EQ(set.train.text.size(), 900u);
   EXPECT_EQ(set.test.text.size(), 100u);
@@ -36,7 +36,7 @@ TEST_F(Text, TheLastTenthIsForTesting) {
   EXPECT_EQ(set.test.text[0], 900 % 251);
 }
 
-TEST_F(Text, TheLabelOfEachByteIsTheNext) {
+TEST_F(TextData, TheLabelOfEachByteIsTheNext) {
   const Dataset set = load({.context = 7});
   LoaderOptions options{.batch = 10, .epochs = 2, .shuffle = true, .seed = 5};
   options.input = Shape{7}, options.dtype = DType::i32;
@@ -54,7 +54,7 @@ TEST_F(Text, TheLabelOfEachByteIsTheNext) {
 }
 
 // The order is a function of the seed and the epoch; a resumed run sees the batches of an undisturbed one.
-TEST_F(Text, ResumesWhereItStopped) {
+TEST_F(TextData, ResumesWhereItStopped) {
   const Dataset set = load({.context = 16});
   LoaderOptions options{.batch = 6, .epochs = 3, .shuffle = true, .seed = 9};
   options.input = Shape{16}, options.dtype = DType::i32;
@@ -75,7 +75,7 @@ TEST_F(Text, ResumesWhereItStopped) {
   EXPECT_EQ(at, all.size());
 }
 
-TEST_F(Text, SizesCountStretches) {
+TEST_F(TextData, SizesCountStretches) {
   const Dataset set = load({.train_size = 3, .test_size = 2, .context = 10});
   EXPECT_EQ(set.train.count(), 3);
   EXPECT_EQ(set.test.count(), 2);
@@ -83,14 +83,14 @@ TEST_F(Text, SizesCountStretches) {
   EXPECT_EQ(load({.validation_tail = 4, .context = 10}).test.count(), 4);
 }
 
-TEST_F(Text, TooShortOrMissing) {
+TEST_F(TextData, TooShortOrMissing) {
   expect_rejected([&] { load({.context = 500}); }, {"1,000 bytes", "501"});
   expect_rejected([&] { load_dataset("text:" + file_.string() + ".no", {.context = 5}); }, {".no"});
   expect_rejected([] { load_dataset("text", {}); }, {"names no file"});
   expect_rejected([&] { load({.image_size = 28, .context = 5}); }, {"--image-size"});
 }
 
-TEST_F(Text, GoesToModelsThatReadTokensAlone) {
+TEST_F(TextData, GoesToModelsThatReadTokensAlone) {
   const Dataset set = load({.context = 5});
   LoaderOptions options{.batch = 2};
   options.input = Shape{5}, options.dtype = DType::f32;

@@ -53,8 +53,10 @@ std::string unknown_text(const Program& p) {
   std::string text =
       "\nWhat these nodes compute is not in the numbers above, which are a lower bound:\n" + table.str();
   if (!p.unreached.empty())
-    text += fmt::format("Nor are {} nodes behind them, whose shapes the file does not tell: {}\n",
-                        p.unreached.size(), first_of(p.unreached));
+    text +=
+        fmt::format("Nor {} behind them, whose shapes the file does not tell: {}\n",
+                    p.unreached.size() == 1 ? "is the node" : fmt::format("are {} nodes", p.unreached.size()),
+                    first_of(p.unreached));
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "data/tensor_values.h"
+#include "models/onnx/for_arrays.h"
 #include "models/onnx/imported.h"
 
 namespace headroom {
@@ -75,6 +76,16 @@ std::string PortType::str() const {
   return fmt::format("'{}', {} {}", name, shape.rank() == 0 ? "scalar" : dims, name_of(dtype));
 }
 
+Net net_for_arrays(const std::string& spec, std::vector<NamedTensor>& arrays) {
+  const onnx::Spec parsed = onnx::parse_spec(spec);
+  Net net = onnx::fitted_to_shapes(parsed, arrays);
+  const bool whole =
+      std::ranges::any_of(arrays, [](const NamedTensor& a) { return is_integer(a.type.dtype); });
+  if (!whole || make_forward(net, std::max<std::int64_t>(1, fixed_batch(net)), DType::f32).unknown.empty())
+    return net;
+  return onnx::fitted_to_values(parsed, arrays);
+}
+
 Inference::Inference(Engine& engine)
     : engine_(engine), arena_(engine.device()), fixed_batch_(fixed_batch(engine.net())) {
   const DType precision = engine.options().precision;
@@ -101,6 +112,12 @@ Inference::Ready& Inference::ready(std::int64_t batch) {
   engine_.storage().prepare(r.program.graph, options.seed);
   r.executor = std::make_unique<Executor>(plan, engine_.storage(), arena_);
   return ready_.emplace(batch, std::move(r)).first->second;
+}
+
+std::string Inference::explain() const {
+  for (const auto& [batch, r] : ready_)
+    if (fixed_batch_ > 0 || batch == batch_) return r.executor->plan().explain();
+  return {};
 }
 
 std::vector<NamedTensor> Inference::in_order(const std::vector<NamedTensor>& arrays) const {

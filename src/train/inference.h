@@ -19,6 +19,10 @@ struct PortType {
   std::string str() const;  // "'images', Nx1x28x28 fp32"
 };
 
+// The network of an ONNX file ("net.onnx:sequence=128") for these arrays, by the names of its inputs: open
+// dimensions are theirs, and integers that shapes depend on become part of it and leave the list.
+Net net_for_arrays(const std::string& spec, std::vector<NamedTensor>& arrays);
+
 // Runs a network's forward pass on arrays by name, over the weights of an engine.
 class Inference {
  public:
@@ -33,6 +37,7 @@ class Inference {
   // given.
   std::vector<NamedTensor> run(const std::vector<NamedTensor>& arrays);
   std::int64_t batch() const { return batch_; }  // of the last run
+  std::string explain() const;                   // its plan: why each kernel was chosen
 
  private:
   struct Ready {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/npy.h"
+#include "models/onnx/for_arrays.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/tensor_file.h"
 #include "train/inference.h"
@@ -62,17 +62,15 @@ std::string gap_of(const Net& net, DType precision) {
   return gaps;
 }
 
-std::vector<NamedTensor> inputs_of(const ModelCase& c, const Inference& inference) {
+std::vector<NamedTensor> stored_inputs(const ModelCase& c) {
   std::vector<NamedTensor> arrays;
-  if (c.counted) {
-    for (const PortType& port : inference.inputs()) arrays.push_back(counted(port));
-    return arrays;
-  }
-  if (c.inputs.size() != inference.inputs().size())
-    reject("the model has {} inputs, but {} are stored", inference.inputs().size(), c.inputs.size());
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+  if (c.counted) return arrays;
+  const std::vector<std::string> names = onnx::input_names(c.model.string());
+  if (c.inputs.size() != names.size())
+    reject("the model has {} inputs, but {} are stored", names.size(), c.inputs.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
     arrays.push_back(onnx::read_tensor(c.inputs[i]));
-    arrays.back().name = inference.inputs()[i].name;
+    arrays.back().name = names[i];
   }
   return arrays;
 }
@@ -122,12 +120,15 @@ CaseResult run_case(const ModelCase& c, Device& device, const EngineOptions& opt
   };
   if (c.outputs.empty()) return end(CaseEnd::skipped, "no outputs are stored beside it");
   try {
-    const Net net = read_onnx(c.model.string());
+    std::vector<NamedTensor> arrays = stored_inputs(c);
+    const Net net = net_for_arrays(c.model.string(), arrays);
     if (const std::string gap = gap_of(net, options.precision); !gap.empty())
       return end(CaseEnd::skipped, gap);
     Engine engine(net, device, options);
     Inference inference(engine);
-    compare_outputs(c, inference.run(inputs_of(c, inference)), tolerance, result);
+    if (c.counted)
+      for (const PortType& port : inference.inputs()) arrays.push_back(counted(port));
+    compare_outputs(c, inference.run(arrays), tolerance, result);
     return result;
   } catch (const Error& e) {
     return end(CaseEnd::failed, e.what());

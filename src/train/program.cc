@@ -197,7 +197,7 @@ void require_complete(const Program& p, const Net& net) {
   if (p.unknown.empty()) return;
   const UnknownNode& first = p.unknown.front();
   const std::string more =
-      p.unknown.size() > 1 ? fmt::format(", and {} more nodes are not known", p.unknown.size() - 1) : "";
+      p.unknown.size() > 1 ? fmt::format("; nodes of that kind: {}", p.unknown.size()) : "";
   reject(Hint{"headroom model show lists what is not known; the rest can be predicted with --mode eval"},
          "network '{}' cannot be run: {} ('{}'): {}{}", net.name, first.op, first.node, first.reason, more);
 }

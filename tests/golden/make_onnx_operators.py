@@ -184,7 +184,7 @@ case("LpNormalization", 1, [x(2, 5)])
 case("LpNormalization", 1, [x(2, 5)], p=1, axis=0)
 case("MeanVarianceNormalization", 13, [x(2, 3, 2, 2)])
 case("Dropout", 13, [x(5)])
-case("Dropout", 10, [x(5)], 2, ratio=0.3)
+case("Dropout", 13, [x(5), Stored(np.float32(0.3))], 2)
 
 # Windows.
 case("Conv", 11, [x(1, 2, 7), Stored(x(4, 1, 3)), Stored(x(4))], group=2, strides=[2], pads=[1, 0], dilations=[2])

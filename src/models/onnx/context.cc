@@ -126,6 +126,12 @@ std::optional<Ints> Context::integers_of(std::string_view attribute, std::size_t
   return std::nullopt;
 }
 
+Ints Context::required_integers(std::string_view attribute, std::size_t input) const {
+  std::optional<Ints> found = integers_of(attribute, input);
+  if (!found) invalid(fmt::format("it has no '{}'", attribute));
+  return *std::move(found);
+}
+
 ValueId Context::stored(std::size_t i, Role of_floats) {
   if (!has_input(i)) invalid(fmt::format("its input {} is missing", i));
   return lowerer_.store(*operands_[i], node_.input(static_cast<int>(i)), layer_, of_floats);

@@ -77,6 +77,7 @@ class Context {
   double known_real(std::size_t i) const;  // the only element
   // Since some version an input, before that an attribute: axes of Squeeze, bounds of Clip.
   std::optional<Ints> integers_of(std::string_view attribute, std::size_t input) const;
+  Ints required_integers(std::string_view attribute, std::size_t input) const;
 
   // An input as a value of the graph. Of known ones a float initialiser with more than one element becomes a
   // parameter, all else a constant.

@@ -104,7 +104,7 @@ Cut cut_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t
 // What is cut off is told to our own operator in places from the front, which cannot be misread.
 Results convert_slice(Context& c) {
   const Shape x = c.shape(0);
-  const Ints starts = *c.integers_of("starts", 1), ends = *c.integers_of("ends", 2);
+  const Ints starts = c.required_integers("starts", 1), ends = c.required_integers("ends", 2);
   Ints axes(starts.size());
   std::iota(axes.begin(), axes.end(), std::int64_t{0});
   axes = axes_in(c, c.integers_of("axes", 3).value_or(axes), x.rank());

@@ -14,6 +14,7 @@ std::optional<Results> Lowerer::run_now(const NodeProto& node, const Context& co
   how.training = false;
   Lowerer alone(file_, graph, how, sizes_);
   alone.scratch_ = true;
+  alone.read_ = read_;  // which outputs somebody wants
   std::vector<Operand> copies;
   for (std::size_t i = 0; i < context.inputs(); ++i) {
     copies.push_back(context.operand(i));

@@ -47,7 +47,7 @@ TEST(Attention, TheFirstCausalRowIsItsValue) {
   const Problem p = forward_problem({2, 4, 3 * 2 * 3}, {{"heads", std::int64_t{2}}, {"causal", kYes}});
   const Values qkv = normals(p.inputs[0].shape);
   for (const Kernel& kernel : kernels_for(p)) {
-    const Run run = run_kernel(kernel, p, {qkv});
+    const auto run = run_kernel(kernel, p, {qkv});
     for (std::size_t b = 0; b < 2; ++b)
       for (std::size_t d = 0; d < 6; ++d)
         EXPECT_NEAR(run.outputs[0][b * 24 + d], qkv[b * 72 + 12 + d], 1e-15) << kernel.name;
@@ -59,9 +59,9 @@ TEST(Attention, LargeScoresDoNotOverflow) {
   for (DType dtype : {DType::f64, DType::f32}) {
     const Problem p = forward_problem({1, 300, 3 * 16}, {{"heads", kYes}, {"causal", kYes}}, dtype);
     const Values qkv = normals(p.inputs[0].shape, 60);
-    const Run want = run_kernel(reference_of(operator_of("attention")), p, {qkv});
+    const auto want = run_kernel(reference_of(operator_of("attention")), p, {qkv});
     for (const Kernel& kernel : kernels_for(p)) {
-      const Run got = run_kernel(kernel, p, {qkv});
+      const auto got = run_kernel(kernel, p, {qkv});
       for (std::size_t i = 0; i < want.outputs[1].size(); ++i)
         ASSERT_NEAR(got.outputs[1][i], want.outputs[1][i], 1e-5 * std::abs(want.outputs[1][i]))
             << kernel.name;
@@ -79,7 +79,7 @@ TEST(Attention, ErrorsAreAFewRoundings) {
                           {{"heads", std::int64_t{2}}, {"causal", std::int64_t{causal}}}, DType::f32);
       const Values qkv = normals(p.inputs[0].shape);
       const Operator& op = operator_of("attention");
-      const Run want = run_kernel(reference_of(op), widened(p), {qkv});
+      const auto want = run_kernel(reference_of(op), widened(p), {qkv});
       Problem g{.op = "attention_grad",
                 .inputs = {p.outputs[0], p.inputs[0], p.outputs[0], p.outputs[1]},
                 .outputs = p.inputs,
@@ -92,7 +92,7 @@ TEST(Attention, ErrorsAreAFewRoundings) {
         return std::sqrt(error / size);
       };
       const std::vector<Values> inputs = {dy, qkv, want.outputs[0], want.outputs[1]};
-      const Run want_grad = run_kernel(reference_of(operator_of("attention_grad")), widened(g), inputs);
+      const auto want_grad = run_kernel(reference_of(operator_of("attention_grad")), widened(g), inputs);
       for (const Kernel& kernel : kernels_for(p))
         EXPECT_LT(rms_error(run_kernel(kernel, p, {qkv}).outputs[0], want.outputs[0]), 1e-6) << kernel.name;
       for (const Kernel& kernel : kernels_for(g))
@@ -108,9 +108,9 @@ TEST(Attention, BitsDoNotDependOnThreads) {
   const Kernel& kernel = cpu_kernel(operator_of("attention"));
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  const Run one = run_kernel(kernel, p, {qkv});
+  const auto one = run_kernel(kernel, p, {qkv});
   omp_set_num_threads(3);
-  const Run three = run_kernel(kernel, p, {qkv});
+  const auto three = run_kernel(kernel, p, {qkv});
   omp_set_num_threads(before);
   EXPECT_EQ(one.outputs, three.outputs);
 }

@@ -31,9 +31,9 @@ Rows<T> rows_of(const AttentionProblem& a, T* y, std::int64_t b, std::int64_t h)
 }
 
 template <class T>
-long double dot(std::int64_t n, const T* x, const T* y) {
-  long double sum = 0;
-  for (std::int64_t d = 0; d < n; ++d) sum += static_cast<long double>(x[d]) * y[d];
+double dot(std::int64_t n, const T* x, const T* y) {
+  double sum = 0;
+  for (std::int64_t d = 0; d < n; ++d) sum += static_cast<double>(x[d]) * y[d];
   return sum;
 }
 
@@ -41,17 +41,17 @@ std::int64_t seen(const AttentionProblem& a, std::int64_t t) { return a.causal ?
 
 template <class T>
 void forward(const AttentionProblem& a, const Head<const T>& in, const Rows<T>& y, T* lse) {
-  std::vector<long double> s(static_cast<std::size_t>(a.time));
+  std::vector<double> s(static_cast<std::size_t>(a.time));
   for (std::int64_t t = 0; t < a.time; ++t) {
     const std::int64_t n = seen(a, t);
-    long double most = -INFINITY, sum = 0;
+    double most = -INFINITY, sum = 0;
     for (std::int64_t u = 0; u < n; ++u) {
       s[std::size_t(u)] = a.scale * dot(a.width, in.q[t], in.k[u]);
       most = std::max(most, s[std::size_t(u)]);
     }
     for (std::int64_t u = 0; u < n; ++u) sum += s[std::size_t(u)] = std::exp(s[std::size_t(u)] - most);
     for (std::int64_t d = 0; d < a.width; ++d) {
-      long double mean = 0;
+      double mean = 0;
       for (std::int64_t u = 0; u < n; ++u) mean += s[std::size_t(u)] * in.v[u][d];
       y[t][d] = static_cast<T>(mean / sum);
     }
@@ -63,13 +63,13 @@ template <class T>
 void backward(const AttentionProblem& a, const Head<const T>& in, const Rows<const T>& y,
               const Rows<const T>& dy, const T* lse, const Head<T>& out) {
   const auto size = static_cast<std::size_t>(3 * a.time * a.width);
-  std::vector<long double> sums(size, 0);
-  long double *dq = sums.data(), *dk = dq + a.time * a.width, *dv = dk + a.time * a.width;
+  std::vector<double> sums(size, 0);
+  double *dq = sums.data(), *dk = dq + a.time * a.width, *dv = dk + a.time * a.width;
   for (std::int64_t t = 0; t < a.time; ++t) {
-    const long double along = dot(a.width, dy[t], y[t]);
+    const double along = dot(a.width, dy[t], y[t]);
     for (std::int64_t u = 0; u < seen(a, t); ++u) {
-      const long double p = std::exp(a.scale * dot(a.width, in.q[t], in.k[u]) - lse[t]);
-      const long double ds = a.scale * p * (dot(a.width, dy[t], in.v[u]) - along);
+      const double p = std::exp(a.scale * dot(a.width, in.q[t], in.k[u]) - lse[t]);
+      const double ds = a.scale * p * (dot(a.width, dy[t], in.v[u]) - along);
       for (std::int64_t d = 0; d < a.width; ++d) {
         dq[t * a.width + d] += ds * in.k[u][d];
         dk[u * a.width + d] += ds * in.q[t][d];

@@ -67,10 +67,10 @@ Cost cost(const Problem& p) {
   return c;
 }
 
-// States pass through every step; their errors shrink on the way, but not at once.
+// A state of the last step is made of the sums of all steps before it.
 double sum_length(const Problem& p) {
   const RecurrentProblem r = recurrent_problem(p);
-  return static_cast<double>(4 * (r.input + r.hidden));
+  return static_cast<double>(4 * r.seq * (r.input + r.hidden));
 }
 
 std::vector<Case> cases_of(const Cell& cell) {
