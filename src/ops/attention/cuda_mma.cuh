@@ -233,6 +233,10 @@ __global__ __launch_bounds__(kMmaThreads) void attention_backward(AttentionShape
     __syncthreads();
     const Element *other = loop + 2 * buffer * Tile::kLoopTile, *other_grad = other + Tile::kLoopTile;
     const float* stored = statistics + 2 * buffer * kLoop;
+    // Tiles on the diagonal and at the end; of our own rows, those beyond the last are not stored.
+    const std::int64_t mine_first = at.first + row;
+    const bool crosses = kOwnsKeys ? mine_first + 15 > first : first + kLoop - 1 > mine_first;
+    const bool masked = first + kLoop > s.time || (s.causal && crosses);
 #pragma unroll
     for (int n = 0; n < kLoop / 16; ++n) {
       float c[2][4] = {}, g[2][4] = {};
@@ -247,7 +251,7 @@ __global__ __launch_bounds__(kMmaThreads) void attention_backward(AttentionShape
           const std::int64_t t = kOwnsKeys ? theirs : mine, u = kOwnsKeys ? mine : theirs;
           const float less = kOwnsKeys ? stored[column] : own_lse[e / 2],
                       mean = kOwnsKeys ? stored[kLoop + column] : own_along[e / 2];
-          const float p = sees(s, t, u) ? exp2f(c[j][e] * factor - less) : 0;
+          const float p = masked && !sees(s, t, u) ? 0 : exp2f(c[j][e] * factor - less);
           c[j][e] = p;
           g[j][e] = p * (g[j][e] - mean);
         }
