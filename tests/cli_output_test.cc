@@ -74,7 +74,7 @@ TEST_F(CliOutput, ListsAreComplete) {
   for (const std::string& name : recipe_names()) EXPECT_NE(recipes.find(name), std::string::npos) << name;
   EXPECT_GE(recipe_names().size(), 20u);
   const std::string data = succeed({"data", "list"}).out, machines = succeed({"machine", "list"}).out;
-  for (const char* name : {"mnist", "fashion-mnist", "cifar10", "glyphs", "images", "idx"})
+  for (const char* name : {"mnist", "fashion-mnist", "cifar10", "glyphs", "images", "idx", "text"})
     EXPECT_NE(data.find(name), std::string::npos);
   for (const char* name : {"h200", "k80", "here"}) EXPECT_NE(machines.find(name), std::string::npos);
 }
@@ -82,7 +82,7 @@ TEST_F(CliOutput, ListsAreComplete) {
 TEST_F(CliOutput, JsonOfListsIsOneObject) {
   EXPECT_EQ(succeed_json({"model", "list"}).at("models").size(), zoo().size());
   EXPECT_EQ(succeed_json({"recipe", "list"}).at("recipes").size(), recipe_names().size());
-  EXPECT_EQ(succeed_json({"data", "list"}).at("data_sets").size(), 6u);
+  EXPECT_EQ(succeed_json({"data", "list"}).at("data_sets").size(), 7u);
   EXPECT_GE(succeed_json({"machine", "list"}).at("machines").size(), 5u);
   expect_keys(succeed_json({"machine", "show", "h200"}), {"name", "peak_flops", "levels"});
 }

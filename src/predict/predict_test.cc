@@ -133,17 +133,13 @@ TEST(Prediction, AnotherKindOfMachineGetsFloorsAlone) {
 // The floor is the schema's; what nobody has written cannot be predicted to take longer.
 TEST(Prediction, AnOperatorWithoutKernelHasItsFloor) {
   Graph g;
-  auto add = [&](const char* name, Shape shape, Role role) {
-    return g.add_value({.name = name, .type = {shape, DType::f32}, .role = role});
-  };
-  const ValueId x = add("x", {50, 32, 64}, Role::input);
-  const ValueId w = add("w", {1, 384, 64}, Role::parameter), r = add("r", {1, 384, 128}, Role::parameter);
-  g.outputs = {g.add_node("gru", {x, w, r}, {{"hidden_size", std::int64_t{128}}}, "rnn")[0]};
+  const ValueId x = g.add_value({.name = "x", .type = {{4, 3, 64, 64}, DType::f32}, .role = Role::input});
+  g.outputs = {g.add_node("local_contrast_norm", {x}, {}, "contrast")[0]};
   const Plan plan =
-      make_plan(g, testing::cpu_binding(Mode::eval, 32), even_without_kernel(first_that_accepts));
+      make_plan(g, testing::cpu_binding(Mode::eval, 4), even_without_kernel(first_that_accepts));
   const Prediction p = predict(plan, toy());
   ASSERT_EQ(p.steps.size(), 1u);
-  const Cost cost = schema_of("gru").cost(plan.steps[0].problem);
+  const Cost cost = schema_of("local_contrast_norm").cost(plan.steps[0].problem);
   EXPECT_DOUBLE_EQ(p.floor_s, std::max(cost.flops() / 1e12, cost.bytes() / 10e9));
   EXPECT_DOUBLE_EQ(p.predicted_s, p.floor_s + 1e-6);
 }
