@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "machine/roofline.h"
 #include "predict/predict.h"
-#include "train/program.h"
+#include "train/planned.h"
 
 namespace headroom {
 namespace {
@@ -26,11 +26,12 @@ CostPrediction predict(const Net& net, const std::string& machine, const Predict
   constexpr double kQuickRoofline = 1.5;  // seconds
   const Machine ceilings =
       machine == "here" ? here_or_measure(settings.threads, kQuickRoofline) : find_machine(machine);
-  Program program =
-      make_program(net, mode, settings.batch, {.dtype = dtype, .update = parse_update(settings.optimizer)});
-  const Plan plan =
-      make_plan(std::move(program.graph), {mode, settings.batch, dtype, cpu_capabilities(settings.threads)},
-                even_without_kernel(first_that_accepts));
+  const Plan plan = plan_on(ceilings, net,
+                            {.mode = mode,
+                             .batch = settings.batch,
+                             .dtype = dtype,
+                             .threads = settings.threads,
+                             .update = parse_update(settings.optimizer)});
   const Prediction prediction = predict(plan, ceilings);
   return {.machine = ceilings.name,
           .batch = settings.batch,

@@ -9,6 +9,7 @@
 #include "report/layers.h"
 #include "report/record.h"
 #include "report/unknown.h"
+#include "train/planned.h"
 #include "train/program.h"
 
 namespace headroom::cli {
@@ -25,14 +26,12 @@ Machine machine_named(const std::string& name, const Common& common) {
   return name == "here" ? here_or_measure(common.threads, kQuick) : find_machine(name);
 }
 
-Plan plan_for(const Net& net, Mode mode, std::int64_t batch, const Common& common) {
-  const DType dtype = common.cpu_dtype();
-  Program program =
-      mode == Mode::eval && net.imported
-          ? make_forward(net, batch, dtype)  // it need not be a classifier, nor known to the last node
-          : make_program(net, mode, batch, {.dtype = dtype, .update = {.momentum = 0.9}});
-  return make_plan(std::move(program.graph), {mode, batch, dtype, cpu_capabilities(common.threads)},
-                   even_without_kernel(common.chooser()));
+Plan plan_for(const Net& net, const Machine& machine, Mode mode, std::int64_t batch, const Common& common) {
+  PlanRequest request{.mode = mode, .batch = batch, .threads = common.threads};
+  request.dtype = machine.kind == "cpu" ? common.cpu_dtype() : common.dtype();
+  request.tf32 = common.tf32();
+  request.update.momentum = 0.9;
+  return plan_on(machine, net, request, common.chooser());
 }
 
 std::vector<std::int64_t> batches_of(const Request& r, const Net& net) {
@@ -57,13 +56,18 @@ std::string usual_mode(const Net& net, const Request& r) {
   }
 }
 
-std::string summary(const std::vector<std::pair<Plan, std::vector<Prediction>>>& all) {
+// A plan made for a machine, and what it should cost there.
+struct Reading {
+  Plan plan;
+  Prediction prediction;
+};
+
+std::string summary(const std::vector<Reading>& all) {
   Table table({"machine", "batch", "floor ms", "predicted ms", "images/s at the floor"});
-  for (const auto& [plan, predictions] : all)
-    for (const Prediction& p : predictions)
-      table.row({p.machine, std::to_string(plan.binding.batch), fixed_or_small(p.floor_s * 1e3),
-                 p.has_times ? fixed_or_small(p.predicted_s * 1e3) : "-",
-                 with_commas(std::llround(double(plan.binding.batch) / p.floor_s))});
+  for (const auto& [plan, p] : all)
+    table.row({p.machine, std::to_string(plan.binding.batch), fixed_or_small(p.floor_s * 1e3),
+               p.has_times ? fixed_or_small(p.predicted_s * 1e3) : "-",
+               with_commas(std::llround(double(plan.binding.batch) / p.floor_s))});
   return table.str();
 }
 
@@ -77,38 +81,39 @@ void run(const Request& r) {
   std::vector<Machine> machines;
   for (const std::string& name : split(r.machines, ',')) machines.push_back(machine_named(name, r.common));
 
-  std::vector<std::pair<Plan, std::vector<Prediction>>> all;
-  for (std::int64_t batch : batches_of(r, net)) {
-    all.emplace_back(plan_for(net, mode, batch, r.common), std::vector<Prediction>{});
-    for (const Machine& m : machines) all.back().second.push_back(predict(all.back().first, m));
-  }
+  std::vector<Reading> all;
+  for (std::int64_t batch : batches_of(r, net))
+    for (const Machine& m : machines) {
+      Plan plan = plan_for(net, m, mode, batch, r.common);
+      Prediction prediction = predict(plan, m);
+      all.push_back({std::move(plan), std::move(prediction)});
+    }
   if (r.common.json) {
     Json list = Json::array();
-    for (const auto& [plan, predictions] : all)
-      for (const Prediction& p : predictions) {
-        Json item = {{"batch", plan.binding.batch}};
-        item.update(prediction_json(plan, p));
-        list.push_back(item);
-      }
+    for (const auto& [plan, prediction] : all) {
+      Json item = {{"batch", plan.binding.batch}};
+      item.update(prediction_json(plan, prediction));
+      list.push_back(item);
+    }
     Json json = {
         {"model", net.name}, {"mode", wanted}, {"precision", r.common.precision}, {"predictions", list}};
     if (net.imported && mode == Mode::eval)
       add_unknown(json, make_forward(net, batches_of(r, net).front(), r.common.cpu_dtype()));
     return print_json(json);
   }
-  if (r.common.explain) note(all.front().first.explain());
-  for (const auto& [plan, predictions] : all)
-    for (const Prediction& p : predictions) {
-      print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
-                        r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
-      print(layer_table(read_layers(plan, p), p.has_times) + "\n");
-    }
+  if (r.common.explain) note(all.front().plan.explain());
+  for (const auto& [plan, p] : all) {
+    print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
+                      r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
+    print(layer_table(read_layers(plan, p), p.has_times) + "\n");
+  }
   print(summary(all));
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches_of(r, net).front(), r.common.cpu_dtype())));
   print(
       "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
-      "Predicted: what the chosen kernels\nshould take; given for CPUs.\n");
+      "Predicted: what the chosen kernels\nshould take; on GPUs with assumed efficiencies, not fitted to any "
+      "device.\n");
 }
 
 }  // namespace
