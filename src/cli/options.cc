@@ -37,7 +37,11 @@ EngineOptions Common::engine_options(const std::vector<std::string>& usual_kerne
 }
 
 LayoutWish Common::layout_wish() const {
-  if (const auto wish = parse_layout_wish(layout)) return *wish;
+  const auto wish = parse_layout_wish(layout);
+  if (wish == LayoutWish::nhwc && device == "cpu")
+    reject(Hint{"leave --layout out, or take --device cuda"},
+           "--layout nhwc is for GPUs: CPU kernels read NCHW");
+  if (wish) return *wish;
   reject(nearest(layout, std::vector<std::string>{"auto", "nchw", "nhwc"}), "unknown layout '{}'", layout);
 }
 

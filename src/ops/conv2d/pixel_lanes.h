@@ -39,7 +39,10 @@ struct Source {
   std::int64_t elements() const { return form == Form::as_it_is ? 0 : channels * channel; }
 };
 
-// The padded copy of a group of a convolution, by registers of so many lanes.
+// The form that costs least, by registers of so many lanes.
+Source source_of(const Conv2d& c, std::int64_t lanes);
+std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes);  // of rows of pixels
+// The padded copy of a group of a convolution.
 Source padded_source(const Conv2d& c, std::int64_t lanes);
 // First i >= 0 with i * stride + offset >= bound.
 std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stride);

@@ -1,0 +1,63 @@
+// Kernels that promise the same bits for any number of threads, on problems that threads share in every way:
+// by images, by groups, by pixels, by maps.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include "ops/conv2d/conv2d.h"
+#include "ops/testing/harness.h"
+
+namespace headroom::testing {
+namespace {
+
+const Kernel& kernel_named(const Operator& op, std::string_view name) {
+  for (const Kernel& kernel : op.kernels)
+    if (kernel.name == name) return kernel;
+  fail("no kernel {} of {}", name, op.schema.name);
+}
+
+void expect_same_bits(const std::string& op_name, std::string_view kernel, const Case& c) {
+  const Operator& op = operator_of(op_name);
+  const Problem problem = problem_of(op, c, DType::f32);
+  SCOPED_TRACE(problem.str());
+  ASSERT_TRUE(accepts(kernel_named(op, kernel), problem, cpu_capabilities()).ok);
+  const auto inputs = inputs_of(problem, c, Numbers::normal, 3);
+  const int before = omp_get_max_threads();
+  std::vector<Values> results;
+  for (int threads : {1, 2, 3, 5}) {
+    omp_set_num_threads(threads);
+    const Run run = run_kernel(kernel_named(op, kernel), problem, inputs);
+    EXPECT_TRUE(run.guards_intact);
+    results.push_back(run.outputs[0]);
+  }
+  omp_set_num_threads(before);
+  for (const Values& values : results) EXPECT_EQ(values, results[0]);
+}
+
+using Ints = std::vector<std::int64_t>;
+const Attrs kPadded = {{"pads", Ints{1, 1, 1, 1}}};
+
+TEST(ConvolutionThreads, PixelLanes) {
+  for (const Shape& x : {Shape{1, 20, 40, 37}, Shape{1, 96, 7, 7}, Shape{7, 20, 9, 9}})
+    expect_same_bits("conv2d", "cpu:pixel_lanes", {.inputs = {x, {80, x[1], 3, 3}, {80}}, .attrs = kPadded});
+  expect_same_bits("conv2d", "cpu:pixel_lanes",
+                   {.inputs = {{1, 20, 12, 12}, {30, 4, 3, 3}}, .attrs = {{"groups", std::int64_t{5}}}});
+}
+
+TEST(ConvolutionThreads, Depthwise) {
+  Attrs attrs = kPadded;
+  attrs.set("groups", std::int64_t{24});
+  expect_same_bits("conv2d", "cpu:depthwise", {.inputs = {{3, 24, 40, 40}, {24, 1, 3, 3}}, .attrs = attrs});
+  Attrs input = attrs, weight = attrs;
+  input.set("input_shape", Ints{3, 24, 40, 40});
+  weight.set("weight_shape", Ints{24, 1, 3, 3});
+  const Shape x{3, 24, 40, 40};
+  expect_same_bits("conv2d_grad_input", "cpu:depthwise", {.inputs = {x, {24, 1, 3, 3}}, .attrs = input});
+  expect_same_bits("conv2d_grad_weight", "cpu:depthwise", {.inputs = {x, x}, .attrs = weight});
+}
+
+TEST(ConvolutionThreads, FewRowsOfALinearLayer) {
+  expect_same_bits("linear", "cpu:few_rows", {.inputs = {{5, 1500}, {203, 1500}, {203}}});
+}
+
+}  // namespace
+}  // namespace headroom::testing
