@@ -53,7 +53,8 @@ Plan plan_on(const Machine& machine, const Net& net, const PlanRequest& request,
                                         .update = request.update,
                                         .tally = gpu && request.mode == Mode::train,
                                         .fuse_head = gpu && request.dtype == DType::f32,
-                                        .capabilities = capabilities});
+                                        .capabilities = capabilities,
+                                        .fuse_blocks = !gpu});
   const bool old = gpu && capabilities.compute_capability < kOldestBuilt;
   return make_plan(std::move(program.graph), {request.mode, request.batch, request.dtype, capabilities},
                    old   ? vendors_only
