@@ -17,6 +17,7 @@ struct Request {
   std::int64_t batch = 0;
   std::string sets;
   std::vector<std::string> models;
+  bool no_check = false;
 };
 
 // The peak that a product in this precision is held against.
@@ -133,6 +134,7 @@ void run(const Request& r) {
   if (!workloads.empty()) {
     Progress progress("bench");
     ConvnetBenchOptions options{.engine = r.common.engine_options(), .rounds = std::min(r.rounds, 5)};
+    options.check = !r.no_check;
     options.engine.update.momentum = 0.9;
     if (device->kind() == DeviceKind::cpu) options.repeats = 1;  // a step takes seconds there
     const std::vector<ConvnetTiming> timings =
@@ -156,6 +158,7 @@ void add_bench_nets(Command verb) {
   add_run_options(nets, r->common);
   nets.option("--set", r->sets, "course, convnets, layers; else course on a CPU, all on a GPU");
   nets.option("--batch", r->batch, "images a step of convnets and layers, else as published");
+  nets.flag("--no-check", r->no_check, "do not hold a GPU's scores against the CPU's first");
   nets.option("--rounds", r->rounds, "how often everything is timed in turn");
   nets.example("headroom bench nets --device cpu");
   nets.example("headroom bench nets --set convnets --batch 4");

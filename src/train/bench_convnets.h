@@ -58,10 +58,11 @@ struct ConvnetTiming {
 struct ConvnetBenchOptions {
   EngineOptions engine;
   int rounds = 5;
-  int repeats = 10;  // runs in a sample, with one wait at its end
+  int repeats = 10;   // runs in a sample, with one wait at its end
+  bool check = true;  // on a GPU: scores are first held against the CPU's
 };
 
-// Each workload by itself, one after the other. On a GPU its scores are first held against the CPU's.
+// Each workload by itself, one after the other.
 std::vector<ConvnetTiming> bench_convnets(Device& device, const Machine& machine,
                                           const std::vector<ConvnetWorkload>& workloads,
                                           const ConvnetBenchOptions& options,

@@ -53,6 +53,7 @@ Plan plan_on(const Machine& machine, const Net& net, const PlanRequest& request,
                                         .update = request.update,
                                         .tally = gpu && request.mode == Mode::train,
                                         .fuse_head = gpu && request.dtype == DType::f32,
+                                        .layout = LayoutWish::automatic,
                                         .capabilities = capabilities,
                                         .fuse_blocks = !gpu});
   const bool old = gpu && capabilities.compute_capability < kOldestBuilt;
