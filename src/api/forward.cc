@@ -13,8 +13,9 @@ constexpr std::int64_t kLargestBatch = 256;
 Forward::Ready& Forward::ready(std::int64_t batch) {
   if (const auto it = ready_.find(batch); it != ready_.end()) return it->second;
   const EngineOptions& options = engine_.options();
+  const bool cpu = engine_.capabilities().kind == DeviceKind::cpu;
   const Program program =
-      make_forward(engine_.net(), batch, options.precision, engine_.capabilities().kind == DeviceKind::cpu);
+      make_forward(engine_.net(), batch, options.precision, cpu ? Fusion::blocks : Fusion::plain);
   engine_.storage().prepare(program.graph, options.seed);
   const Plan plan = make_plan(program.graph, {Mode::eval, batch, options.precision, engine_.capabilities()});
   const std::int64_t columns = program.graph.value(program.logits).type.shape.without_first().numel();
