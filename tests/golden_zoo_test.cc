@@ -18,6 +18,9 @@ std::vector<double> initial(std::uint64_t tensor, const std::string& name, const
                       : shape.rank() == 1 ? 0.1
                                           : std::sqrt(6.0 / double(shape.without_first().numel()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = middle + size * golden_value(tensor, i);
+  if (name.ends_with("_expand_bn.bias"))  // both ends of ReLU6
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (golden_value(tensor, i) > 0.5) values[i] += 5.5;
   return values;
 }
 

@@ -67,8 +67,7 @@ struct CliZoo : ProgramTest {
     return bytes;
   }
   static Words training(const std::string& model, Words more) {
-    Words words = {"train", model,     "--train-size", "48",       "--test-size",
-                   "16",    "--batch", "16",           "--epochs", "1"};
+    Words words = {"train", model, "--train-size", "16", "--test-size", "8", "--batch", "8", "--epochs", "1"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

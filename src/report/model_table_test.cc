@@ -55,6 +55,27 @@ TEST(ModelTable, CountsByHand) {
   }
 }
 
+// A normalisation multiplies and adds, but is no product; kinds of products come with their shares.
+TEST(ModelTable, ProductsByKind) {
+  Net net("kinds", {2, 6, 6});
+  net.conv2d("a", {.maps = 3, .kernel = 3})
+      .batch_norm("b")
+      .conv2d("c", {.maps = 4, .kernel = 3})
+      .softmax("s");
+  net.linear("out", {.units = 5});
+  const ModelCost cost = cost_of(net, 2, false);
+  EXPECT_EQ(row(cost, "b").macs, 0);
+  EXPECT_GT(row(cost, "b").other, 2 * 3 * 16);
+  EXPECT_EQ(row(cost, "s").macs, 0);
+  ASSERT_EQ(cost.kinds.size(), 2u);
+  EXPECT_EQ(cost.kinds[0].kind, "conv2d");
+  EXPECT_EQ(cost.kinds[0].count, 2);
+  EXPECT_EQ(cost.kinds[0].macs, 2 * (3 * 16 * 18 + 4 * 4 * 27));
+  EXPECT_EQ(cost.kinds[1].macs, 2 * 16 * 5);
+  EXPECT_EQ(cost.total.macs, cost.kinds[0].macs + cost.kinds[1].macs);
+  EXPECT_EQ(kinds_line(cost), "2 conv2d, 5,184 FLOPs, 94.19 %; 1 linear, 320 FLOPs, 5.81 %");
+}
+
 TEST(ModelTable, TrainingTakesMoreThanRunning) {
   const ModelCost cost = cost_of(small(), 4);
   const double least = 4 * (4 * 72 + 57 + 65);  // inputs and weights

@@ -316,7 +316,8 @@ def initial(tensor, name, shape):
     if name.endswith("_bn.weight"):
         return 0.3 + 0.15 * units(tensor, shape)
     if name.endswith("_bn.bias"):
-        return 0.5 + 0.3 * units(tensor, shape)
+        shift = units(tensor, shape)
+        return 0.5 + 0.3 * shift + (5.5 * (shift > 0.5) if "_expand" in name else 0)  # both ends of ReLU6
     return units(tensor, shape) * (0.1 if len(shape) == 1 else GAIN / math.sqrt(math.prod(shape[1:])))
 
 
