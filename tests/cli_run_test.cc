@@ -1,8 +1,11 @@
 // The verb run as its users meet it: arrays in, arrays out, and what it says when they do not fit.
 #include <gtest/gtest.h>
 
+#include <cctype>
+
 #include "data/npy.h"
 #include "data/tensor_values.h"
+#include "models/onnx/onnx.pb.h"
 #include "models/onnx/tensor_file.h"
 #include "support/program.h"
 
@@ -99,8 +102,7 @@ TEST_F(CliRun, RoundsFloatsAndNothingElse) {
 }
 
 TEST_F(CliRun, SaysWhatAModelNeeds) {
-  expect_refused({"run", "net.json"},
-                 {"'pair' needs an input", "'input', Nx3 fp32", "--input input=FILE.npy"});
+  expect_refused({"run", "net.json"}, {"needs an input: 'input' (Nx3 fp32)", "--input input=FILE.npy"});
   expect_refused({"run"}, {"no model"});
 }
 
@@ -159,6 +161,76 @@ TEST_F(CliOnnx, RefusesWhatCannotBeWritten) {
   expect_refused({"model", "export", "net.json", "-o", "n.onnx", "--batch", "-1"}, {"--batch is -1"});
   expect_refused({"train", "mlp:hidden=8", "--save", "same", "--save-onnx", "same"},
                  {"--save", "--save-onnx", "same"});
+}
+
+// y = the largest over `length` of x[batch, length, 2], and the same numbers in a shape that comes as an
+// input.
+std::string open_model() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  auto describe = [](onnx::ValueInfoProto& info, const char* name, int type, const Words& dims) {
+    info.set_name(name);
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    for (const std::string& d : dims) {
+      auto& extent = *info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim();
+      if (std::isdigit(static_cast<unsigned char>(d[0])))
+        extent.set_dim_value(std::stoll(d));
+      else
+        extent.set_dim_param(d);
+    }
+  };
+  describe(*graph.add_input(), "x", onnx::TensorProto::FLOAT, {"batch", "length", "2"});
+  describe(*graph.add_input(), "shape", onnx::TensorProto::INT64, {"2"});
+  describe(*graph.add_output(), "y", onnx::TensorProto::FLOAT, {"batch", "2"});
+  describe(*graph.add_output(), "z", onnx::TensorProto::FLOAT, {"p", "q"});
+  auto node = [&](const char* op, const Words& in, const char* out) -> onnx::NodeProto& {
+    onnx::NodeProto& n = *graph.add_node();
+    n.set_op_type(op);
+    for (const std::string& name : in) n.add_input(name);
+    n.add_output(out);
+    return n;
+  };
+  onnx::AttributeProto& axes = *node("ReduceMax", {"x"}, "y").add_attribute();
+  axes.set_name("axes");
+  axes.set_type(onnx::AttributeProto::INTS);
+  axes.add_ints(1);
+  onnx::AttributeProto& keep = *graph.mutable_node(0)->add_attribute();
+  keep.set_name("keepdims");
+  keep.set_type(onnx::AttributeProto::INT);
+  keep.set_i(0);
+  node("Reshape", {"x", "shape"}, "z");
+  return model.SerializeAsString();
+}
+
+TEST_F(CliOnnx, FilesAreMadeToFitTheArrays) {
+  put("open.onnx", open_model());
+  expect_refused({"run", "open.onnx"},
+                 {"'x' (batch x length x 2 fp32)", "'shape' (2 int64)", "--input x=FILE.npy"});
+  write_npy(file("o.npy"), array<float>({1, 3, 2}, {1, 2, 5, 0, 3, 7}));
+  write_npy(file("s.npy"), array<std::int64_t>({2}, {2, -1}));
+  const Json json = succeed_json({"run", "open.onnx", "--input", "x=o.npy", "shape=s.npy"});
+  EXPECT_EQ(json["outputs"][0]["values"], Json::array({5, 7}));
+  EXPECT_EQ(json["outputs"][1]["shape"], Json::array({2, 3}));
+  succeed({"run", "open.onnx", "--dim", "length=3", "--input", "o.npy", "s.npy"});
+  expect_refused({"run", "open.onnx", "--dim", "length=4", "--input", "o.npy", "s.npy"}, {"'x'", "1x3x2"});
+  expect_refused({"run", "open.onnx", "--dim", "lenght=3", "--input", "o.npy", "s.npy"}, {"'lenght'"});
+  expect_refused({"run", "open.onnx", "--dim", "length", "--input", "o.npy", "s.npy"},
+                 {"'length' has no size"});
+  expect_refused({"run", "open.onnx", "--input", "o.npy"}, {"cannot be run", "shape"});
+}
+
+// The file insists on a batch of two; six rows are three of them.
+TEST_F(CliOnnx, RunsAFixedBatchInPieces) {
+  succeed({"model", "export", "net.json", "--weights", "w.safetensors", "-o", "two.onnx", "--batch", "2"});
+  write_npy(file("six.npy"), array<float>({6, 3}, {1, 1, 1, 0, 2, -1, 1, 1, 1, 0, 2, -1, 1, 1, 1, 0, 2, -1}));
+  const Json json = succeed_json({"run", "two.onnx", "--input", "six.npy"});
+  EXPECT_EQ(json["batch"], 6);
+  EXPECT_EQ(json["outputs"][0]["shape"], Json::array({6, 2}));
+  EXPECT_EQ(json["outputs"][0]["values"], Json::array({6.5, -0.5, 1.5, -1.5, 6.5, -0.5, 1.5, -1.5}));
+  write_npy(file("three.npy"), array<float>({3, 3}, std::vector<float>(9, 1)));
+  expect_refused({"run", "two.onnx", "--input", "three.npy"}, {"'input' (2x3 fp32)", "3x3"});
 }
 
 struct CliCases : CliOnnx {

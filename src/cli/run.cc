@@ -71,15 +71,16 @@ std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, cons
   return arrays;
 }
 
-void require_inputs(const Request& r, const Inference& inference, const Net& net) {
-  if (inference.inputs().empty() || !r.inputs.empty()) return;
+// Says what a network needs, where nothing was given.
+void require_inputs(const Request& r, const std::vector<onnx::InputText>& inputs) {
+  if (inputs.empty() || !r.inputs.empty()) return;
   std::string needs, how;
-  for (const PortType& port : inference.inputs()) {
-    needs += fmt::format("{}{}", needs.empty() ? "" : "; ", port.str());
-    how += fmt::format(" --input {}=FILE.npy", port.name);
+  for (const onnx::InputText& input : inputs) {
+    needs += fmt::format("{}{}", needs.empty() ? "" : ", ", input.takes);
+    how += fmt::format(" --input {}=FILE.npy", input.name);
   }
-  reject(Hint{fmt::format("headroom run {}{}", r.model, how)}, "model '{}' needs {}: {}", net.name,
-         inference.inputs().size() == 1 ? "an input" : "inputs", needs);
+  reject(Hint{fmt::format("headroom run {}{}", r.model, how)}, "'{}' needs {}: {}", r.model,
+         inputs.size() == 1 ? "an input" : "inputs", needs);
 }
 
 // File names of outputs: what a folder cannot hold, or a shell would trip over, becomes a line.
@@ -151,7 +152,9 @@ Subject subject_of(const Request& r) {
   }
   onnx::Spec spec = onnx::parse_spec(r.model);
   spec.sizes.insert(spec.sizes.end(), r.dims.begin(), r.dims.end());
-  std::vector<NamedTensor> arrays = read_arrays(r.inputs, onnx::input_names(spec.path), "input", spec.path);
+  const std::vector<onnx::InputText> texts = onnx::input_texts(spec.path);
+  require_inputs(r, texts);
+  std::vector<NamedTensor> arrays = read_arrays(r.inputs, names_of(texts), "input", spec.path);
   Net net = net_for_arrays(spec.str(), arrays);
   return {std::move(net), std::move(arrays)};
 }
@@ -163,8 +166,12 @@ void run(const Request& r) {
   const auto device = r.common.open();
   Engine engine(net, *device, r.common.engine_options());
   Inference inference(engine);
-  require_inputs(r, inference, net);
-  if (!net.imported) inputs = read_arrays(r.inputs, names_of(inference.inputs()), "input", net.name);
+  if (!net.imported) {
+    std::vector<onnx::InputText> texts;
+    for (const PortType& port : inference.inputs()) texts.push_back({port.name, port.str()});
+    require_inputs(r, texts);
+    inputs = read_arrays(r.inputs, names_of(inference.inputs()), "input", net.name);
+  }
   const auto wanted = read_arrays(r.expected, names_of(inference.outputs()), "output", net.name);
   if (!r.weights.empty())
     load_weights(engine, r.weights);

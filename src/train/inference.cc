@@ -73,7 +73,7 @@ std::string PortType::str() const {
   std::string dims;
   for (int a = 0; a < shape.rank(); ++a)
     dims += fmt::format("{}{}", a > 0 ? "x" : "", a == batch_axis ? "N" : std::to_string(shape[a]));
-  return fmt::format("'{}', {} {}", name, shape.rank() == 0 ? "scalar" : dims, name_of(dtype));
+  return fmt::format("'{}' ({} {})", name, shape.rank() == 0 ? "scalar" : dims, name_of(dtype));
 }
 
 Net net_for_arrays(const std::string& spec, std::vector<NamedTensor>& arrays) {

@@ -16,7 +16,7 @@ struct PortType {
   DType dtype = DType::f32;
   Shape shape;
   int batch_axis = kNone;   // whose extent the user chooses; `shape` holds 1 there
-  std::string str() const;  // "'images', Nx1x28x28 fp32"
+  std::string str() const;  // "'images' (Nx1x28x28 fp32)"
 };
 
 // The network of an ONNX file ("net.onnx:sequence=128") for these arrays, by the names of its inputs: open

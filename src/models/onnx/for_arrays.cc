@@ -70,10 +70,28 @@ Spec parse_spec(const std::string& text) {
   return {text.substr(0, at + kEnd.size() - 1), split(text.substr(at + kEnd.size()), ',')};
 }
 
-std::vector<std::string> input_names(const std::string& path) {
+std::vector<InputText> input_texts(const std::string& path) {
   const auto file = File::read(path);
+  std::vector<InputText> texts;
+  for (const ValueInfoProto* input : inputs_of(file->graph())) {
+    const auto& type = input->type().tensor_type();
+    std::vector<std::string> dims;
+    for (int a = 0; a < type.shape().dim_size(); ++a) {
+      const std::string symbol = symbol_of(*input, a);
+      dims.push_back(symbol.empty() ? std::to_string(type.shape().dim(a).dim_value()) : symbol);
+    }
+    const std::optional<DType> ours = dtype_of(type.elem_type());
+    const std::string kind = ours ? std::string(name_of(*ours)) : name_of_type(type.elem_type());
+    texts.push_back({input->name(),
+                     fmt::format("'{}' ({} {})", input->name(),
+                                 dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, " x ")), kind)});
+  }
+  return texts;
+}
+
+std::vector<std::string> input_names(const std::string& path) {
   std::vector<std::string> names;
-  for (const ValueInfoProto* input : inputs_of(file->graph())) names.push_back(input->name());
+  for (InputText& text : input_texts(path)) names.push_back(std::move(text.name));
   return names;
 }
 

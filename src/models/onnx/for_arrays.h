@@ -19,7 +19,11 @@ struct Spec {
 };
 Spec parse_spec(const std::string& text);
 
-// Names of a file's inputs, weights left out.
+// Inputs of a file, weights left out: their names, and what they take, "'ids' (batch x sequence int64)".
+struct InputText {
+  std::string name, takes;
+};
+std::vector<InputText> input_texts(const std::string& path);
 std::vector<std::string> input_names(const std::string& path);
 
 // The network with open dimensions as large as these arrays are, by the inputs' names; where two disagree the
