@@ -54,7 +54,8 @@ Json reading_json(const SyncReading& r) {
       {"whole_s", spread_json(r.whole_s)},
       {"step_by_step_s", spread_json(r.queued_s)},
       {"layers", layers},
-      {"sum_s", r.sum_s()},
+      {"sum_s", spread_json(r.sum_s)},
+      {"sum_of_medians_s", r.medians_s()},
       {"synchronizations", r.layers.size()},
       {"empty_step", {{"synchronized_s", spread_json(r.empty_s)}, {"in_a_row_s", spread_json(r.in_row_s)}}},
       {"overhead_per_synchronization_s", r.wait_s()},
@@ -70,7 +71,7 @@ void print_reading(const SyncReading& r, bool one_launch) {
   auto us = [](double seconds) { return fmt::format("{:.1f}", 1e6 * seconds); };
   for (const SyncedLayer& l : r.layers)
     table.row({l.layer, l.operators, us(l.seconds.median), us(l.seconds.p10), us(l.seconds.p90),
-               fmt::format("{:.2f}", 100 * l.seconds.median / r.sum_s())});
+               fmt::format("{:.2f}", 100 * l.seconds.median / r.medians_s())});
   print(table.str());
   auto line = [](const std::string& what, double seconds, const std::string& more) {
     const std::string value = (seconds < 0 ? "-" : "") + human_seconds(std::abs(seconds));
@@ -80,8 +81,8 @@ void print_reading(const SyncReading& r, bool one_launch) {
     return fmt::format("{} to {}", human_seconds(s.p10), human_seconds(s.p90));
   };
   print("\n");
-  line(fmt::format("sum of {} layers, each waited for", r.layers.size()), r.sum_s(),
-       fmt::format("{:.2f} times the whole", r.sum_s() / r.whole_s.median));
+  line(fmt::format("sum of {} layers, each waited for", r.layers.size()), r.sum_s.median,
+       fmt::format("{}, {:.2f} times the whole", range(r.sum_s), r.sum_s.median / r.whole_s.median));
   line("what waiting adds", r.waits() * r.wait_s(),
        fmt::format("{} each: an empty step takes {}, {} in a row without waiting", human_seconds(r.wait_s()),
                    human_seconds(r.empty_s.median), human_seconds(r.in_row_s.median)));

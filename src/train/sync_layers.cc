@@ -25,9 +25,13 @@ class LayerClock final : public Recorder {
       layer_of_.push_back(layers_.size() - 1);
     }
     seconds_.resize(layers_.size());
+    for (auto& list : seconds_) list.reserve(kUsualSamples);  // no allocation within what is timed
   }
 
+  double sum() const { return sum_; }  // of the pass since start()
+
   void start() {
+    sum_ = 0;
     stream_.synchronize();
     begin_ = Clock::now();
   }
@@ -37,7 +41,9 @@ class LayerClock final : public Recorder {
     if (!last) return;
     stream_.synchronize();
     const auto now = Clock::now();
-    seconds_[layer_of_[step]].push_back(std::chrono::duration<double>(now - begin_).count());
+    const double took = std::chrono::duration<double>(now - begin_).count();
+    seconds_[layer_of_[step]].push_back(took);
+    sum_ += took;
     begin_ = now;
   }
 
@@ -49,11 +55,13 @@ class LayerClock final : public Recorder {
   }
 
  private:
+  static constexpr std::size_t kUsualSamples = 256;
   Stream& stream_;
   std::vector<std::string> layers_, operators_;
   std::vector<std::size_t> layer_of_;  // by step
   std::vector<std::vector<double>> seconds_;
   Clock::time_point begin_;
+  double sum_ = 0;
 };
 
 // Tells the executor to launch step by step, and does nothing else.
@@ -105,7 +113,7 @@ double pass(Device& device, const std::function<void()>& run) {
 
 }  // namespace
 
-double SyncReading::sum_s() const {
+double SyncReading::medians_s() const {
   double sum = 0;
   for (const SyncedLayer& layer : layers) sum += layer.seconds.median;
   return sum;
@@ -121,7 +129,7 @@ SyncReading time_layers(Engine& engine, std::int64_t batch, const void* images, 
   Executor& row = empty.executor();
   LayerClock layers(device, ready.plan()), single(device, row.plan());
   Silent silent;
-  std::vector<double> whole, queued, alone, in_row;
+  std::vector<double> whole, queued, sum, alone, in_row;
   constexpr int kWarm = 3;  // first launches load code and are captured
   for (int i = -kWarm; i < samples; ++i) {
     LayerClock unused(device, ready.plan()), unused_single(device, row.plan());
@@ -134,12 +142,13 @@ SyncReading time_layers(Engine& engine, std::int64_t batch, const void* images, 
     const double together = pass(device, [&] { row.run(); });
     const double apart = pass(device, [&] { row.run(&small); });
     if (i < 0) continue;
-    whole.push_back(at_once), queued.push_back(by_step);
+    whole.push_back(at_once), queued.push_back(by_step), sum.push_back(clock.sum());
     in_row.push_back(together / EmptySteps::kCount), alone.push_back(apart / EmptySteps::kCount);
   }
   return {.layers = layers.layers(),
           .whole_s = spread_of(whole),
           .queued_s = spread_of(queued),
+          .sum_s = spread_of(sum),
           .empty_s = spread_of(alone),
           .in_row_s = spread_of(in_row)};
 }

@@ -21,12 +21,13 @@ struct SyncReading {
   std::vector<SyncedLayer> layers;
   Spread whole_s;            // one wait, at the end; one launch of all steps where the device can
   Spread queued_s;           // the same, but launched step by step
+  Spread sum_s;              // of all layers of a pass, each waited for
   Spread empty_s, in_row_s;  // a step that does nothing: waited for; among others of its kind, not waited for
 
   double waits() const { return static_cast<double>(layers.size()); }
-  double wait_s() const;  // what a wait adds to a layer
-  double sum_s() const;   // of the layers, each waited for
-  double corrected_s() const { return sum_s() - waits() * wait_s(); }
+  double wait_s() const;     // what a wait adds to a layer
+  double medians_s() const;  // the layers' medians, added up: less than a pass where others disturb each one
+  double corrected_s() const { return sum_s.median - waits() * wait_s(); }
   double remaining_s() const { return corrected_s() - whole_s.median; }
 };
 

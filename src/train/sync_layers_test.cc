@@ -33,10 +33,11 @@ TEST(SyncLayers, TheSumsAddUp) {
   SyncReading r;
   r.layers = {{"a", "conv2d", {.median = 5}}, {"b", "relu", {.median = 2}}};
   r.whole_s.median = 4, r.empty_s.median = 1.5, r.in_row_s.median = 0.5;
-  EXPECT_EQ(r.sum_s(), 7);
+  r.sum_s.median = 7.5;
+  EXPECT_EQ(r.medians_s(), 7);
   EXPECT_EQ(r.wait_s(), 1);
-  EXPECT_EQ(r.corrected_s(), 5);
-  EXPECT_EQ(r.remaining_s(), 1);
+  EXPECT_EQ(r.corrected_s(), 5.5);
+  EXPECT_EQ(r.remaining_s(), 1.5);
   r.in_row_s.median = 2;
   EXPECT_EQ(r.wait_s(), 0) << "noise is no overhead";
 }
