@@ -9,6 +9,13 @@ Work least_work(const Problem& problem, const Capabilities&) {
   return {.flops = cost.flops(), .bytes = cost.bytes()};
 }
 
+bool is_product(std::string_view op) {
+  for (std::string_view other :
+       {"batch_norm", "layer_norm", "lrn", "local_contrast_norm", "softmax", "log_softmax", "resize"})
+    if (op.starts_with(other)) return false;
+  return true;
+}
+
 Verdict accepts_cpu_floats(const Problem& problem, const Capabilities&) {
   for (const auto* list : {&problem.inputs, &problem.outputs})
     for (const TensorType& type : *list)

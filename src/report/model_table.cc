@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "ops/operator.h"
 
 namespace headroom {
 namespace {
@@ -13,14 +14,6 @@ LayerCost& row_of(std::vector<LayerCost>& rows, const std::string& layer) {
   if (it != rows.end()) return *it;
   rows.push_back({.layer = layer});
   return rows.back();
-}
-
-// Published counts are of products alone; what else multiplies goes with the other operations.
-bool is_product(const std::string& op) {
-  constexpr std::string_view kNone[] = {
-      "batch_norm", "batch_norm_inference", "layer_norm", "lrn", "local_contrast_norm",
-      "softmax",    "log_softmax",          "resize"};
-  return std::ranges::find(kNone, op) == std::end(kNone);
 }
 
 KindCost& kind_of(std::vector<KindCost>& kinds, const std::string& op) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <set>
 
+#include "ops/operator.h"
 #include "predict/predict.h"
 #include "profile/step_timer.h"
 #include "train/random_batch.h"
@@ -81,8 +81,10 @@ Spread sampled(Device& device, Piece& piece, const ConvnetBenchOptions& options)
 }
 
 double multiply_adds(const Plan& plan) {
-  return std::accumulate(plan.steps.begin(), plan.steps.end(), 0.0,
-                         [](double sum, const Step& step) { return sum + step.cost.multiply_add; });
+  double sum = 0;
+  for (const Step& step : plan.steps)
+    if (is_product(step.problem.op)) sum += step.cost.multiply_add;
+  return sum;
 }
 
 Binding binding_for(Device& device, const EngineOptions& options, std::int64_t batch) {
