@@ -12,13 +12,13 @@ namespace {
 using testing::expect_rejected;
 using testing::KnownMachine;
 
-TEST(PredictCost, GivesFloorsOfMachinesThatAreNotHere) {
+TEST(PredictCost, GivesFloorsAndTimesOfMachinesThatAreNotHere) {
   const Net net = find_net("lenet5");
   const CostPrediction fast = predict(net, "h200", {.batch = 256}),
                        slow = predict(net, "k80", {.batch = 256});
   EXPECT_EQ(fast.machine, "h200");
   EXPECT_LT(fast.floor_s, slow.floor_s);
-  EXPECT_EQ(fast.predicted_s, 0);
+  EXPECT_GE(fast.predicted_s, fast.floor_s);
   double sum = 0;
   for (const LayerTimes& layer : fast.layers) {
     sum += layer.floor_s;
@@ -29,7 +29,7 @@ TEST(PredictCost, GivesFloorsOfMachinesThatAreNotHere) {
   EXPECT_EQ(fast.layers.front().layer, "C1");
   EXPECT_DOUBLE_EQ(fast.items_per_s(), 256 / fast.floor_s);
   EXPECT_NE(fast.text().find("floor ms"), std::string::npos);
-  EXPECT_EQ(fast.text().find("predicted ms"), std::string::npos);
+  EXPECT_NE(fast.text().find("predicted ms"), std::string::npos);
 }
 
 TEST(PredictCost, KnowsModesAndBatches) {

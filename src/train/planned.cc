@@ -31,13 +31,15 @@ Choice vendors_only(const Problem& problem, const Capabilities& capabilities) {
 }
 
 // A precision that a machine lacks leaves an operator without kernels: its floor is all there is to say.
+// Where it is the user's choice alone that fails, that is an error.
 Chooser or_none(Chooser choose) {
   return [choose = std::move(choose)](const Problem& problem, const Capabilities& capabilities) {
     try {
-      return choose(problem, capabilities);
+      first_that_accepts(problem, capabilities);
     } catch (const Error& error) {
       return Choice{nullptr, error.what(), {}};
     }
+    return choose(problem, capabilities);
   };
 }
 

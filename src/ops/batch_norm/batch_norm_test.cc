@@ -25,7 +25,7 @@ Problem forward(const Shape& x, DType dtype = DType::f64, Attrs attrs = {}) {
 TEST(BatchNorm, NormalisesAndKeepsRunningStatistics) {
   // Channel 0 holds 1, 3, 5, 7: mean 4, variance 5 over n, 20/3 over n - 1.
   const Problem p = forward({2, 2, 2}, DType::f64, {{"epsilon", 4.0}, {"momentum", 0.25}});
-  for (const Kernel& kernel : kernels_here(operator_of("batch_norm"))) {
+  for (const Kernel& kernel : kernels_for(p)) {
     const auto out =
         run_kernel(kernel, p, {{1, 3, 2, 2, 5, 7, 2, 2}, {3, 1}, {10, 20}, {8, 2}, {4, 4}}).outputs;
     const Values want = {7, 9, 20, 20, 11, 13, 20, 20};  // (x - 4) / 3 * 3 + 10
@@ -77,7 +77,7 @@ TEST(BatchNorm, NanSpoilsItsChannelOnly) {
     Values x(static_cast<std::size_t>(shape.numel()));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = Philox(1).normal(i);
     x[0] = std::nan("");
-    for (const Kernel& kernel : kernels_here(operator_of("batch_norm"))) {
+    for (const Kernel& kernel : kernels_for(p)) {
       const auto out = run_kernel(kernel, p, {x, {1, 1}, {0, 0}, {0, 0}, {1, 1}}).outputs;
       for (std::size_t o = 1; o < 5; ++o) {
         EXPECT_TRUE(std::isnan(out[o][0])) << kernel.name << o;

@@ -34,7 +34,7 @@ Case product(std::int64_t m, std::int64_t n, std::int64_t k, bool ta = false, bo
 void check(const Operator& op, const Case& c, Numbers numbers) {
   const Problem problem = problem_of(op, c, DType::f32);
   const auto inputs = inputs_of(problem, c, numbers, 21);
-  const Values want = run_kernel(cpu_kernel(op), widened(problem), inputs).outputs[0];
+  const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
   const Run got = run_kernel(kernel_of(op), problem, inputs);
   EXPECT_TRUE(got.guards_intact) << problem.str();
   const bool exact = c.exact && numbers == Numbers::small_integers;
@@ -92,7 +92,7 @@ double frobenius_error(const Values& got, const Values& want) {
 double error_of(const Case& c, const std::vector<Values>& inputs) {
   const Operator& op = operator_of("matmul");
   const Problem problem = problem_of(op, c, DType::f32);
-  const Values want = run_kernel(cpu_kernel(op), widened(problem), inputs).outputs[0];
+  const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
   return frobenius_error(run_kernel(kernel_of(op), problem, inputs).outputs[0], want);
 }
 
@@ -135,7 +135,7 @@ TEST_F(CudaFp16x3, InfinitiesAndNan) {
   const Operator& op = operator_of("matmul");
   const Problem problem = problem_of(op, c, DType::f32);
   auto inputs = inputs_of(problem, c, Numbers::normal, 43);
-  const Values want = run_kernel(cpu_kernel(op), widened(problem), inputs).outputs[0];
+  const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
   inputs[0][3 * 300 + 5] = INFINITY;
   inputs[0][95 * 300 + 299] = NAN;
   inputs[1][7 * 300] = -INFINITY;

@@ -66,7 +66,7 @@ TEST_F(CudaGemm, Fp32IsAsAccurateAsCublas) {
       const Problem problem = problem_of(op, c, DType::f32);
       const double terms = double(c.inputs[0][c.attrs.integer("trans_a") != 0 ? 0 : 1]);
       const auto inputs = inputs_of(problem, c, numbers, 5);
-      const Values want = run_kernel(cpu_kernel(op), widened(problem), inputs).outputs[0];
+      const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
       const Error library =
           error_of(run_kernel(kernel_named(op, "cuda:cublaslt"), problem, inputs).outputs[0], want);
       for (const Kernel& kernel : op.kernels) {
@@ -99,7 +99,7 @@ TEST_F(CudaGemm, CublasAndTilesAgreeInEveryType) {
         if (tf32 && dtype != DType::f32) continue;
         const Problem problem = problem_of(op, c, dtype);
         const auto inputs = inputs_of(problem, c, Numbers::normal, 9);
-        const Values want = run_kernel(cpu_kernel(op), widened(problem), inputs).outputs[0];
+        const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
         for (const char* name : {"cuda:cublaslt", "cuda:tiles"}) {
           const auto run = run_kernel(kernel_named(op, name), problem, inputs, tf32);
           EXPECT_TRUE(run.guards_intact) << name;
@@ -132,7 +132,7 @@ TEST_F(CudaGemm, TakesPointersOfAnyAlignment) {
         Case{.inputs = {{520, 784}, {500, 784}, {500}}}}) {
     const Problem problem = problem_of(op, c, DType::f32);
     const auto inputs = inputs_of(problem, c, Numbers::normal, 3);
-    const Values want = run_kernel(cpu_kernel(op), widened(problem), inputs).outputs[0];
+    const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
     std::vector<Buffer> buffers;
     std::vector<const void*> in;
     for (const Values& values : inputs) {

@@ -30,6 +30,8 @@ cuda::ResizeShape shape_of(const Problem& p) {
           .columns = static_cast<int>(x[3]),
           .out_rows = static_cast<int>(y[2]),
           .out_columns = static_cast<int>(y[3]),
+          .scale_rows = p.attrs.real("scale_h"),
+          .scale_columns = p.attrs.real("scale_w"),
           .place = place_of(p.attrs.text("coordinates", "half_pixel")),
           .rounding = rounding_of(p.attrs)};
 }

@@ -11,18 +11,29 @@ struct Spot {
   double weight;
 };
 
-__device__ Spot spot_of(const ResizeShape& s, int o, int input, int output) {
-  const double m = input, n = output, at = o;
+// One axis: its sizes, and the scale where that says more than they do.
+struct Axis {
+  int input, output;
+  double scale;
+};
+
+__device__ Spot spot_of(const ResizeShape& s, int o, const Axis& axis) {
+  const double m = axis.input, n = axis.output, at = o;
   double x = 0;
-  switch (s.place) {
-    case ResizePlace::asymmetric:
-      x = __ddiv_rn(__dmul_rn(at, m), n);
-      break;
-    case ResizePlace::align_corners:
-      x = output == 1 ? 0 : __ddiv_rn(__dmul_rn(at, m - 1), n - 1);
-      break;
-    default:
-      x = __dadd_rn(__ddiv_rn(__dmul_rn(2 * at + 1, m), 2 * n), -0.5);
+  if (axis.scale > 0 && s.place != ResizePlace::align_corners) {
+    const bool corner = s.place == ResizePlace::asymmetric;
+    x = corner ? __ddiv_rn(at, axis.scale) : __dadd_rn(__ddiv_rn(at + 0.5, axis.scale), -0.5);
+  } else {
+    switch (s.place) {
+      case ResizePlace::asymmetric:
+        x = __ddiv_rn(__dmul_rn(at, m), n);
+        break;
+      case ResizePlace::align_corners:
+        x = axis.output == 1 ? 0 : __ddiv_rn(__dmul_rn(at, m - 1), n - 1);
+        break;
+      default:
+        x = __dadd_rn(__ddiv_rn(__dmul_rn(2 * at + 1, m), 2 * n), -0.5);
+    }
   }
   switch (s.rounding) {
     case ResizeRounding::prefer_floor:
@@ -46,11 +57,11 @@ __device__ Spot spot_of(const ResizeShape& s, int o, int input, int output) {
 }
 
 // The first output whose `low` is `least` or more: places grow with o.
-__device__ int first_from(const ResizeShape& s, int least, int input, int output) {
-  int begin = 0, end = output;
+__device__ int first_from(const ResizeShape& s, int least, const Axis& axis) {
+  int begin = 0, end = axis.output;
   while (begin < end) {
     const int middle = begin + (end - begin) / 2;
-    if (spot_of(s, middle, input, output).low >= least)
+    if (spot_of(s, middle, axis).low >= least)
       end = middle;
     else
       begin = middle + 1;
@@ -58,16 +69,16 @@ __device__ int first_from(const ResizeShape& s, int least, int input, int output
   return begin;
 }
 
-__device__ void fill_axis(const ResizeShape& s, std::int64_t i, int input, int output, bool backward,
+__device__ void fill_axis(const ResizeShape& s, std::int64_t i, const Axis& axis, bool backward,
                           ResizeTap* taps) {
   ResizeTap tap{};
-  if (i < output) {
-    const Spot spot = spot_of(s, static_cast<int>(i), input, output);
+  if (i < axis.output) {
+    const Spot spot = spot_of(s, static_cast<int>(i), axis);
     tap.low = spot.low, tap.weight = spot.weight;
   }
-  if (backward && i < input) {
-    tap.begin = first_from(s, static_cast<int>(i) - 1, input, output);
-    tap.end = first_from(s, static_cast<int>(i) + 1, input, output);
+  if (backward && i < axis.input) {
+    tap.begin = first_from(s, static_cast<int>(i) - 1, axis);
+    tap.end = first_from(s, static_cast<int>(i) + 1, axis);
   }
   taps[i] = tap;
 }
@@ -76,9 +87,9 @@ __global__ void __launch_bounds__(kThreads)
     fill_taps(ResizeShape s, std::int64_t height, std::int64_t width, bool backward, ResizeTap* taps) {
   const std::int64_t i = thread_number();
   if (i < height)
-    fill_axis(s, i, s.rows, s.out_rows, backward, taps);
+    fill_axis(s, i, {s.rows, s.out_rows, s.scale_rows}, backward, taps);
   else if (i < height + width)
-    fill_axis(s, i - height, s.columns, s.out_columns, backward, taps + height);
+    fill_axis(s, i - height, {s.columns, s.out_columns, s.scale_columns}, backward, taps + height);
 }
 
 // A weight of nothing reads nothing, were it infinite.

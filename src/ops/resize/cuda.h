@@ -11,8 +11,9 @@ enum class ResizeRounding { none, prefer_floor, prefer_ceil, floor, ceil };  // 
 
 struct ResizeShape {
   std::int64_t planes = 1;
-  int rows = 1, columns = 1;          // of x
-  int out_rows = 1, out_columns = 1;  // of y
+  int rows = 1, columns = 1;                 // of x
+  int out_rows = 1, out_columns = 1;         // of y
+  double scale_rows = 0, scale_columns = 0;  // 0: as the sizes say
   ResizePlace place = ResizePlace::half_pixel;
   ResizeRounding rounding = ResizeRounding::none;
 };

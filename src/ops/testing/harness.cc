@@ -203,6 +203,13 @@ const Kernel& cpu_kernel(const Operator& op) {
                        [](const Kernel& kernel) { return kernel.device == DeviceKind::cpu; });
 }
 
+const Kernel& cpu_kernel(const Problem& problem) {
+  const Operator& op = operator_of(problem.op);
+  return *std::find_if(op.kernels.begin(), op.kernels.end(), [&](const Kernel& kernel) {
+    return kernel.device == DeviceKind::cpu && accepts(kernel, problem, cpu_capabilities()).ok;
+  });
+}
+
 std::vector<Kernel> kernels_here(const Operator& op) {
   std::vector<Kernel> list;
   for (const Kernel& kernel : op.kernels)

@@ -32,6 +32,7 @@ Device* test_gpu(std::string* why = nullptr);
 
 const Kernel& reference_of(const Operator& op);
 const Kernel& cpu_kernel(const Operator& op);             // the first one for CPUs
+const Kernel& cpu_kernel(const Problem& problem);         // the first one for CPUs that accepts
 std::vector<Kernel> kernels_here(const Operator& op);     // those for devices that this machine has
 std::vector<Kernel> kernels_for(const Problem& problem);  // those of its operator that accept it
 Problem widened(Problem problem);  // as references take it: floats in fp64, all tensors as NCHW
