@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/text.h"
-#include "models/onnx/imported.h"
 #include "models/convnet.h"
+#include "models/onnx/imported.h"
 #include "models/transformers.h"
 
 namespace headroom {

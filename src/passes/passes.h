@@ -19,8 +19,8 @@ void fuse(Graph& graph);
 // GPU kernel takes the sizes; leaves any other graph alone. For training graphs after fuse and drop_unused.
 void fuse_head(Graph& graph);
 
-// Puts normalisation by stored statistics, the sum of a residual connection and an activation or clip into the
-// convolution before them, as one conv2d_block. For graphs to be evaluated on a CPU in fp32 or fp64: the
+// Puts normalisation by stored statistics, the sum of a residual connection and an activation or clip into
+// the convolution before them, as one conv2d_block. For graphs to be evaluated on a CPU in fp32 or fp64: the
 // operator has neither a gradient nor kernels for GPUs.
 void fuse_blocks(Graph& graph);
 
@@ -42,8 +42,8 @@ void lay_out(Graph& graph, const Capabilities& capabilities, LayoutWish wish);
 void gather_casts(Graph& graph);
 
 // Folds relu, or the sum of a residual connection and relu, into the batch_norm before it, and their
-// gradients into its gradient, or that of relu into a bias_grad of it, where the device has a kernel that takes
-// them together.
+// gradients into its gradient, or that of relu into a bias_grad of it, where the device has a kernel that
+// takes them together.
 void fuse_norms(Graph& graph, const Capabilities& capabilities);
 
 // A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,

@@ -46,8 +46,8 @@ class Executor {
   static constexpr std::size_t kMostCaptures = 256;
   std::size_t captures() const { return captures_; }  // made so far
   void run_phase(Phase phase, Recorder* recorder = nullptr);
-  // These steps alone, by number, in this order, for timing a part: what the others would have written is what an
-  // earlier run left there.
+  // These steps alone, by number, in this order, for timing a part: what the others would have written is
+  // what an earlier run left there.
   void run_steps(const std::vector<std::size_t>& steps);
 
   // Runs the forward steps again and names the first layer whose result is not finite; empty when all are.

@@ -222,8 +222,9 @@ void execute(const LibraryPlan& p, const LaunchArgs& a) {
 }
 
 // Null where the library cannot make it, or it wants more workspace than there is.
-std::shared_ptr<const LibraryPlan> plan_of(const std::shared_ptr<const OperationGraph>& problem, Object config,
-                                    cudnnHandle_t handle, const std::string& op, std::size_t workspace) {
+std::shared_ptr<const LibraryPlan> plan_of(const std::shared_ptr<const OperationGraph>& problem,
+                                           Object config, cudnnHandle_t handle, const std::string& op,
+                                           std::size_t workspace) {
   Object plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (!plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) ||
       !plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config) || !plan.finalize())
@@ -233,7 +234,8 @@ std::shared_ptr<const LibraryPlan> plan_of(const std::shared_ptr<const Operation
                                   1, &count, &bytes) != CUDNN_STATUS_SUCCESS ||
       bytes > static_cast<std::int64_t>(workspace))
     return nullptr;
-  return std::make_shared<const LibraryPlan>(LibraryPlan{problem, std::move(config), std::move(plan), handle, op});
+  return std::make_shared<const LibraryPlan>(
+      LibraryPlan{problem, std::move(config), std::move(plan), handle, op});
 }
 
 }  // namespace
