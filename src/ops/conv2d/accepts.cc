@@ -127,10 +127,10 @@ std::size_t workspace_conv2d_cudnn(const Problem& p, const Capabilities& capabil
   std::size_t other = 0;
   if (conv2d_layout(p) == Layout::nchw)
     other = workspace_conv2d_implicit(p, capabilities);
-  else if (accepts_conv2d_pointwise(p, capabilities).ok)
-    other = workspace_conv2d_cuda_as_linear(p, capabilities);
   else if (may_be_turned(p))
     other = workspace_conv2d_turned(p, capabilities);
+  if (accepts_conv2d_pointwise(p, capabilities).ok)
+    other = std::max(other, workspace_conv2d_cuda_as_linear(p, capabilities));
   // Algorithms for NCHW turn tensors over here; those for NHWC keep sums of parts of the filters' gradients.
   const std::size_t most = std::size_t{conv2d_layout(p) == Layout::nhwc ? 96u : 256u} << 20;
   constexpr std::size_t kLeast = std::size_t{8} << 20;
