@@ -15,6 +15,8 @@ import time
 import torch
 from torch import nn
 
+from torch_peers import captured
+
 BATCHES = {"alexnet": 128, "overfeat": 128, "vgg:depth=11": 64, "googlenet": 128, "resnet:depth=50": 128,
            "resnet:depth=50,version=1.5": 128}
 
@@ -124,20 +126,6 @@ def step_of(net, layout, compiled, images, labels, narrow):
         call(images, labels).backward()
         optimizer.step()
     return step
-
-
-def captured(step):
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(4):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
 
 
 def median_ms(body, samples, repeats):

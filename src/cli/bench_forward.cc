@@ -84,7 +84,7 @@ void run(const Request& r) {
 void add_bench_forward(Command verb) {
   auto r = std::make_shared<Request>();
   Command forward = verb.verb("forward", "networks of your choice forward, and on request a training step");
-  forward.option("model", r->models, "zoo names with options, or paths of net.json");
+  forward.option("model", r->models, "zoo names with options, net.json or ONNX files");
   add_run_options(forward, r->common);
   forward.option("--batch", r->timing.batch, "images at once");
   forward.option("--seconds", r->timing.seconds, "how long each is timed");

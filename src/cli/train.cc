@@ -12,7 +12,7 @@ void add_train(Command app) {
   auto state = std::make_shared<State>();
   RunRequest& r = state->request;
   Command verb = app.verb("train", "train a network; print what each layer cost and could have cost");
-  verb.option("model", r.model, "zoo name with options (mlp:hidden=64), or a net.json");
+  verb.option("model", r.model, "zoo name with options (mlp:hidden=64), a net.json or an ONNX file");
   verb.option("--recipe", r.recipe, "a published case: see headroom recipe list");
   add_data_options(verb, r);
   add_loading_options(verb, r);
