@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "base/random.h"
 #include "train/random_batch.h"
 
 namespace headroom {
@@ -28,34 +27,13 @@ Spread timed(Device& device, double seconds, Run&& run) {
   return spread_of(std::move(samples));
 }
 
-// In the type that the network's input has.
-Buffer images_on(Device& device, const TensorType& type) {
-  const auto count = static_cast<std::size_t>(type.shape.numel());
-  Buffer buffer = device.allocate(static_cast<std::size_t>(type.bytes()));
-  dispatch_float(type.dtype, [&]<class T>() {
-    std::vector<T> values(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(Philox(1).normal(i));
-    device.upload(buffer.data(), values.data(), count * sizeof(T));
-  });
-  return buffer;
-}
-
-Spread time_steps(Engine& engine, Device& device, const ForwardRequest& request, const Buffer& images) {
+Spread time_steps(Engine& engine, Device& device, const ForwardRequest& request, const RandomBatch& data) {
   Engine::Ready& train = engine.ready(Mode::train, request.batch);
-  const auto count = static_cast<std::size_t>(request.batch);
-  const std::int64_t classes =
-      train.program.graph.value(train.program.logits).type.shape.without_first().numel();
-  std::vector<std::int32_t> drawn(count);
-  for (std::size_t i = 0; i < count; ++i)
-    drawn[i] = static_cast<std::int32_t>(Philox(2).below(i, static_cast<std::uint64_t>(classes)));
-  const Buffer labels = device.allocate(count * sizeof(std::int32_t));
-  device.upload(labels.data(), drawn.data(), count * sizeof(std::int32_t));
   engine.set_learning_rate(1e-6);  // random labels: nothing to learn, and nothing to run away
   std::int64_t step = 0;
   return timed(device, request.seconds, [&] {
-    const auto* at = static_cast<const std::int32_t*>(labels.data());
-    engine.queues() ? engine.queue_step(train, images.data(), at, ++step)
-                    : void(engine.train_step(train, images.data(), at, ++step));
+    engine.queues() ? engine.queue_step(train, data.image(0), data.label(0), ++step)
+                    : void(engine.train_step(train, data.image(0), data.label(0), ++step));
   });
 }
 
@@ -76,15 +54,16 @@ ForwardTiming bench_forward(Device& device, const EngineOptions& options, const 
   ForwardTiming timing{net.name, request.batch, engine.parameter_count(), 0, {}, {}};
   for (const Step& step : plan.steps) timing.flop += step.cost.multiply_add;
   require_images(net.name, program.graph.value(program.images).type);
-  const Buffer images = images_on(device, program.graph.value(program.images).type);
+  const std::int64_t classes = program.graph.value(program.logits).type.shape.without_first().numel();
+  const RandomBatch data(device, program.graph.value(program.images).type, classes, request.batch);
   {
     Arena arena(device);
     Executor executor(plan, engine.storage(), arena);
     executor.allow_capture(options.capture && !cpu);
-    executor.bind(program.images, images.data());
+    executor.bind(program.images, data.image(0));
     timing.forward_s = timed(device, request.seconds, [&] { executor.run(); });
   }
-  if (request.steps) timing.step_s = time_steps(engine, device, request, images);
+  if (request.steps) timing.step_s = time_steps(engine, device, request, data);
   return timing;
 }
 
