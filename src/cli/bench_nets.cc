@@ -5,8 +5,11 @@
 #include "cli/bench.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "models/onnx/imported.h"
 #include "predict/predict.h"
 #include "report/record.h"
+#include "train/program.h"
+#include "train/random_batch.h"
 
 namespace headroom::cli {
 namespace {
@@ -126,8 +129,13 @@ void run(const Request& r) {
     show(to_json(bench, machine, r.common), [&] { print_bench(bench, machine, r.common); });
   }
   std::vector<ConvnetWorkload> workloads;
-  for (const std::string& model : r.models)
-    workloads.push_back({model, find_net(model), r.batch > 0 ? r.batch : kUsualBatch});
+  for (const std::string& model : r.models) {
+    Net net = find_net(model);
+    const std::int64_t fixed = fixed_batch(net);  // of a file that says so
+    const Program forward = make_forward(net, 1, DType::f32);
+    require_images(net.name, forward.graph.value(forward.images).type);
+    workloads.push_back({model, std::move(net), fixed > 0 ? fixed : r.batch > 0 ? r.batch : kUsualBatch});
+  }
   if (wanted("convnets")) workloads = convnet_workloads(r.batch);
   if (wanted("layers"))
     for (ConvnetWorkload& w : layer_workloads(r.batch)) workloads.push_back(std::move(w));

@@ -15,6 +15,8 @@
 namespace headroom::cli {
 namespace {
 
+constexpr const char* kUsualBatch = "64";
+
 struct Request {
   std::string model, machines = "here", batches, mode;
   std::vector<std::string> dims;
@@ -35,20 +37,20 @@ Plan plan_for(const Net& net, const Machine& machine, Mode mode, std::int64_t ba
 }
 
 std::vector<std::int64_t> batches_of(const Request& r, const Net& net) {
-  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) return {fixed};  // as its file says
   std::vector<std::int64_t> batches;
   for (const std::string& text : split(r.batches, ',')) {
     batches.push_back(parse_int(text, "--batch"));
     if (batches.back() < 1) reject("--batch is {}; it must be at least 1", batches.back());
   }
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) return {fixed};  // as its file says
   return batches;
 }
 
 // A network from a file need not be one that can be trained here; its forward pass still has a cost.
-std::string usual_mode(const Net& net, const Request& r) {
+std::string usual_mode(const Net& net, std::int64_t batch) {
   if (!net.imported) return "train";
   try {
-    make_program(net, Mode::train, batches_of(r, net).front(), {.dtype = r.common.cpu_dtype()});
+    make_program(net, Mode::train, batch, {});
     return "train";
   } catch (const Error& error) {
     note(fmt::format("{}: --mode eval\n", error.what()));
@@ -74,15 +76,18 @@ std::string summary(const std::vector<Reading>& all) {
 void run(const Request& r) {
   r.common.open();  // nothing runs on it; rejects a device or a number of threads that cannot be
   const Net net = find_net(with_dims(r.model, r.dims));
-  const std::string wanted = r.mode.empty() ? usual_mode(net, r) : r.mode;
+  const std::vector<std::int64_t> batches = batches_of(r, net);
+  const std::string wanted = r.mode.empty() ? usual_mode(net, batches.front()) : r.mode;
   if (wanted != "train" && wanted != "eval")
     reject(nearest(wanted, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", wanted);
   const Mode mode = wanted == "train" ? Mode::train : Mode::eval;
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0 && r.batches != kUsualBatch)
+    note(fmt::format("'{}' has a batch of {}, as its file says; --batch changes nothing\n", net.name, fixed));
   std::vector<Machine> machines;
   for (const std::string& name : split(r.machines, ',')) machines.push_back(machine_named(name, r.common));
 
   std::vector<Reading> all;
-  for (std::int64_t batch : batches_of(r, net))
+  for (std::int64_t batch : batches)
     for (const Machine& m : machines) {
       Plan plan = plan_for(net, m, mode, batch, r.common);
       Prediction prediction = predict(plan, m);
@@ -97,8 +102,7 @@ void run(const Request& r) {
     }
     Json json = {
         {"model", net.name}, {"mode", wanted}, {"precision", r.common.precision}, {"predictions", list}};
-    if (net.imported && mode == Mode::eval)
-      add_unknown(json, make_forward(net, batches_of(r, net).front(), r.common.cpu_dtype()));
+    if (net.imported && mode == Mode::eval) add_unknown(json, make_forward(net, batches.front(), DType::f32));
     return print_json(json);
   }
   if (r.common.explain) note(all.front().plan.explain());
@@ -108,8 +112,7 @@ void run(const Request& r) {
     print(layer_table(read_layers(plan, p), p.has_times) + "\n");
   }
   print(summary(all));
-  if (net.imported && mode == Mode::eval)
-    print(unknown_text(make_forward(net, batches_of(r, net).front(), r.common.cpu_dtype())));
+  if (net.imported && mode == Mode::eval) print(unknown_text(make_forward(net, batches.front(), DType::f32)));
   print(
       "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
       "Predicted: what the chosen kernels\nshould take; on GPUs with assumed efficiencies, not fitted to any "
@@ -120,7 +123,7 @@ void run(const Request& r) {
 
 void add_predict(Command app) {
   auto r = std::make_shared<Request>();
-  r->batches = "64";
+  r->batches = kUsualBatch;
   Command verb = app.verb("predict", "what a network must cost on machines you need not have");
   verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");

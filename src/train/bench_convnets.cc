@@ -105,6 +105,7 @@ void time_separate_loops(ConvnetTiming& t, const ConvnetWorkload& w, Device& dev
                                         .capabilities = binding.capabilities},
                                        w.layer);
   const TensorType images = program.graph.value(program.images).type;
+  require_images(w.name, images);
   const Plan plan = make_plan(std::move(program.graph), binding, options.engine.choose);
   t.flop = multiply_adds(plan);
   t.floor_s = predict(plan, machine).floor_s;

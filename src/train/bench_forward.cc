@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/random.h"
+#include "train/random_batch.h"
 
 namespace headroom {
 namespace {
@@ -61,7 +62,10 @@ Spread time_steps(Engine& engine, Device& device, const ForwardRequest& request,
 }  // namespace
 
 ForwardTiming bench_forward(Device& device, const EngineOptions& options, const Net& net,
-                            const ForwardRequest& request) {
+                            const ForwardRequest& wanted) {
+  ForwardRequest request = wanted;
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0)
+    request.batch = fixed;  // of a file that says so
   Engine engine(net, device, options);
   const bool cpu = device.kind() == DeviceKind::cpu;
   const Program program =
@@ -71,6 +75,7 @@ ForwardTiming bench_forward(Device& device, const EngineOptions& options, const 
       program.graph, {Mode::eval, request.batch, options.precision, engine.capabilities()}, options.choose);
   ForwardTiming timing{net.name, request.batch, engine.parameter_count(), 0, {}, {}};
   for (const Step& step : plan.steps) timing.flop += step.cost.multiply_add;
+  require_images(net.name, program.graph.value(program.images).type);
   const Buffer images = images_on(device, program.graph.value(program.images).type);
   {
     Arena arena(device);

@@ -2,9 +2,17 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/random.h"
 
 namespace headroom {
+
+void require_images(const std::string& network, const TensorType& images) {
+  if (!is_float(images.dtype))
+    reject(Hint{"headroom train and eval time it on a text: --data text:FILE"},
+           "network '{}' reads {}, not images: there is nothing to time it on", network,
+           name_of(images.dtype));
+}
 
 RandomBatch::RandomBatch(Device& device, const TensorType& type, std::int64_t classes, std::int64_t count) {
   const std::int64_t batch = type.shape[0];

@@ -5,6 +5,9 @@
 
 namespace headroom {
 
+// Rejects networks that read anything else: whole numbers stand for something, and cannot be drawn.
+void require_images(const std::string& network, const TensorType& images);
+
 // Images drawn from a normal distribution and labels in turn, kept on a device: what networks are timed on.
 class RandomBatch {
  public:

@@ -59,6 +59,11 @@ void resize(NodeWriter& n) {
                    {"axes", Ints{2, 3}},
                    {"coordinate_transformation_mode", n.attrs().text("coordinates", "half_pixel")}};
   if (nearest) attributes.set("nearest_mode", n.attrs().text("nearest_mode", "round_prefer_floor"));
+  // A size that was rounded down: the scale says more.
+  const double rows = n.attrs().real("scale_h"), columns = n.attrs().real("scale_w");
+  if (rows > 0 && columns > 0)
+    return n.result("Resize", {n.input(0), "", n.reals({2}, {rows, columns})}, attributes);
+  if (rows > 0 || columns > 0) n.refuse("one of its two axes has a scale, the other a size");
   n.result("Resize", {n.input(0), "", "", n.integers(n.fixed("sizes"))}, attributes);
 }
 

@@ -165,8 +165,10 @@ bool is_suitable(const Object& config, bool deterministic) {
                                   CUDNN_TYPE_NUMERICAL_NOTE, static_cast<std::int64_t>(notes.size()), &count,
                                   notes.data()) != CUDNN_STATUS_SUCCESS)
     return false;
-  return std::none_of(notes.begin(), notes.begin() + count, [&](cudnnBackendNumericalNote_t note) {
+  const auto known = notes.begin() + std::min<std::int64_t>(count, std::ssize(notes));
+  return std::none_of(notes.begin(), known, [&](cudnnBackendNumericalNote_t note) {
     return note == CUDNN_NUMERICAL_NOTE_FFT || note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
+           note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
            (note >= CUDNN_NUMERICAL_NOTE_WINOGRAD && note <= CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13) ||
            (deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   });

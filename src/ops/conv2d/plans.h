@@ -44,7 +44,7 @@ std::size_t workspace_conv2d_turned(const Problem& problem, const Capabilities& 
 // Pixels of few channels (the first layer's three) do not fill the vectors that tensor cores load: the same
 // problem with channels of nothing beside them, of x and of the filters; and the workspace of the copies and
 // of the problem itself.
-bool may_be_padded(const Problem& problem);
+bool may_be_padded(const Problem& problem, const Capabilities& capabilities);
 Problem conv2d_padded(Problem problem);
 std::size_t workspace_conv2d_padded(const Problem& problem, const Capabilities& capabilities);
 

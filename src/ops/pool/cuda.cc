@@ -58,7 +58,7 @@ Launcher prepare_rows(const Problem& problem) {
 }  // namespace
 
 Launcher prepare_pool_cuda(const Problem& problem, const Capabilities&) {
-  if (image_of(problem).layout == Layout::nhwc) return prepare_rows(problem);
+  if (pool_is_nhwc(problem)) return prepare_rows(problem);
   const cuda::Pool pool = pool_of(problem);
   const DType dtype = problem.outputs[0].dtype;
   if (problem.op == "max_pool")

@@ -119,9 +119,16 @@ Verdict accepts_pool_cuda(const Problem& problem, const Capabilities& capabiliti
   return accepts_cuda_floats(problem, capabilities);
 }
 
+bool pool_is_nhwc(const Problem& problem) {
+  for (const auto* list : {&problem.inputs, &problem.outputs})
+    for (const TensorType& type : *list)
+      if (type.layout == Layout::nhwc) return true;
+  return false;
+}
+
 std::size_t max_pool_grad_cuda_workspace(const Problem& problem, const Capabilities&) {
   const PoolProblem p = pool_problem(problem);
-  if (problem.outputs[0].layout == Layout::nhwc)
+  if (pool_is_nhwc(problem))
     return static_cast<std::size_t>(p.planes * p.output_plane()) *
            static_cast<std::size_t>(cuda::place_bytes(false, p.window.kernel.h * p.window.kernel.w));
   if (covers_by_pairs(p)) return 0;

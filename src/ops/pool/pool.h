@@ -26,6 +26,8 @@ struct PoolProblem {
 
 // Of any of the four operators.
 PoolProblem pool_problem(const Problem& problem);
+// One pixel lies alike in either layout, so any of the tensors may be the one that tells.
+bool pool_is_nhwc(const Problem& problem);
 
 OpSchema max_pool_schema();
 OpSchema max_pool_grad_schema();

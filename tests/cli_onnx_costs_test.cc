@@ -1,0 +1,43 @@
+// Costs and timings of an ONNX file as its users ask for them: precisions of machines that are not here, and
+// batches that the file decides.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace headroom::testing {
+namespace {
+
+struct CliOnnxCosts : ProgramTest {
+  CliOnnxCosts() {
+    succeed({"model", "export", "lenet5", "-o", "open.onnx"});
+    succeed({"model", "export", "lenet5", "-o", "two.onnx", "--batch", "2"});
+  }
+};
+
+TEST_F(CliOnnxCosts, IsPredictedInPrecisionsOfOtherMachines) {
+  for (const char* precision : {"bf16", "fp16", "tf32", "fp64"}) {
+    const Json json = succeed_json({"predict", "open.onnx", "--machine", "h200", "--precision", precision});
+    EXPECT_EQ(json.at("mode"), "train") << precision;
+    EXPECT_EQ(json.at("predictions").size(), 1u) << precision;
+  }
+}
+
+TEST_F(CliOnnxCosts, TheBatchOfTheFileIsTheOneThatIsTimed) {
+  const Outcome outcome = succeed({"predict", "two.onnx", "--machine", "h200", "--batch", "1,64"});
+  EXPECT_NE(outcome.err.find("a batch of 2, as its file says"), std::string::npos) << outcome.err;
+  const Json forward =
+      succeed_json({"bench", "forward", "two.onnx", "--batch", "8", "--seconds", "0.01"}).at("nets")[0];
+  EXPECT_EQ(forward.at("batch"), 2);
+  const Json steps = succeed_json({"bench", "nets", "two.onnx", "--batch", "8", "--rounds", "1"});
+  EXPECT_EQ(steps.at("convnets")[0].at("batch"), 2);
+  expect_refused({"predict", "two.onnx", "--machine", "h200", "--batch", "0"}, {"--batch is 0"});
+}
+
+TEST_F(CliOnnxCosts, NetworksThatReadTokensAreNotTimedOnImages) {
+  for (const char* what : {"nets", "forward"})
+    expect_refused({"bench", what, "gpt2:size=tiny", "--batch", "1"},
+                   {"reads int32, not images", "text:FILE"});
+}
+
+}  // namespace
+}  // namespace headroom::testing
