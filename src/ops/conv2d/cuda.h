@@ -32,6 +32,11 @@ void conv2d_image_weight(DType dtype, bool tf32, const Sweep& s, const ImagePlan
 void conv2d_implicit_weight(DType dtype, bool tf32, const Sweep& s, int pieces, const void* x, const void* dy,
                             void* dw, void* partial, cudaStream_t stream);
 
+// Rows of `from` elements as rows of `to`, one of which is 16 bytes: what is missing is zero, what is too
+// much is left out. For fp32 and 16 bits.
+void conv2d_resize_rows(DType dtype, std::int64_t rows, int from, int to, const void* x, void* y,
+                        cudaStream_t stream);
+
 // What a finished sum still needs: f(sum + bias[i / plane % maps]).
 struct Epilogue {
   const void* bias = nullptr;

@@ -41,6 +41,13 @@ Problem conv2d_in_nchw(Problem problem);
 bool may_be_turned(const Problem& problem);
 std::size_t workspace_conv2d_turned(const Problem& problem, const Capabilities& capabilities);
 
+// Pixels of few channels (the first layer's three) do not fill the vectors that tensor cores load: the same
+// problem with channels of nothing beside them, of x and of the filters; and the workspace of the copies and
+// of the problem itself.
+bool may_be_padded(const Problem& problem, const Capabilities& capabilities);
+Problem conv2d_padded(Problem problem);
+std::size_t workspace_conv2d_padded(const Problem& problem, const Capabilities& capabilities);
+
 // Into how many pieces the sum over pixels (a gradient of weights) or over channels and taps is cut, so that
 // there are blocks for every multiprocessor.
 int direct_weight_pieces(const cuda::Sweep& sweep, const Capabilities& capabilities);

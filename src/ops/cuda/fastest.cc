@@ -107,7 +107,7 @@ struct Race {
 }  // namespace
 
 Launcher fastest(const std::string& key, const std::function<std::vector<Way>()>& ways) {
-  static std::mutex mutex;
+  static std::recursive_mutex mutex;  // a way may hold a race of its own
   // Never destroyed: the driver may be gone before statics are.
   static auto& races = *new std::map<std::pair<int, std::string>, std::shared_ptr<Race>>;
   int device = 0;
