@@ -88,12 +88,26 @@ struct Race {
   void run(const LaunchArgs& args) {
     const std::lock_guard lock(mutex);
     if (ways.size() > 1 && !is_captured(args)) {
+      if (const char* way = std::getenv("HEADROOM_WAY")) return take(std::strtoull(way, nullptr, 10), args);
       const std::vector<float> times = times_of(ways, args);
       const auto best =
           static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
       note(key, ways, times, best);
       ways = {ways[best]};
     }
+    ways[0].run(args);
+  }
+
+  // The way of this number, counted round, or the next one that works: so that tests reach each of them.
+  void take(std::size_t number, const LaunchArgs& args) {
+    std::rotate(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(number % ways.size()), ways.end());
+    for (; ways.size() > 1; ways.erase(ways.begin())) try {
+        ways[0].run(args);
+        ways.resize(1);
+        return;
+      } catch (const Error&) {
+        cudaGetLastError();
+      }
     ways[0].run(args);
   }
 

@@ -17,7 +17,8 @@ struct Way {
 // tensors of that launch, and kept for the life of the process under `key`, so that every plan of a problem
 // computes it in the same way and `ways` is asked once. Ways that fail are passed over. Captured before it is
 // known, the first way runs. Where the environment's HEADROOM_TIMED_WAYS names a file, every race adds a line
-// to it: the key, then each way's name and milliseconds, the winner first.
+// to it: the key, then each way's name and milliseconds, the winner first. HEADROOM_WAY=n takes the way of
+// that number without timing.
 Launcher fastest(const std::string& key, const std::function<std::vector<Way>()>& ways);
 
 }  // namespace headroom::cuda
