@@ -36,3 +36,18 @@ foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg" "CURL CURL::libcurl d
     message(STATUS "No ${package} here: see docs/dependencies.md for what is left out")
   endif()
 endforeach()
+
+# Of Open MPI the header alone: the library is loaded where mpirun has started several of us. The handles of other MPIs
+# are made differently; their headers are left alone.
+find_package(MPI QUIET COMPONENTS C)
+set(HEADROOM_HAS_MPI OFF)
+if(MPI_C_FOUND AND EXISTS "${MPI_C_HEADER_DIR}/mpi.h")
+  file(STRINGS "${MPI_C_HEADER_DIR}/mpi.h" HEADROOM_HAS_MPI REGEX "define OPEN_MPI 1")
+endif()
+if(HEADROOM_HAS_MPI)
+  file(GLOB mpi_sources ${PROJECT_SOURCE_DIR}/src/comm/mpi_*.cc)
+  set_source_files_properties(${mpi_sources} ${PROJECT_SOURCE_DIR}/src/comm/world.cc PROPERTIES
+    COMPILE_DEFINITIONS HEADROOM_HAS_MPI COMPILE_OPTIONS "-isystem;${MPI_C_HEADER_DIR}" SKIP_PRECOMPILE_HEADERS ON)
+else()
+  message(STATUS "No Open MPI here: building for one process at a time")
+endif()

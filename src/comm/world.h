@@ -32,9 +32,26 @@ class World {
   void abort(int code);
   // Ends MPI; all ranks call it, or none. Not called after abort.
   void finish();
+
+ private:
+  World();
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // Was this process started as one of several? Reads the environment of Open MPI's and Slurm's launchers.
 bool launched_as_one_of_several();
+
+// The GPU of this rank: "cuda" becomes that of its number on this host, one after the other; names that say
+// more stay as they are. `warning` is filled where ranks share a GPU.
+std::string device_for_rank(const std::string& device, int gpus, int local_rank, int local_size,
+                            std::string& warning);
+std::string device_for_rank(const std::string& device, int gpus, std::string& warning);
+
+// Of this build: "Open MPI 4.1.4" by asking the library, without starting it; else why not.
+struct MpiSurvey {
+  std::string version, why_not, try_this;
+};
+MpiSurvey survey_mpi();
 
 }  // namespace headroom
