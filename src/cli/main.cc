@@ -7,8 +7,10 @@
 
 #include "base/version.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
+#include "comm/world.h"
 #include "ops/cpu/gemm.h"
 
 namespace headroom::cli {
@@ -33,14 +35,23 @@ std::string version_text() {
       cuda_version());
 }
 
+// Of several ranks, one that fails in the middle of a run says who it is and ends them all: the others wait
+// for what will never come.
 int report(const Error& error) {
-  note(fmt::format("headroom: {}\n", error.what()));
-  if (!error.hint().empty()) note(fmt::format("  {}\n", error.hint()));
-  return error.blame() == Blame::request ? 2 : 1;
+  const int code = error.blame() == Blame::request ? 2 : 1;
+  const std::string who = ranks_started() ? fmt::format("rank {}: ", rank_by_environment()) : "";
+  std::string text = fmt::format("headroom: {}{}\n", who, error.what());
+  if (!error.hint().empty()) text += fmt::format("  {}\n", error.hint());
+  if (who.empty()) return note(text), code;
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+  World::instance().abort(code);
+  return code;
 }
 
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
+  if (launched_as_one_of_several() && rank_by_environment() > 0) be_silent();
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,
@@ -58,10 +69,12 @@ int main(int argc, char** argv) {
   using namespace headroom;
   try {
     cli::run(argc, argv);
+    if (cli::ranks_started()) World::instance().finish();
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw Error(Blame::run, "cannot write to standard output");
     return 0;
   } catch (const cli::Interrupted& interrupted) {
+    if (cli::ranks_started()) World::instance().finish();
     return interrupted.code;
   } catch (const Error& error) {
     return cli::report(error);

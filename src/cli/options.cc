@@ -112,8 +112,17 @@ void add_run_options(Command verb, Common& common) {
               "on GPUs: 2 runs gradients of weights beside those that lead on, in small networks");
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-void note(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+namespace {
+bool speaks = true;
+}
+
+void be_silent() { speaks = false; }
+void print(const std::string& text) {
+  if (speaks) std::fwrite(text.data(), 1, text.size(), stdout);
+}
+void note(const std::string& text) {
+  if (speaks) std::fwrite(text.data(), 1, text.size(), stderr);
+}
 std::string json_text(const Json& json) {
   // Paths need not be valid UTF-8; that must not lose a finished run.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -47,6 +47,7 @@ void add_dim_option(Command verb, std::vector<std::string>& dims);
 std::string with_dims(std::string model, const std::vector<std::string>& dims);
 void add_run_options(Command verb, Common& common);  // device, precision, seed, threads, explain, kernel
 
+void be_silent();  // from now on the next two say nothing: of several ranks the first one speaks
 void print(const std::string& text);  // to standard output
 void note(const std::string& text);   // to standard error: anything that is not the result
 std::string json_text(const Json& json);

@@ -243,11 +243,12 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   return setup;
 }
 
-Dataset load_data(RunSetup& setup, bool test_alone) {
+Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks) {
   DataOptions options = setup.data_options;
   // A test set cut from the tail of the training images needs them.
   if (test_alone && options.validation_tail == 0) options.train_size = 1;
-  Dataset data = load_dataset(setup.data, options);
+  auto read = [&] { return load_dataset(setup.data, options); };
+  Dataset data = ranks ? ranks->load(read) : read();
   const std::string fitted = fitted_to(setup.model, data.test.image.vector(), data.classes);
   if (fitted != setup.model) {
     setup.model = fitted;

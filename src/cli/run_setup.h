@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "data/dataset.h"
 #include "headroom/net.h"
 #include "train/recipe.h"
@@ -25,6 +26,7 @@ struct RunRequest {
   std::optional<double> lr, l2, momentum, warmup;
   std::optional<bool> shuffle;
   FeedOptions feed;
+  ParallelOptions ranks;
   bool nesterov = false;
   double target = 0;
   std::int64_t log_every = 0;
@@ -49,6 +51,6 @@ RunSetup resolve(const RunRequest& request, const Common& common);
 
 // Loads the data; where they decide a part of the model (its channels, its classes), so is the network.
 // Evaluation has no use for training images.
-Dataset load_data(RunSetup& setup, bool test_alone);
+Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks = nullptr);
 
 }  // namespace headroom::cli

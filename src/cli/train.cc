@@ -50,6 +50,7 @@ void add_train(Command app) {
   verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
   verb.option("--check-against", r.check_against,
               "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
+  add_parallel_options(verb, r.ranks);
   verb.option("--log-every", r.log_every, "print the loss every so many steps");
   add_run_options(verb, state->common);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
@@ -57,6 +58,7 @@ void add_train(Command app) {
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
+  verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");
   verb.runs([state] {
     if (state->request.check_against.empty()) return training_run(state->request, state->common, false);
     comparing_run(state->request, state->common);

@@ -10,10 +10,12 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
+#include "data/checksum.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
 #include "report/layers.h"
 #include "report/metrics.h"
+#include "report/ranks.h"
 #include "report/record.h"
 #include "train/checkpoint.h"
 #include "train/save_onnx.h"
@@ -58,6 +60,7 @@ struct Finished {
   const Machine& machine;
   const Prediction& prediction;
   const TrainResult& result;
+  const RanksReport* ranks;
   Resources resources;
   double wall_s;
 
@@ -110,6 +113,7 @@ Json result_json(const Finished& f) {
   }
   if (f.result.last_eval.metrics.images() > 0)
     json["metrics"] = metrics_json(f.result.last_eval.metrics, f.data.class_names);
+  if (f.ranks != nullptr) json["ranks"] = to_json(*f.ranks);
   if (f.setup.train.target > 0) json["target_reached"] = f.result.target_reached;
   if (f.setup.recipe && !f.setup.recipe->published.empty()) json["published"] = f.setup.recipe->published;
   return json;
@@ -152,11 +156,20 @@ void print_result(const Finished& f) {
   if (step.samples > 0 && step.median > 0)
     print(fmt::format("headroom   a step could take {}: {:.1f} times faster\n",
                       human_seconds(f.prediction.floor_s), step.median / f.prediction.floor_s));
+  if (f.ranks != nullptr) print(ranks_text(*f.ranks));
   print(fmt::format("time       {} wall, {} user, {} system\n", human_seconds(f.wall_s),
                     human_seconds(f.resources.user_s), human_seconds(f.resources.system_s)));
   print(fmt::format(
       "memory     {} at its peak; weights {}, scratch {}\n", human_bytes(double(f.resources.peak_rss_bytes)),
       human_bytes(double(f.engine.storage().bytes())), human_bytes(double(f.engine.arena_bytes()))));
+}
+
+// All by which two ranks could differ without noticing.
+std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train) {
+  std::string text;
+  for (const auto& [what, value] : identity_of(engine, data, train))
+    text += fmt::format("{}={};", what, value.size() > 80 ? fmt::format("{:08x}", checksum(value)) : value);
+  return text + fmt::format("data checksum {:08x}", checksum_of(data));
 }
 
 constexpr const char* kNext =
@@ -208,22 +221,39 @@ std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request,
 
 }  // namespace
 
-void training_run(const RunRequest& request, const Common& common, bool demo) {
+void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   const auto start = Clock::now();
-  RunSetup setup = resolve(request, common);
-  const auto device = common.open();
-  const Dataset data = load_data(setup, false);
+  Common common = wanted;
+  RankRun ranks(request.ranks, common);
+  RunSetup setup;
+  std::unique_ptr<Device> device;
+  Dataset data;
+  ranks.agree([&] {
+    setup = resolve(request, common);
+    device = common.open();
+    if (!request.save_onnx.empty()) require_onnx(setup.net);  // now rather than after the training
+  });
+  ranks.agree([&] { data = load_data(setup, false, &ranks); });
   EngineOptions options = common.engine_options(setup.kernels);
   options.update = setup.update;
-  Engine engine(setup.net, *device, options);
-  const Plan& plan = engine.ready(Mode::train, setup.train.batch).plan();
-  if (!request.weights.empty()) load_weights(engine, request.weights);
-  if (!request.save_onnx.empty()) require_onnx(setup.net);  // now rather than after the training
-  require_trainable(engine, data, setup.train.batch);
+  options.groups = ranks.groups(*device);
+  std::optional<Engine> made;
+  ranks.agree([&] {
+    made.emplace(setup.net, *device, options);
+    if (!request.weights.empty()) load_weights(*made, request.weights);
+    require_trainable(*made, data, setup.train.batch);
+  });
+  Engine& engine = *made;
+  if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train));
+  const Plan& plan = engine
+                         .ready(Mode::train, share_of_batch(engine, setup.train.batch).count,
+                                place_of_batch(engine, setup.train.batch))
+                         .plan();
   if (common.explain) note(plan.explain());
   const auto checkpoints = prepare_checkpoints(request, engine, data, setup.train);
-  const Machine machine = common.machine(*device);
-  const Prediction prediction = predict(plan, machine);
+  // The ceilings are those of the machine, whoever measures them; the others wait at their first exchange.
+  const Machine machine = ranks.first() ? common.machine(*device) : Machine{};
+  const Prediction prediction = ranks.first() ? predict(plan, machine) : Prediction{};
 
   TrainResult result;
   {
@@ -234,9 +264,12 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
     setup.train.settle_every = request.log_every;
     result = train(engine, data, setup.train, watcher);
   }
+  std::optional<RanksReport> shared;
+  if (ranks.several()) shared = report_ranks(engine, plan, result);
   if (!request.save.empty()) save_weights(engine, request.save);
   if (!request.save_onnx.empty()) save_onnx(engine, request.save_onnx);
   if (result.stopped) leave(request, result);
+  if (!ranks.first()) return;
   const Finished finished{setup,
                           common.precision,
                           data,
@@ -245,12 +278,13 @@ void training_run(const RunRequest& request, const Common& common, bool demo) {
                           machine,
                           prediction,
                           result,
+                          shared ? &*shared : nullptr,
                           process_resources(),
                           std::chrono::duration<double>(Clock::now() - start).count()};
   if (!request.record.empty())
-    write_file(request.record,
-               json_text(to_json(RunRecord{command_line(), &engine, &plan, &machine, &prediction, &result,
-                                           setup.data, finished.wall_s, finished.resources})));
+    write_file(request.record, json_text(to_json(RunRecord{command_line(), &engine, &plan, &machine,
+                                                           &prediction, &result, setup.data, finished.wall_s,
+                                                           finished.resources, finished.ranks})));
   std::optional<StepPrice> price;
   if (common.deterministic && engine.queues())
     price = deterministic_price(setup.net, *device, options, setup.train.batch);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/shares.h"
 #include "base/units.h"
 #include "data/pixel_writer.h"
 
@@ -77,6 +78,7 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
     reject(Hint{fmt::format("take a batch of at most {}", with_commas(split.count()))},
            "a batch of {} is larger than the set of {} images", with_commas(o.batch),
            with_commas(split.count()));
+  if (o.parts < 1 || o.part < 0 || o.part >= o.parts) fail("part {} of {}", o.part, o.parts);
   if (o.epochs < 0) reject("{} epochs cannot be run", o.epochs);
   if (o.depth < 1) reject("a loader needs at least one batch in flight, not {}", o.depth);
   if (o.threads < 1 || o.threads > kMostThreads)
@@ -169,14 +171,15 @@ struct Loader::Impl {
 
   // What surrounds the images is written once: batches only ever touch their pixels.
   void prepare(Slot& slot) const {
-    const std::int64_t elements = options.batch * options.input.numel();
+    const std::int64_t most = share_of(options.batch, options.parts, 0).count;
+    const std::int64_t elements = most * options.input.numel();
     slot.images = allocate(options, elements * static_cast<std::int64_t>(size_of(options.dtype)));
-    slot.labels = allocate(
-        options, options.batch * split.labels_each() * static_cast<std::int64_t>(sizeof(std::int32_t)));
-    slot.members.resize(static_cast<std::size_t>(options.batch));
+    slot.labels =
+        allocate(options, most * split.labels_each() * static_cast<std::int64_t>(sizeof(std::int32_t)));
+    slot.members.resize(static_cast<std::size_t>(most));
     if (writer)
       dispatch_float(options.dtype, [&]<class T>() {
-        for (std::int64_t i = 0; i < options.batch; ++i)
+        for (std::int64_t i = 0; i < most; ++i)
           writer->clear(static_cast<T*>(slot.images.get()) + i * options.input.numel());
       });
     slot.batch.images = slot.images.get();
@@ -201,9 +204,11 @@ struct Loader::Impl {
     Batch& batch = slot.batch;
     batch.epoch = number / per_epoch;
     if (batch.epoch != ordered_epoch) shuffle(batch.epoch);
-    batch.count = std::min(options.batch, split.count() - first);
-    batch.last_of_epoch = first + batch.count == split.count();
-    std::copy_n(order.begin() + first, batch.count, slot.members.begin());
+    batch.global = std::min(options.batch, split.count() - first);
+    batch.last_of_epoch = first + batch.global == split.count();
+    const Share share = share_of(batch.global, options.parts, options.part);
+    batch.first = share.first, batch.count = share.count;
+    std::copy_n(order.begin() + first + share.first, share.count, slot.members.begin());
     return number;
   }
 

@@ -24,6 +24,8 @@ struct LoaderOptions {
   Augment augment;
   // Memory for batches: null takes the host's own. Pinned memory is copied to a GPU without waiting.
   std::function<void*(std::size_t bytes)> allocate;
+  // Of several ranks, each takes its part of every batch (see share_of); `batch` is what all take together.
+  int parts = 1, part = 0;
   // Where a resumed run begins: it sees the very batches that an undisturbed one sees from there on.
   std::int64_t first_epoch = 0, first_batch = 0;
 };
@@ -32,9 +34,10 @@ struct LoaderOptions {
 struct Batch {
   void* images = nullptr;          // count x input, options.dtype
   std::int32_t* labels = nullptr;  // count, times the labels of one item
-  std::int64_t count = 0;
+  std::int64_t count = 0;          // 0 where the batch is too small for every rank to get an image
   std::int64_t epoch = 0;
   bool last_of_epoch = false;
+  std::int64_t global = 0, first = 0;  // images of all ranks, and how many of them stand before this rank's
 };
 
 // Fills batches ahead on threads of its own, and hands them out in order. After construction it allocates

@@ -7,6 +7,9 @@ namespace headroom {
 
 enum class DeviceKind { cpu, cuda };
 
+class Device;
+class Groups;
+
 // What a kernel may ask of a device. Plain data: a plan for a device that is not here needs only this.
 struct Capabilities {
   DeviceKind kind = DeviceKind::cpu;
@@ -21,6 +24,9 @@ struct Capabilities {
   // What the user allows, beside what the device can do.
   bool tf32 = false;           // fp32 products may round their factors to 11 bits
   bool deterministic = false;  // the same bits every run: no choice by timing, no atomic sums
+  // Of a plan that runs with other ranks: who they are, and the device whose memory is exchanged. Null: alone.
+  Groups* groups = nullptr;
+  Device* device = nullptr;
 };
 
 }  // namespace headroom

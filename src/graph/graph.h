@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,14 @@ struct Initializer {
   std::shared_ptr<const Given> given = {};  // given: its elements
 };
 
+// Of a value that is cut up among ranks: what it is a part of. `axis` is the one that was cut; -1: the
+// elements in their order, whatever the shape.
+struct Part {
+  Shape whole;
+  int axis = 0;
+  std::int64_t first = 0, count = 0;
+};
+
 struct Value {
   std::string name;
   TensorType type;
@@ -34,6 +43,7 @@ struct Value {
   Initializer init;        // parameters, constants, states, scalars
   std::string layer;       // parameters: the layer that owns it
   bool penalized = false;  // parameters: does L2 apply (weights, not biases)?
+  std::optional<Part> part = {};
 };
 
 // Part of a step's time that belongs to a layer. A fused node carries several, weighted by analytic bytes.

@@ -60,6 +60,9 @@ struct OpSchema {
   // Output i shares storage with input aliases[i] (an update in place); -1 or absent: storage of its own.
   std::vector<int> (*aliases)(const Problem& problem) = nullptr;
   bool is_view = false;  // output 0 is input 0 under another shape: no step is planned
+  // Views of a part: the place of its first element. Null: the whole.
+  std::int64_t (*view_offset)(const Problem& problem) = nullptr;
+  bool collective = false;  // all ranks of a group take part in it, or none
   // Inputs that stay fp32 where activations are 16 bits wide: scales and statistics of normalisations.
   std::vector<int> keeps_fp32 = {};
 };

@@ -25,8 +25,10 @@ std::string_view stored_name(const OptionSpec& option);
 // What a network is lowered for.
 struct Lowering {
   DType dtype = DType::f32;
-  bool training = false;   // dropout drops, batch_norm takes the batch's statistics
-  std::uint64_t seed = 0;  // of dropout
+  bool training = false;          // dropout drops, batch_norm takes the batch's statistics
+  std::uint64_t seed = 0;         // of dropout
+  std::int64_t first_item = 0;    // of a batch that is spread over ranks: the place of the first one here
+  std::int64_t global_batch = 0;  // what all ranks have of it
 };
 
 struct LayerContext {
@@ -37,6 +39,7 @@ struct LayerContext {
   DType dtype;
   bool training;
   std::int64_t seed;
+  std::int64_t first_item;
 
   ValueId emit(std::string_view op, std::vector<ValueId> operands, Attrs attrs = {}) const;
   ValueId parameter(std::string_view name, Shape shape, Initializer init, bool penalized) const;

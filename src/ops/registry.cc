@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "ops/activation/activation.h"
 #include "ops/adaptive_pool/adaptive_pool.h"
+#include "ops/all_reduce/all_reduce.h"
 #include "ops/arg_max/arg_max.h"
 #include "ops/attention/attention.h"
 #include "ops/batch_norm/batch_norm.h"
@@ -52,6 +53,7 @@ using Folder = std::vector<Operator> (*)();
 constexpr Folder kFolders[] = {
     activation_operators,
     adaptive_pool_operators,
+    all_reduce_operators,
     arg_max_operators,
     attention_operators,
     batch_norm_operators,

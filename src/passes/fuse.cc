@@ -157,12 +157,15 @@ void gather_updates(Graph& graph) {
     UpdateLayout layout;
     std::vector<Node> nodes;
   };
-  std::vector<Node> kept;
+  std::vector<Node> kept, after;  // after: what reads an updated value
+  std::set<ValueId> updated;
   std::vector<Group> groups;
   for (const Node& node : graph.nodes()) {
     const UpdateRule* rule = find_update_rule(node.op);
+    const bool later = std::ranges::any_of(node.inputs, [&](ValueId id) { return updated.contains(id); });
+    if (later || rule != nullptr) updated.insert(node.outputs.begin(), node.outputs.end());
     if (rule == nullptr) {
-      kept.push_back(node);
+      (later ? after : kept).push_back(node);
       continue;
     }
     const UpdateLayout layout = layout_of(*rule, node.attrs);
@@ -175,6 +178,7 @@ void gather_updates(Graph& graph) {
       groups.push_back({layout, {node}});
   }
   for (const Group& group : groups) kept.push_back(joined(graph, group.nodes, group.layout));
+  kept.insert(kept.end(), after.begin(), after.end());
   graph.replace_nodes(std::move(kept));
 }
 

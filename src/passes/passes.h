@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string_view>
 
+#include "comm/groups.h"
 #include "device/capabilities.h"
 #include "graph/graph.h"
 
@@ -45,6 +47,29 @@ void gather_casts(Graph& graph);
 // gradients into its gradient, or that of relu into a bias_grad of it, where the device has a kernel that
 // takes them together.
 void fuse_norms(Graph& graph, const Capabilities& capabilities);
+
+// Cuts pairs of linear layers with nothing but elementwise functions between them: of the first each rank
+// holds some of the rows, of the second the columns that go with them, and one sum over ranks completes the
+// pair's output. All else stays on every rank. Returns how many pairs it found. For forward graphs.
+int split_linears(Graph& graph, const Distribution& how);
+
+// Sums gradients of parameters over the data parts: starts an exchange wherever one becomes final, small ones
+// together, and has the update phase wait. Returns the sums. Where `in_bands`, a large product of two
+// matrices is exchanged in bands while it is computed. Of parameters that is_sharded, large gradients are
+// right in the rank's own share alone. For graphs before their updates.
+std::map<ValueId, ValueId> reduce_gradients(Graph& graph, const std::map<ValueId, ValueId>& gradients,
+                                            const Distribution& how, bool in_bands);
+
+// Does each rank update a share of this parameter, and then hand it to the others?
+bool is_sharded(const Value& parameter, const Distribution& how);
+
+// Has batch_norm take the statistics of the whole batch, `global_batch` images on all ranks of the data
+// parts. For forward graphs of training.
+void sync_norms(Graph& graph, std::int64_t global_batch);
+
+// The sums over a group of scalars that a step is reported by; begun with the backward pass, ready in the
+// update phase.
+std::vector<ValueId> reduce_report(Graph& graph, const std::vector<ValueId>& scalars, std::string_view group);
 
 // A forward graph in fp32, to be computed in 16 bits: nodes read 16-bit copies of activations and parameters,
 // but for what their operators keep in fp32; parameters themselves stay fp32, the masters that updates

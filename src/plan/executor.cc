@@ -25,6 +25,11 @@ std::vector<double> widened(const TensorType& type, const void* data) {
   });
 }
 
+// Of a value that the caller has bound, or not yet.
+void* at(const void* data, const Slot& slot) {
+  return data == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(data)) + slot.offset;
+}
+
 }  // namespace
 
 void Arena::reserve(std::size_t bytes) {
@@ -61,9 +66,9 @@ void Executor::resolve() {
       case Slot::Where::arena:
         return arena_.data() + slot.offset;
       case Slot::Where::storage:
-        return storage_.data(plan_.graph.value(slot.value).name);
+        return static_cast<std::byte*>(storage_.data(plan_.graph.value(slot.value).name)) + slot.offset;
       case Slot::Where::bound:
-        return const_cast<void*>(inputs_[static_cast<std::size_t>(slot.value)]);
+        return at(inputs_[static_cast<std::size_t>(slot.value)], slot);
     }
     return nullptr;
   };
@@ -93,9 +98,9 @@ void Executor::bind(ValueId input, const void* data) {
   auto is_it = [&](const Slot& slot) { return slot.where == Slot::Where::bound && slot.value == input; };
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     for (std::size_t i = 0; i < bound_[s].inputs.size(); ++i)
-      if (is_it(plan_.steps[s].inputs[i])) bound_[s].inputs[i] = data;
+      if (const Slot& slot = plan_.steps[s].inputs[i]; is_it(slot)) bound_[s].inputs[i] = at(data, slot);
     for (std::size_t i = 0; i < bound_[s].outputs.size(); ++i)  // an update in place of the caller's own data
-      if (is_it(plan_.steps[s].outputs[i])) bound_[s].outputs[i] = const_cast<void*>(data);
+      if (const Slot& slot = plan_.steps[s].outputs[i]; is_it(slot)) bound_[s].outputs[i] = at(data, slot);
   }
 }
 
@@ -154,6 +159,19 @@ void Executor::run_phase(Phase phase, Recorder* recorder) {
   }
 }
 
+void Executor::run_empty() {
+  if (!resolved()) resolve();
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& step = plan_.steps[s];
+    if (step.phase == Phase::update || !schema_of(step.problem.op).collective) continue;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.inputs[i].where == Slot::Where::arena)
+        storage_.device().zero(const_cast<void*>(bound_[s].inputs[i]),
+                               static_cast<std::size_t>(step.problem.inputs[i].bytes()));
+    launch(s, storage_.device().stream());
+  }
+}
+
 void Executor::run_steps(const std::vector<std::size_t>& steps) {
   if (!resolved()) resolve();
   for (std::size_t s : steps) launch(s, storage_.device().stream());
@@ -193,8 +211,13 @@ const void* Executor::data(ValueId value) const {
       if (node.outputs[i] == value) return bound_[s].outputs[i];
   }
   const NodeId from = plan_.graph.value(value).producer;
-  if (from != kNone && schema_of(plan_.graph.node(from).op).is_view)
-    return data(plan_.graph.node(from).inputs[0]);
+  if (from != kNone && schema_of(plan_.graph.node(from).op).is_view) {
+    const OpSchema& schema = schema_of(plan_.graph.node(from).op);
+    const auto* whole = static_cast<const std::byte*>(data(plan_.graph.node(from).inputs[0]));
+    if (schema.view_offset == nullptr) return whole;
+    return whole + static_cast<std::size_t>(schema.view_offset(plan_.graph.problem(from))) *
+                       size_of(plan_.graph.value(value).type.dtype);
+  }
   // A network from a file may give a constant, or an input as it is.
   const Role role = plan_.graph.value(value).role;
   if (from == kNone && role == Role::input) return inputs_[static_cast<std::size_t>(value)];

@@ -46,6 +46,9 @@ class Executor {
   static constexpr std::size_t kMostCaptures = 256;
   std::size_t captures() const { return captures_; }  // made so far
   void run_phase(Phase phase, Recorder* recorder = nullptr);
+  // The forward and backward phases of a rank that got no images of a batch: it gives zeros to every
+  // exchange.
+  void run_empty();
   // These steps alone, by number, in this order, for timing a part: what the others would have written is
   // what an earlier run left there.
   void run_steps(const std::vector<std::size_t>& steps);

@@ -33,6 +33,28 @@ std::vector<ValueId> owners(const Graph& graph) {
   return owner;
 }
 
+// Where a value begins within the memory of its owner, in bytes.
+std::vector<std::size_t> shifts(const Graph& graph) {
+  std::vector<std::size_t> shift(graph.values().size(), 0);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const OpSchema& schema = schema_of(node.op);
+    auto of = [&](ValueId id) -> std::size_t& { return shift[static_cast<std::size_t>(id)]; };
+    if (schema.is_view) {
+      of(node.outputs[0]) = of(node.inputs[0]);
+      if (schema.view_offset == nullptr) continue;
+      const Problem problem = graph.problem(static_cast<NodeId>(n));
+      of(node.outputs[0]) +=
+          static_cast<std::size_t>(schema.view_offset(problem)) * size_of(problem.inputs[0].dtype);
+    } else if (schema.aliases) {
+      const std::vector<int> aliases = schema.aliases(graph.problem(static_cast<NodeId>(n)));
+      for (std::size_t i = 0; i < aliases.size() && i < node.outputs.size(); ++i)
+        if (aliases[i] >= 0) of(node.outputs[i]) = of(node.inputs[static_cast<std::size_t>(aliases[i])]);
+    }
+  }
+  return shift;
+}
+
 Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Chooser& choose) {
   const Node& node = graph.node(id);
   Step step{.node = id, .problem = graph.problem(id), .phase = node.phase};
@@ -113,12 +135,14 @@ void place_memory(Plan& plan, const std::vector<ValueId>& owner) {
   std::map<ValueId, std::size_t> offset;
   for (std::size_t i = 0; i < ids.size(); ++i) offset[ids[i]] = pieces[i].offset;
   std::size_t next = ids.size();
+  const std::vector<std::size_t> shift = shifts(graph);
   auto slot = [&](ValueId id) -> Slot {
     const ValueId own = owner[static_cast<std::size_t>(id)];
+    const std::size_t at = shift[static_cast<std::size_t>(id)];
     const Role role = graph.value(own).role;
-    if (role == Role::input) return {Slot::Where::bound, 0, own};
-    if (lives_in_storage(role)) return {Slot::Where::storage, 0, own};
-    return {Slot::Where::arena, offset.at(own), own};
+    if (role == Role::input) return {Slot::Where::bound, at, own};
+    if (lives_in_storage(role)) return {Slot::Where::storage, at, own};
+    return {Slot::Where::arena, offset.at(own) + at, own};
   };
   for (Step& step : plan.steps) {
     if (step.workspace > 0) step.workspace_offset = pieces[next++].offset;

@@ -28,7 +28,7 @@ struct Binding {
 struct Slot {
   enum class Where { arena, storage, bound };
   Where where = Where::arena;
-  std::size_t offset = 0;  // arena
+  std::size_t offset = 0;  // in the arena, or within that value
   ValueId value = kNone;   // storage and bound: whose
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/random.h"
+#include "graph/part.h"
 
 namespace headroom {
 namespace {
@@ -75,6 +76,16 @@ void upload_given(Device& device, const Value& value, void* to) {
 }  // namespace
 
 std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
+  if (value.part) {  // the same numbers, whoever holds them
+    Value whole = value;
+    whole.part.reset();
+    whole.type.shape = value.part->whole;
+    const std::vector<double> all = initial_values(whole, seed);
+    const auto* bytes = reinterpret_cast<const std::byte*>(all.data());
+    const auto cut = cut_part(*value.part, sizeof(double), {bytes, bytes + all.size() * sizeof(double)});
+    const auto* own = reinterpret_cast<const double*>(cut.data());
+    return {own, own + cut.size() / sizeof(double)};
+  }
   using Kind = Initializer::Kind;
   const Shape& shape = value.type.shape;
   if (value.init.kind == Kind::course_normal) return course_normal(value);
@@ -116,7 +127,8 @@ void Storage::prepare(const Graph& graph, std::uint64_t seed) {
                value.type.shape.str());
         continue;
       }
-      Entry entry{value.type, role, device_->allocate(static_cast<std::size_t>(value.type.bytes()))};
+      Entry entry{value.type, role, device_->allocate(static_cast<std::size_t>(value.type.bytes())),
+                  value.part};
       if (value.init.kind == Initializer::Kind::given) {
         upload_given(*device_, value, entry.buffer.data());
       } else {

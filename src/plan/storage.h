@@ -20,6 +20,8 @@ class Storage {
 
   void* data(const std::string& name) const { return entry(name).buffer.data(); }
   const TensorType& type(const std::string& name) const { return entry(name).type; }
+  Role role(const std::string& name) const { return entry(name).role; }
+  const std::optional<Part>& part(const std::string& name) const { return entry(name).part; }
   bool has(const std::string& name) const { return entries_.count(name) > 0; }
   std::vector<std::string> names(Role role) const;  // in the order they were prepared
 
@@ -36,6 +38,7 @@ class Storage {
     TensorType type;
     Role role;
     Buffer buffer;
+    std::optional<Part> part = {};
   };
   const Entry& entry(const std::string& name) const;
 

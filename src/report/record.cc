@@ -113,22 +113,24 @@ Json prediction_json(const Plan& plan, const Prediction& p) {
 }
 
 Json to_json(const RunRecord& r) {
-  return {{"headroom_record", kRecordVersion},
-          {"command", r.command},
-          {"version", version()},
-          {"commit", commit()},
-          {"compiler", compiler()},
-          {"time", utc_now()},
-          {"machine", to_json(*r.machine)},
-          {"model",
-           {{"name", r.engine->net().name},
-            {"parameters", r.engine->parameter_count()},
-            {"net", Json::parse(to_json_text(r.engine->net()))}}},
-          {"data", r.data},
-          {"plan", plan_json(*r.plan)},
-          {"prediction", prediction_json(*r.plan, *r.prediction)},
-          {"measurement", measurement_json(r)},
-          {"curve", curve_json(*r.result, r.engine->net().loss != kReconstruction)}};
+  Json json = {{"headroom_record", kRecordVersion},
+               {"command", r.command},
+               {"version", version()},
+               {"commit", commit()},
+               {"compiler", compiler()},
+               {"time", utc_now()},
+               {"machine", to_json(*r.machine)},
+               {"model",
+                {{"name", r.engine->net().name},
+                 {"parameters", r.engine->parameter_count()},
+                 {"net", Json::parse(to_json_text(r.engine->net()))}}},
+               {"data", r.data},
+               {"plan", plan_json(*r.plan)},
+               {"prediction", prediction_json(*r.plan, *r.prediction)},
+               {"measurement", measurement_json(r)},
+               {"curve", curve_json(*r.result, r.engine->net().loss != kReconstruction)}};
+  if (r.ranks != nullptr) json["ranks"] = to_json(*r.ranks);
+  return json;
 }
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
+#include "report/ranks.h"
 #include "train/trainer.h"
 
 namespace headroom {
@@ -26,6 +27,7 @@ struct RunRecord {
   std::string data;
   double wall_s = 0;
   Resources resources;
+  const RanksReport* ranks = nullptr;  // of several
 };
 
 Json to_json(const RunRecord& record);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "data/safetensors.h"
+#include "train/whole.h"
 
 namespace headroom {
 namespace {
@@ -79,18 +80,29 @@ void require_same_run(const std::filesystem::path& path, const RunIdentity& save
            "checkpoint {} belongs to another run: {}", path.string(), differences);
 }
 
-void require_same_tensors(const std::filesystem::path& path, const TensorFile& file, const Storage& storage) {
-  const std::vector<std::string> names = tensor_names(storage);
+void require_same_tensors(const std::filesystem::path& path, const TensorFile& file, const Engine& engine) {
+  const std::vector<std::string> names = tensor_names(engine.storage());
   for (const NamedTensor& tensor : file.tensors) {
-    if (!storage.has(tensor.name))
+    if (!engine.storage().has(tensor.name))
       reject("checkpoint {} has a tensor '{}', which this run lacks", path.string(), tensor.name);
-    if (storage.type(tensor.name) != tensor.type)
+    if (whole_type(engine, tensor.name) != tensor.type)
       reject("checkpoint {}: tensor '{}' is {}, but this run needs {}", path.string(), tensor.name,
-             tensor.type.shape.str(), storage.type(tensor.name).shape.str());
+             tensor.type.shape.str(), whole_type(engine, tensor.name).shape.str());
   }
   if (file.tensors.size() != names.size())
     reject("checkpoint {} has {} tensors, but this run needs {}", path.string(), file.tensors.size(),
            names.size());
+}
+
+// Of several ranks, all take up what the first one found.
+std::string told_by_first(const Engine& engine, std::string path) {
+  if (engine.groups() == nullptr) return path;
+  Communicator& world = engine.groups()->world();
+  std::int64_t length = std::ssize(path);
+  world.broadcast(&length, sizeof length);
+  path.resize(static_cast<std::size_t>(length));
+  world.broadcast(path.data(), path.size());
+  return path;
 }
 
 }  // namespace
@@ -118,16 +130,12 @@ RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOp
 
 void write_checkpoint(const std::filesystem::path& path, const Engine& engine, const RunState& state,
                       const RunIdentity& identity) {
-  const Storage& storage = engine.storage();
   TensorFile file;
   file.metadata = {
       {"format", kFormat}, {"identity", Json(identity).dump()}, {"state", to_json(state).dump()}};
-  for (const std::string& name : tensor_names(storage)) {
-    NamedTensor tensor{name, storage.type(name), {}};
-    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
-    storage.read(name, tensor.bytes.data(), tensor.bytes.size());
-    file.tensors.push_back(std::move(tensor));
-  }
+  for (const std::string& name : tensor_names(engine.storage()))
+    file.tensors.push_back({name, whole_type(engine, name), read_whole(engine, name)});
+  if (!engine.is_first()) return;
   file.metadata[kChecksum] = checksum_of(file);
   write_safetensors(path, file);
 }
@@ -143,9 +151,9 @@ RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, cons
     damaged(path, error.what());
   }
   require_same_run(path, saved, identity);
-  require_same_tensors(path, file, engine.storage());
+  require_same_tensors(path, file, engine);
   for (const NamedTensor& tensor : file.tensors)  // nothing is changed until everything fits
-    engine.storage().write(tensor.name, tensor.bytes.data(), tensor.bytes.size());
+    write_whole(engine, tensor.name, tensor.bytes);
   return state;
 }
 
@@ -172,6 +180,7 @@ std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunSta
                                               const RunIdentity& identity) {
   const auto path = folder_ / fmt::format("step-{:012}{}", state.steps, kEnding);
   write_checkpoint(path, engine, state, identity);
+  if (!engine.is_first()) return path;
   const auto all = files(kEnding);
   std::error_code ignored;  // one too many is no reason to stop a run
   for (std::size_t i = static_cast<std::size_t>(keep_); i < all.size(); ++i)
@@ -181,14 +190,22 @@ std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunSta
 
 std::optional<RunState> CheckpointFolder::resume(Engine& engine, const RunIdentity& identity,
                                                  const std::function<void(const std::string&)>& warn) {
+  if (!engine.is_first()) {
+    const std::string chosen = told_by_first(engine, {});
+    if (chosen.empty()) return std::nullopt;
+    return read_checkpoint(chosen, engine, identity);
+  }
   std::error_code ignored;
   for (const auto& part : files(".part")) std::filesystem::remove(part, ignored);  // of a run that was killed
   for (const auto& path : files(kEnding)) try {
-      return read_checkpoint(path, engine, identity);
+      const RunState state = read_checkpoint(path, engine, identity);
+      told_by_first(engine, path.string());
+      return state;
     } catch (const Error& error) {
       if (error.blame() == Blame::request) throw;
       warn(error.what());
     }
+  told_by_first(engine, {});
   return std::nullopt;
 }
 

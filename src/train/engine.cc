@@ -55,7 +55,12 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
   capabilities_.tf32 = options_.tf32;
   capabilities_.deterministic = options_.deterministic;
   // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
-  const Graph forward = make_forward(net_, 1, options_.precision).graph;
+  if (groups() != nullptr) {
+    options_.capture = options_.capture && groups()->captures();
+    capabilities_.groups = groups();
+    capabilities_.device = &device_;
+  }
+  const Graph forward = make_forward(net_, 1, options_.precision, Fusion::plain, ranks()).graph;
   Plan weights;
   weights.graph = forward;
   weights.binding = {Mode::eval, 1, options_.precision, capabilities_};
@@ -72,8 +77,9 @@ double Engine::memory_bytes() const {
   return double(device_.free_bytes_now() + storage_.bytes() + arena_.bytes());
 }
 
-Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
-  const auto key = std::pair(mode, batch);
+Engine::Ready& Engine::ready(Mode mode, std::int64_t batch, BatchPlace place) {
+  if (mode == Mode::train && place.global == 0) place.global = batch;
+  const auto key = std::tuple(mode, batch, place);
   if (const auto it = ready_.find(key); it != ready_.end()) return it->second;
   Ready r{make_program(net_, mode, batch,
                        {.dtype = options_.precision,
@@ -84,7 +90,10 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch) {
                         .layout = options_.layout,
                         .capabilities = capabilities_,
                         .fuse_blocks = capabilities_.kind == DeviceKind::cpu,
-                        .keep_gradients = options_.keep_gradients}),
+                        .keep_gradients = options_.keep_gradients,
+                        .ranks = ranks(),
+                        .global_batch = place.global,
+                        .first_item = place.first}),
           nullptr};
   const bool capture = options_.capture && queues();
   const Binding binding{mode, batch, options_.precision, capabilities_, capture ? options_.streams : 1};
@@ -116,7 +125,8 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
   bind(ready, images, labels);
   set_step(static_cast<double>(step));  // dropout reads it too
   ready.executor->run_phase(Phase::forward, recorder);
-  const double loss = ready.executor->read_scalar(ready.program.loss);
+  const bool alone = ready.program.own_loss == kNone;
+  const double loss = ready.executor->read_scalar(alone ? ready.program.loss : ready.program.own_loss);
   if (!std::isfinite(loss)) {
     const std::string layer = ready.executor->first_nonfinite_layer();
     throw Error(
@@ -127,7 +137,44 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
   }
   ready.executor->run_phase(Phase::backward, recorder);
   ready.executor->run_phase(Phase::update, recorder);
-  return loss;
+  return alone ? loss : ready.executor->read_scalar(ready.program.loss);
+}
+
+double Engine::empty_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step) {
+  bind(ready, images, labels);
+  set_step(static_cast<double>(step));
+  ready.executor->run_empty();
+  ready.executor->run_phase(Phase::update);
+  return ready.executor->read_scalar(ready.program.loss);
+}
+
+void Engine::ask_to_stop(bool stop) {
+  if (storage_.has(kStop)) storage_.set_scalar(kStop, stop ? 1 : 0);
+}
+
+bool Engine::anyone_stops(const Ready& ready) const {
+  return ready.program.stop != kNone && ready.executor->read_scalar(ready.program.stop) > 0;
+}
+
+void Engine::average_statistics() {
+  if (ranks().data_parts == 1) return;
+  for (const std::string& name : weight_names_) {
+    const TensorType& type = storage_.type(name);
+    if (storage_.role(name) != Role::state) continue;
+    dispatch_float(type.dtype, [&]<class T>() {
+      std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
+      storage_.read(name, values.data(), values.size() * sizeof(T));
+      std::vector<double> sums(values.begin(), values.end());
+      const bool same = ranks().sync_norms;  // but on a rank that got no images: the first always has some
+      if (same)
+        groups()->world().broadcast(sums.data(), sums.size() * sizeof(double));
+      else
+        groups()->world().all_reduce(sums.data(), std::ssize(sums));
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        values[i] = static_cast<T>(sums[i] / (same ? 1 : ranks().ranks()));
+      storage_.write(name, values.data(), values.size() * sizeof(T));
+    });
+  }
 }
 
 void Engine::queue_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
@@ -160,7 +207,10 @@ void Engine::set_step(double step) {
 
 std::int64_t Engine::parameter_count() const {
   std::int64_t count = 0;
-  for (const std::string& name : storage_.names(Role::parameter)) count += storage_.type(name).shape.numel();
+  for (const std::string& name : storage_.names(Role::parameter)) {
+    const auto& part = storage_.part(name);
+    count += (part ? part->whole : storage_.type(name).shape).numel();
+  }
   return count;
 }
 

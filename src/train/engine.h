@@ -23,6 +23,13 @@ struct EngineOptions {
   Chooser choose = first_that_accepts;
   LayoutWish layout = LayoutWish::automatic;
   bool keep_gradients = false;
+  Groups* groups = nullptr;  // the ranks that share the work; null: this process alone
+};
+
+// Of a batch that ranks share: what all have together, and how many stand before those of this rank.
+struct BatchPlace {
+  std::int64_t global = 0, first = 0;
+  auto operator<=>(const BatchPlace&) const = default;
 };
 
 // A network ready to run on a device: its weights, and a plan for every (mode, batch) that was asked for. All
@@ -36,17 +43,19 @@ class Engine {
     std::unique_ptr<Executor> executor;
     const Plan& plan() const { return executor->plan(); }
   };
-  Ready& ready(Mode mode, std::int64_t batch);
+  Ready& ready(Mode mode, std::int64_t batch, BatchPlace place = {});
 
-  // One step: binds the batch and runs. Returns the loss; a loss that is not finite fails, naming step and
-  // layer, before any weight is changed.
-  // The same without gradients or updates, on a plan of either mode.
+  // Binds the batch and runs, without gradients or updates, on a plan of either mode.
   void run_batch(Ready& ready, const void* images, const std::int32_t* labels, Recorder* recorder = nullptr);
   // Of the batch just run, in items: an item of many labels counts by the share that is right. 0 where the
   // network is no classifier.
   double correct(const Ready& ready) const;
+  // One step. Returns the loss, of all ranks; a loss that is not finite fails, naming step and layer, before
+  // any weight is changed.
   double train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                     Recorder* recorder = nullptr);
+  // The step of a rank that got no images: zeros to every exchange, then the same update as everybody.
+  double empty_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step);
 
   // The same where the device works while the host goes on: queues the step and returns. Losses gather in the
   // tally; one that is not finite is found there, after the fact.
@@ -54,6 +63,15 @@ class Engine {
   void queue_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                   Recorder* recorder = nullptr);
   std::array<double, kTallyFields> take_tally();  // waits; the sums start again at zero
+
+  // Ranks stop together: each says before a step whether it was told to, and asks after it whether any was.
+  void ask_to_stop(bool stop);
+  bool anyone_stops(const Ready& ready) const;
+  // Statistics that each rank gathered from its own images: their mean, on all ranks.
+  void average_statistics();
+  Groups* groups() const { return options_.groups; }
+  Distribution ranks() const { return groups() ? groups()->distribution() : Distribution{}; }
+  bool is_first() const { return groups() == nullptr || groups()->is_first(); }  // who writes files
 
   void set_learning_rate(double rate);
 
@@ -83,7 +101,7 @@ class Engine {
   std::optional<double> rate_;  // the learning rate that the device has
   Storage storage_;
   Arena arena_;
-  std::map<std::pair<Mode, std::int64_t>, Ready> ready_;
+  std::map<std::tuple<Mode, std::int64_t, BatchPlace>, Ready> ready_;
   std::vector<std::string> weight_names_;
 };
 

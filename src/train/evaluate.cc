@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/shares.h"
 #include "profile/step_timer.h"
 #include "train/run_state.h"
 
@@ -59,6 +60,18 @@ void add_padded(Engine& engine, Engine::Ready& ready, const DeviceBatch& b,
   tally.add(part.log_loss(), part.accuracy() * double(labels.size()), b.count);
 }
 
+// What the ranks found together, on all of them; those that share an image count it once.
+void add_up(Groups& groups, Tally& tally, Metrics& metrics) {
+  std::vector<double> numbers = metrics.counts();
+  numbers.insert(numbers.end(), {tally.loss, tally.correct, static_cast<double>(tally.images)});
+  if (groups.distribution().model_index != 0) std::ranges::fill(numbers, 0.0);
+  groups.world().all_reduce(numbers.data(), std::ssize(numbers));
+  const std::size_t n = numbers.size();
+  tally = {numbers[n - 3], numbers[n - 2], static_cast<std::int64_t>(numbers[n - 1])};
+  numbers.resize(n - 3);
+  metrics.set_counts(numbers);
+}
+
 }  // namespace
 
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
@@ -68,7 +81,11 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   if (split.count() == 0) return result;
   const std::int64_t fixed = fixed_batch(engine.net());
   batch = std::min(fixed > 0 ? fixed : batch, split.count());
-  Engine::Ready& full = engine.ready(Mode::eval, batch);
+  // Ranks share the images, but for networks that insist on their batch.
+  const Distribution ranks = engine.ranks();
+  const int parts = fixed > 0 ? 1 : ranks.data_parts;
+  Engine::Ready& full = engine.ready(
+      Mode::eval, std::max<std::int64_t>(1, share_of(batch, parts, parts > 1 ? ranks.data_index : 0).count));
   const std::int64_t classes = classes_of(full.program);
   require_labels(engine, full.program, split);
   if (const int most = split.labels.empty() ? 0 : *std::max_element(split.labels.begin(), split.labels.end());
@@ -79,7 +96,9 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   // Each image is seen once, so there is nothing to keep on the device.
   FeedOptions streamed = how;
   streamed.resident = false;
-  const auto feed = make_feed(engine.device(), split, loader_options(engine, preprocess, batch), streamed);
+  LoaderOptions loading = loader_options(engine, preprocess, batch);
+  loading.parts = parts, loading.part = parts > 1 ? ranks.data_index : 0;
+  const auto feed = make_feed(engine.device(), split, loading, streamed);
   StepTimer timer(engine.device(), full.plan().steps.size(), 512);
   // A table of all tokens against all tokens tells nobody anything.
   const bool counted = classes > 0 && split.text.empty();
@@ -91,13 +110,16 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
       add_padded(engine, full, *b, labels_of(split, first, b->count), tally, result.metrics);
       break;
     }
-    Engine::Ready& ready = b->count == batch ? full : engine.ready(Mode::eval, b->count);
+    const std::int64_t own = first + b->first;
+    first += b->global;
+    if (b->count == 0) continue;
+    Engine::Ready& ready = b->global == batch ? full : engine.ready(Mode::eval, b->count);
     engine.run_batch(ready, b->images, b->labels, &ready == &full ? &timer : nullptr);
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);
     if (counted)
-      result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, first, b->count));
-    first += b->count;
+      result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, own, b->count));
   }
+  if (parts > 1) add_up(*engine.groups(), tally, result.metrics);
   const auto images = static_cast<double>(tally.images);
   result.accuracy = tally.correct / images;
   result.loss = tally.loss / images;

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "base/shares.h"
 #include "ops/operator.h"
 #include "plan/plan.h"
 
@@ -28,7 +29,7 @@ class HostFeed final : public Feed {
   const DeviceBatch* next() override {
     const Batch* b = loader_.next();
     if (b == nullptr) return nullptr;
-    batch_ = {b->images, b->labels, b->count, b->last_of_epoch};
+    batch_ = {b->images, b->labels, b->count, b->last_of_epoch, b->global, b->first};
     return &batch_;
   }
   std::string_view how() const override { return "host"; }
@@ -63,14 +64,17 @@ class ResidentFeed final : public Feed {
     if (batch_number_ == batches_per_epoch()) ++epoch_, batch_number_ = 0;
     if (epoch_ >= options_.epochs) return nullptr;
     const std::int64_t first = batch_number_++ * options_.batch;
-    batch_.count = std::min(options_.batch, count_ - first);
-    batch_.last_of_epoch = first + batch_.count == count_;
+    batch_.global = std::min(options_.batch, count_ - first);
+    batch_.last_of_epoch = first + batch_.global == count_;
+    const Share share = share_of(batch_.global, options_.parts, options_.part);
+    batch_.first = share.first, batch_.count = share.count;
+    const std::int64_t own = std::min(first + share.first, count_ - 1);  // an empty share is read by nobody
     if (options_.shuffle) {
-      gather(first);
+      if (share.count > 0) gather(own);
     } else {
       batch_.images =
-          static_cast<const std::byte*>(images_.data()) + image_bytes(options_) * std::size_t(first);
-      batch_.labels = static_cast<const std::int32_t*>(labels_.data()) + first * labels_each_;
+          static_cast<const std::byte*>(images_.data()) + image_bytes(options_) * std::size_t(own);
+      batch_.labels = static_cast<const std::int32_t*>(labels_.data()) + own * labels_each_;
     }
     return &batch_;
   }
@@ -80,6 +84,7 @@ class ResidentFeed final : public Feed {
   void fill(const Split& split) {
     LoaderOptions all = options_;
     all.shuffle = false, all.epochs = 1, all.first_epoch = 0, all.first_batch = 0;
+    all.parts = 1, all.part = 0;
     all.batch = std::min<std::int64_t>(count_, 4096);
     Loader loader(split, all);
     std::size_t done = 0;
@@ -177,7 +182,7 @@ class StreamFeed final : public Feed {
     }
     handed_ = handed_ < 0 ? 0 : 1 - handed_;
     Place& place = places_[static_cast<std::size_t>(handed_)];
-    if (place.batch.count == 0) return nullptr;
+    if (place.batch.global == 0) return nullptr;
     place.copied->hold(device_.stream());
     place.copied->synchronize();  // the loader may fill that buffer again
     fetch(places_[static_cast<std::size_t>(1 - handed_)]);
@@ -207,11 +212,15 @@ class StreamFeed final : public Feed {
       place.copied->record(stream);
     else
       stream.synchronize();
-    place.batch = {place.images.data(), static_cast<const std::int32_t*>(place.labels.data()), b->count,
-                   b->last_of_epoch};
+    place.batch = {place.images.data(),
+                   static_cast<const std::int32_t*>(place.labels.data()),
+                   b->count,
+                   b->last_of_epoch,
+                   b->global,
+                   b->first};
   }
   const DeviceBatch* handed(const Place& place) const {
-    return place.batch.count == 0 ? nullptr : &place.batch;
+    return place.batch.global == 0 ? nullptr : &place.batch;
   }
 
   Device& device_;

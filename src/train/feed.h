@@ -21,6 +21,7 @@ struct DeviceBatch {
   const std::int32_t* labels = nullptr;
   std::int64_t count = 0;
   bool last_of_epoch = false;
+  std::int64_t global = 0, first = 0;  // of a batch that ranks share: see Batch
 };
 
 class Feed {

@@ -36,6 +36,23 @@ void Metrics::add(std::span<const double> scores, std::span<const std::int32_t> 
   }
 }
 
+std::vector<double> Metrics::counts() const {
+  std::vector<double> list = {static_cast<double>(images_), static_cast<double>(right_),
+                              static_cast<double>(in_top_), log_loss_};
+  list.insert(list.end(), confusion_.begin(), confusion_.end());
+  return list;
+}
+
+void Metrics::set_counts(std::span<const double> counts) {
+  if (counts.size() != 4 + confusion_.size()) fail("{} counts of {} classes", counts.size(), classes_);
+  images_ = static_cast<std::int64_t>(counts[0]);
+  right_ = static_cast<std::int64_t>(counts[1]);
+  in_top_ = static_cast<std::int64_t>(counts[2]);
+  log_loss_ = counts[3];
+  std::ranges::transform(counts.subspan(4), confusion_.begin(),
+                         [](double n) { return static_cast<std::int64_t>(n); });
+}
+
 double Metrics::accuracy() const { return ratio(right_, images_); }
 double Metrics::top_accuracy() const { return ratio(in_top_, images_); }
 double Metrics::log_loss() const { return images_ > 0 ? log_loss_ / double(images_) : 0; }

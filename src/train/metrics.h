@@ -15,6 +15,10 @@ class Metrics {
   // `scores` holds one row of logits per label.
   void add(std::span<const double> scores, std::span<const std::int32_t> labels);
 
+  // Everything that was counted, as numbers that can be added up.
+  std::vector<double> counts() const;
+  void set_counts(std::span<const double> counts);
+
   std::int64_t classes() const { return classes_; }
   std::int64_t images() const { return images_; }
   std::int64_t top() const { return top_; }

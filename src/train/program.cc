@@ -45,10 +45,14 @@ Program start_imported(const Net& net, std::int64_t batch, const Lowering& how, 
   return p;
 }
 
-Program start(const Net& net, std::int64_t batch, Lowering how) {
+Program start(const Net& net, std::int64_t batch, Lowering how, const Distribution& ranks = {}) {
   const DType dtype = how.dtype;
   how.dtype = master_of(dtype);
-  if (net.imported) return start_imported(net, batch, how, dtype);
+  if (net.imported) {
+    if (ranks.model_parts > 1)
+      reject(Hint{"take --parallel data"}, "the layers of a network from a file cannot be cut among ranks");
+    return start_imported(net, batch, how, dtype);
+  }
   Program p;
   p.images = p.graph.add_value({.name = "images",
                                 .type = {batched(net, batch), reads_tokens(net) ? DType::i32 : how.dtype},
@@ -57,6 +61,15 @@ Program start(const Net& net, std::int64_t batch, Lowering how) {
                                 .init = {},
                                 .layer = {}});
   p.logits = lower(net, p.graph, p.images, how);
+  if (ranks.model_parts > 1 && split_linears(p.graph, ranks) == 0)
+    reject(Hint{"take --parallel data"},
+           "network '{}' has no two linear layers in a row, of {} units or more, to be cut among {} ranks",
+           net.name, ranks.model_parts, ranks.model_parts);
+  if (how.training && ranks.sync_norms) {
+    if (is_narrow(dtype))
+      reject(Hint{"take --precision fp32 or tf32"}, "--sync-bn does not work in {}", name_of(dtype));
+    sync_norms(p.graph, how.global_batch);
+  }
   p.inputs = {{"input", p.images}};
   p.outputs = {{net.layers.back().name, p.logits}};
   if (!is_narrow(dtype)) return p;
@@ -101,7 +114,7 @@ void require_classes(const Program& p, const Net& net) {
 }
 
 // Outputs against the network's own inputs, whatever their shapes, if they are as many.
-void add_reconstruction(Program& p, const Net& net) {
+void add_reconstruction(Program& p, const Net& net, const Attrs& attrs) {
   const Shape in = p.graph.value(p.images).type.shape, out = p.graph.value(p.logits).type.shape;
   if (in.numel() != out.numel())
     reject(Hint{"its last layer must give as many numbers as its input has"},
@@ -109,11 +122,14 @@ void add_reconstruction(Program& p, const Net& net) {
            out.without_first().str(), in.without_first().str());
   ValueId target = p.images;
   if (in != out) target = p.graph.add_node("reshape", {target}, {{"shape", out.vector()}}, kLossLayer).at(0);
-  p.loss = p.graph.add_node("squared_error", {p.logits, target}, {}, kLossLayer).at(0);
+  p.loss = p.graph.add_node("squared_error", {p.logits, target}, attrs, kLossLayer).at(0);
 }
 
-void add_loss(Program& p, const Net& net, std::int64_t batch) {
-  if (net.loss == kReconstruction) return add_reconstruction(p, net);
+// The loss is the mean over all rows of the batch, wherever they are: `global_batch` items, or those here.
+void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t global_batch) {
+  Attrs attrs;
+  if (global_batch > 0) attrs.set("global_batch", global_batch);
+  if (net.loss == kReconstruction) return add_reconstruction(p, net, attrs);
   rows_of_tokens(p, net);
   require_classes(p, net);
   p.labels = p.graph.add_value({.name = "labels",
@@ -129,9 +145,10 @@ void add_loss(Program& p, const Net& net, std::int64_t batch) {
             .add_node("one_hot", {p.labels},
                       {{"classes", type.shape[1]}, {"dtype", std::string(name_of(type.dtype))}}, kLossLayer)
             .at(0);
-    p.loss = p.graph.add_node("squared_error", {p.logits, wanted}, {}, kLossLayer).at(0);
+    p.loss = p.graph.add_node("squared_error", {p.logits, wanted}, attrs, kLossLayer).at(0);
   } else if (net.loss == kCrossEntropy) {
-    p.loss = p.graph.add_node("cross_entropy", {p.logits, p.labels}, {}, kLossLayer).at(0);
+    if (global_batch > 0) attrs.set("global_batch", global_batch * p.labels_each);
+    p.loss = p.graph.add_node("cross_entropy", {p.logits, p.labels}, attrs, kLossLayer).at(0);
   } else {
     const std::vector<std::string> losses = {kCrossEntropy, kSquaredError, kReconstruction};
     reject(nearest(net.loss, losses), "network '{}': unknown loss '{}'", net.name, net.loss);
@@ -151,6 +168,44 @@ void add_penalty(Program& p, double l2) {
           .at(0);
 }
 
+// The same where ranks share the work: each adds up what it holds, of what all hold the first one alone; and
+// what is reported is the sum, ready in the update phase.
+void add_ranks_report(Program& p, double l2, const Distribution& ranks) {
+  Graph& graph = p.graph;
+  std::vector<ValueId> weights;
+  for (ValueId id : graph.with_role(Role::parameter))
+    if (graph.value(id).penalized && (graph.value(id).part || ranks.model_index == 0)) weights.push_back(id);
+  ValueId penalty = kNone;
+  if (l2 > 0 && !weights.empty())
+    penalty = graph.add_node("l2_penalty", weights, {{"lambda", l2}}, kLossLayer).at(0);
+  p.own_loss = p.loss;
+  p.stop = graph.add_value({.name = kStop,
+                            .type = {{1}, DType::f64},
+                            .role = Role::scalar,
+                            .producer = kNone,
+                            .init = {},
+                            .layer = {}});
+  const DType dtype = graph.value(p.loss).type.dtype;
+  if (dtype != DType::f64)
+    p.stop = graph.add_node("cast", {p.stop}, {{"dtype", std::string(name_of(dtype))}}, kLossLayer).at(0);
+  std::vector<ValueId> scalars = {p.loss, p.stop};
+  if (p.correct != kNone) scalars.push_back(p.correct);
+  if (ranks.data_parts > 1) {
+    const auto sums = reduce_report(graph, scalars, kDataGroup);
+    p.loss = sums[0], p.stop = sums[1];
+    if (p.correct != kNone) p.correct = sums[2];
+  }
+  if (ranks.model_parts > 1) {
+    scalars = {p.stop};
+    if (penalty != kNone) scalars.push_back(penalty);
+    const auto sums = reduce_report(graph, scalars, kModelGroup);
+    p.stop = sums[0];
+    if (penalty != kNone) penalty = sums[1];
+  }
+  if (penalty != kNone)
+    p.loss = graph.add_node("add", {p.loss, penalty}, {}, kLossLayer, Phase::update).at(0);
+}
+
 void add_tally(Program& p, std::int64_t batch) {
   const ValueId sums = p.graph.add_value({.name = kTally,
                                           .type = {{std::int64_t{kTallyFields}}, DType::f64},
@@ -166,8 +221,9 @@ void add_tally(Program& p, std::int64_t batch) {
 
 }  // namespace
 
-Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion) {
-  Program p = start(net, batch, {.dtype = dtype});
+Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion,
+                     const Distribution& ranks) {
+  Program p = start(net, batch, {.dtype = dtype}, ranks);
   for (const Port& port : p.outputs) p.graph.outputs.push_back(port.value);
   for (ValueId end : p.ends)
     if (std::ranges::find(p.graph.outputs, end) == p.graph.outputs.end()) p.graph.outputs.push_back(end);
@@ -205,23 +261,37 @@ void require_complete(const Program& p, const Net& net) {
 Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options) {
   const Update& update = options.update;
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0) batch = fixed;
-  Program p =
-      start(net, batch, {.dtype = options.dtype, .training = mode == Mode::train, .seed = options.seed});
+  const bool spread = mode == Mode::train && options.ranks.ranks() > 1;
+  Program p = start(net, batch,
+                    {.dtype = options.dtype,
+                     .training = mode == Mode::train,
+                     .seed = options.seed,
+                     .first_item = options.first_item,
+                     .global_batch = options.global_batch},
+                    options.ranks);
   require_complete(p, net);
   require_one_input(p, net);
-  add_loss(p, net, batch);
+  add_loss(p, net, batch, spread ? options.global_batch : 0);
   const ValueId data_loss = p.loss;
   if (mode == Mode::train) {
-    if (penalty_in_loss(update)) add_penalty(p, update.l2);
-    const auto gradients = differentiate(p.graph, data_loss, p.graph.with_role(Role::parameter));
+    const double l2 = penalty_in_loss(update) ? update.l2 : 0;
+    if (spread)
+      add_ranks_report(p, l2, options.ranks);
+    else
+      add_penalty(p, l2);
+    auto gradients = differentiate(p.graph, data_loss, p.graph.with_role(Role::parameter));
+    if (options.ranks.data_parts > 1)
+      gradients =
+          reduce_gradients(p.graph, gradients, options.ranks, options.capabilities.kind == DeviceKind::cpu);
     for (const auto& [parameter, gradient] : gradients) {
       p.graph.value(gradient).name = p.graph.value(parameter).name + ".gradient";
       if (options.keep_gradients) p.graph.outputs.push_back(gradient);
     }
-    add_updates(p.graph, gradients, update);
-    if (options.tally) add_tally(p, batch);
+    add_updates(p.graph, gradients, update, options.ranks);
+    if (options.tally) add_tally(p, spread ? options.global_batch : batch);
   }
   p.graph.outputs.push_back(p.loss);
+  if (p.stop != kNone) p.graph.outputs.push_back(p.stop);
   if (p.correct != kNone) p.graph.outputs.push_back(p.correct);
   if (mode == Mode::eval) p.graph.outputs.push_back(p.logits);
   fuse(p.graph);
@@ -229,7 +299,8 @@ Program make_program(const Net& net, Mode mode, std::int64_t batch, const Progra
   if (mode == Mode::train && options.fuse_head) fuse_head(p.graph);
   if (mode == Mode::eval && options.fuse_blocks && !is_narrow(options.dtype)) fuse_blocks(p.graph);
   lay_out(p.graph, options.capabilities, options.layout);
-  if (options.capabilities.kind == DeviceKind::cuda) gather_casts(p.graph);
+  // Gathered casts would come after all gradients, which begin their way to other ranks one by one.
+  if (options.capabilities.kind == DeviceKind::cuda && !spread) gather_casts(p.graph);
   return p;
 }
 

@@ -18,6 +18,8 @@ struct Program {
   std::int64_t labels_each = 1;  // of one item: as many as it has tokens, where each has an answer
   ValueId loss = kNone;  // mean over the batch of what the network says, plus the L2 penalty if there is one
   ValueId correct = kNone;            // how many of the batch are right; classifiers only
+  ValueId own_loss = kNone;           // of several ranks: this one's part of the loss, after the forward pass
+  ValueId stop = kNone;               // of several ranks: how many of them were told to stop
   std::vector<Port> inputs, outputs;  // of the network itself, by name
   // Of a network from a file: what is not known of it, and where what is known ends.
   std::vector<UnknownNode> unknown;
@@ -35,7 +37,13 @@ struct ProgramOptions {
   Capabilities capabilities = {};        // a plan's device, for choices that are made in the graph
   bool fuse_blocks = false;     // evaluation on a CPU: convolutions with what follows; see passes/blocks.cc
   bool keep_gradients = false;  // every parameter's stays readable after a run, for tests; see gradient_of
+  // Of a batch that is spread over ranks: what all of them have together, and the place of the first here.
+  Distribution ranks = {};
+  std::int64_t global_batch = 0, first_item = 0;
 };
+
+// The scalar by which a rank tells the others that it was told to stop.
+inline constexpr const char* kStop = "stop";
 
 // Where a training program with a tally keeps its sums.
 inline constexpr const char* kTally = "tally";
@@ -57,6 +65,7 @@ Program make_self_gradient(const Net& net, std::int64_t batch, const ProgramOpti
 // Just the forward pass: from inputs to outputs. Other programs are told of the nodes before they are fused;
 // blocks: see fuse_blocks.
 enum class Fusion { none, plain, blocks };
-Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion = Fusion::plain);
+Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion = Fusion::plain,
+                     const Distribution& ranks = {});
 
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/shares.h"
 #include "profile/step_timer.h"
 
 namespace headroom {
@@ -20,7 +21,8 @@ class Training {
         data_(data),
         options_(options),
         observer_(observer),
-        full_(engine.ready(Mode::train, options.batch)),
+        full_(engine.ready(Mode::train, share_of_batch(engine, options.batch).count,
+                           place_of_batch(engine, options.batch))),
         feed_(make_feed(engine.device(), data.train, training_loader(engine, options), options.feed)),
         timer_(engine.device(), full_.plan().steps.size(), options.timed_steps),
         total_(options.epochs * feed_->batches_per_epoch()),
@@ -41,7 +43,9 @@ class Training {
   TrainResult run() {
     std::int64_t saved = state_.steps;
     auto save = [&] {
-      if (options_.save && saved != state_.steps) options_.save(state_), saved = state_.steps;
+      if (!options_.save || saved == state_.steps) return;
+      engine_.average_statistics();
+      options_.save(state_), saved = state_.steps;
     };
     epoch_start_ = stretch_start_ = Clock::now();
     while (!result_.target_reached && !result_.stopped) {
@@ -49,7 +53,7 @@ class Training {
       if (batch == nullptr) break;
       step(*batch);
       const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
-      result_.stopped = options_.stop && options_.stop();
+      if (engine_.groups() == nullptr) result_.stopped = options_.stop && options_.stop();
       // Steps that are unlike the others end their stretch, so that the next ones can be timed.
       if (batch->last_of_epoch || due || result_.stopped || !plain_ || settles_now()) settle();
       if (batch->last_of_epoch) end_epoch();
@@ -69,15 +73,17 @@ class Training {
   bool queued() const { return engine_.queues() && engine_.options().capture; }
 
   void step(const DeviceBatch& b) {
-    const bool whole = b.count == options_.batch;
-    Engine::Ready& ready = whole ? full_ : engine_.ready(Mode::train, b.count);
+    const bool whole = b.global == options_.batch;
+    Engine::Ready& ready =
+        whole ? full_
+              : engine_.ready(Mode::train, std::max<std::int64_t>(b.count, 1), BatchPlace{b.global, b.first});
     if (!whole) settle();  // a stretch of whole batches ends here, and counts
     engine_.set_learning_rate(schedule_.at(state_.steps));
     if (queued())
       queue(ready, b, whole);
     else
       wait(ready, b, whole);
-    result_.images += b.count;
+    result_.images += b.global;
     ++state_.steps, ++state_.batch;
     if (!queued()) observer_.on_step(state_.steps, total_, state_.last_loss);
   }
@@ -85,12 +91,25 @@ class Training {
   void wait(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
     const bool timed = whole && state_.steps >= first_timed_;
     const auto start = Clock::now();
-    const double loss =
-        engine_.train_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
+    if (engine_.groups() != nullptr) engine_.ask_to_stop(options_.stop && options_.stop());
+    const double waited = exposed();
+    const Traffic before = timed && engine_.groups() ? engine_.groups()->traffic() : Traffic{};
+    const double loss = b.count == 0 ? engine_.empty_step(ready, b.images, b.labels, state_.steps + 1)
+                                     : engine_.train_step(ready, b.images, b.labels, state_.steps + 1,
+                                                          timed ? &timer_ : nullptr);
     if (timed) result_.step_seconds.push_back(since(start));
+    if (timed && engine_.groups() != nullptr) {
+      result_.waited_seconds.push_back(exposed() - waited);
+      const Traffic after = engine_.groups()->traffic();
+      for (std::size_t i = 0; i < Collective::kKinds; ++i) {
+        result_.exchange_seconds += after.lines[i].seconds - before.lines[i].seconds;
+        result_.exchange_bytes += double(after.lines[i].bytes - before.lines[i].bytes);
+      }
+    }
+    if (engine_.groups() != nullptr) result_.stopped = engine_.anyone_stops(ready);
     if (state_.steps == 0) state_.first_loss = loss;
     state_.last_loss = loss;
-    state_.tally.add(loss, engine_.correct(ready), b.count);
+    state_.tally.add(loss, engine_.correct(ready), b.global);
   }
 
   void queue(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
@@ -99,12 +118,16 @@ class Training {
     const std::size_t captures = ready.executor->captures();
     engine_.queue_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
     plain_ = plain_ && whole && !timed && captures == ready.executor->captures() && captures > 0;
-    waiting_images_ += b.count;
+    waiting_images_ += b.global;
     ++waiting_;
   }
 
+  double exposed() const { return engine_.groups() ? engine_.groups()->exposed_seconds() : 0; }
+
   bool settles_now() const {
     if (!queued() || waiting_ == 0) return false;
+    constexpr std::int64_t kTogether = 64;  // steps: ranks settle at the same ones, since they agree there
+    if (engine_.groups() != nullptr) return state_.steps % kTogether == 0;
     if (options_.settle_every > 0 && state_.steps % options_.settle_every == 0) return true;
     constexpr double kSeconds = 0.1;
     return since(stretch_start_) > kSeconds;
@@ -128,6 +151,11 @@ class Training {
     // A stretch with a short batch, timed parts or captures is not what a step costs.
     if (plain_) result_.step_seconds.push_back(seconds / static_cast<double>(waiting_));
     waiting_ = waiting_images_ = 0, plain_ = true;
+    if (engine_.groups() != nullptr) {
+      double stop = options_.stop && options_.stop() ? 1 : 0;
+      engine_.groups()->world().all_reduce(&stop, 1);
+      result_.stopped = stop > 0;
+    }
     stretch_start_ = Clock::now();
     observer_.on_step(state_.steps, total_, state_.last_loss);
   }
@@ -139,6 +167,7 @@ class Training {
                       .train_accuracy = state_.tally.correct / images,
                       .seconds = since(epoch_start_)};
     result_.train_seconds += epoch.seconds;
+    engine_.average_statistics();
     result_.last_eval = evaluate(engine_, data_.test, options_.preprocess, options_.batch, options_.feed);
     result_.eval_seconds += result_.last_eval.seconds;
     epoch.test_accuracy = result_.last_eval.accuracy;
@@ -172,6 +201,15 @@ class Training {
 
 }  // namespace
 
+Share share_of_batch(const Engine& engine, std::int64_t batch) {
+  const Distribution ranks = engine.ranks();
+  return share_of(batch, ranks.data_parts, ranks.data_index);
+}
+
+BatchPlace place_of_batch(const Engine& engine, std::int64_t batch) {
+  return {batch, share_of_batch(engine, batch).first};
+}
+
 LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
   LoaderOptions options = loader_options(engine, o.preprocess, o.batch);
   options.epochs = o.epochs;
@@ -181,11 +219,17 @@ LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
   options.threads = o.loader_threads;
   options.first_epoch = o.start.epoch;
   options.first_batch = o.start.batch;
+  options.parts = engine.ranks().data_parts;
+  options.part = engine.ranks().data_index;
   return options;
 }
 
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
-  const Program& program = engine.ready(Mode::train, batch).program;
+  if (const int parts = engine.ranks().data_parts; batch < parts)
+    reject(Hint{"take a larger --batch, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
+           parts);
+  const Program& program =
+      engine.ready(Mode::train, share_of_batch(engine, batch).count, place_of_batch(engine, batch)).program;
   const std::int64_t units = classes_of(program);
   require_labels(engine, program, data.train);
   const bool text = !data.train.text.empty();

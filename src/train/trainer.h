@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shares.h"
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -43,7 +44,9 @@ struct TrainResult {
   std::int64_t images = 0;  // trained on in this process, as are the times
   double train_seconds = 0, eval_seconds = 0;
   std::vector<double> step_seconds;  // every full step; means over stretches where the device works ahead
-  std::string feed;                  // how batches reached the device
+  double exchange_seconds = 0, exchange_bytes = 0;  // of several ranks: messages of the timed steps
+  std::vector<double> waited_seconds;  // of several ranks, by timed step: waiting for the others' data
+  std::string feed;                    // how batches reached the device
   bool target_reached = false, stopped = false;
   // Medians of the timed steps, by step of the training plan: the measured reading.
   std::vector<Spread> plan_steps;
@@ -60,6 +63,10 @@ struct TrainObserver {
 // Rejects data that the network cannot learn from: other classes, images that do not fit, fewer than one
 // batch. train() checks by itself; callers who do something slow before it can ask first.
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch);
+
+// What a rank has of a batch of this size, and where in it.
+Share share_of_batch(const Engine& engine, std::int64_t batch);
+BatchPlace place_of_batch(const Engine& engine, std::int64_t batch);
 
 // How training images reach a network.
 LoaderOptions training_loader(const Engine& engine, const TrainOptions& options);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/shares.h"
 #include "base/text.h"
 #include "models/layers.h"
 #include "ops/updates/updates.h"
+#include "passes/passes.h"
 
 namespace headroom {
 namespace {
@@ -79,7 +81,8 @@ std::string to_text(const Update& update) {
 
 bool penalty_in_loss(const Update& update) { return !rule_of(update).decoupled; }
 
-void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update) {
+void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update,
+                 const Distribution& ranks) {
   const UpdateRule& rule = rule_of(update);
   Attrs attrs = settings_of(update, rule);
   const UpdateLayout layout = layout_of(rule, attrs);
@@ -89,15 +92,36 @@ void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, cons
   };
   std::vector<ValueId> scalars = {stored(kLearningRate, {{1}, DType::f64}, Role::scalar, {})};
   if (rule.counts_steps) scalars.push_back(step_scalar(graph));
+  std::vector<std::pair<ValueId, Attrs>> shares;  // updated here, to be handed to the others
   for (const auto& [parameter, gradient] : gradients) {
     const Value value = graph.value(parameter);
+    const std::int64_t whole = value.type.shape.numel();
+    const bool sharded = is_sharded(value, ranks);
+    const Share share = share_of(whole, sharded ? ranks.data_parts : 1, sharded ? ranks.data_index : 0);
+    auto own = [&](ValueId id) {
+      if (!sharded) return id;
+      return graph
+          .add_node("part_of", {id}, {{"first", share.first}, {"count", share.count}}, value.layer,
+                    Phase::update)
+          .at(0);
+    };
     std::vector<ValueId> inputs = scalars;
-    inputs.insert(inputs.end(), {parameter, gradient});
-    for (std::string_view state : layout.states)
-      inputs.push_back(stored(fmt::format("{}.{}", value.name, state), value.type, Role::state, value.layer));
+    inputs.push_back(own(parameter));
+    inputs.push_back(own(gradient));
+    const TensorType type = graph.value(inputs.back()).type;
+    for (std::string_view state : layout.states) {
+      inputs.push_back(stored(fmt::format("{}.{}", value.name, state), type, Role::state, value.layer));
+      graph.value(inputs.back()).part = value.part;
+      if (sharded) graph.value(inputs.back()).part = Part{value.type.shape, -1, share.first, share.count};
+    }
     attrs.set("penalized", std::vector<std::int64_t>{value.penalized});
-    graph.add_node(rule.name, inputs, attrs, value.layer, Phase::update);
+    const ValueId updated = graph.add_node(rule.name, inputs, attrs, value.layer, Phase::update).at(0);
+    if (sharded)
+      shares.emplace_back(
+          updated, Attrs{{"group", std::string(kDataGroup)}, {"first", share.first}, {"whole", whole}});
   }
+  for (const auto& [updated, how] : shares)
+    graph.add_node("all_gather", {updated}, how, "communication", Phase::update);
 }
 
 }  // namespace headroom

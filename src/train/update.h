@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "comm/groups.h"
 #include "graph/graph.h"
 
 namespace headroom {
@@ -25,7 +26,9 @@ Update parse_update(std::string_view text);
 std::string to_text(const Update& update);  // in the same form, everything said
 
 // Appends the update of every parameter, in place, and the scalars it reads.
-void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update);
+// Of parameters whose state is spread over ranks (see is_sharded), a share, which then goes to the others.
+void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update,
+                 const Distribution& ranks = {});
 
 // Does L2 belong to the loss? Not where weights decay apart from the gradient.
 bool penalty_in_loss(const Update& update);

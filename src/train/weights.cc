@@ -4,6 +4,7 @@
 #include <map>
 
 #include "data/mxnet_params.h"
+#include "train/whole.h"
 
 namespace headroom {
 namespace {
@@ -64,21 +65,15 @@ TensorFile renamed_from_mxnet(TensorFile file, const Net& net) {
 }
 
 void save_weights(const Engine& engine, const std::string& path) {
-  const Storage& storage = engine.storage();
   TensorFile file;
   file.metadata = {{"format", "headroom"}, {"model", engine.net().name}};
-  for (const std::string& name : engine.weight_names()) {
-    NamedTensor tensor{name, storage.type(name), {}};
-    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
-    storage.read(name, tensor.bytes.data(), tensor.bytes.size());
-    file.tensors.push_back(std::move(tensor));
-  }
-  write_safetensors(path, file);
+  for (const std::string& name : engine.weight_names())
+    file.tensors.push_back({name, whole_type(engine, name), read_whole(engine, name)});
+  if (engine.is_first()) write_safetensors(path, file);
 }
 
 void load_weights(Engine& engine, const std::string& path) {
   const TensorFile file = read_weights(path, engine.net());
-  Storage& storage = engine.storage();
   std::vector<const NamedTensor*> matched;
   for (const std::string& name : engine.weight_names()) {
     const NamedTensor* found = nullptr;
@@ -87,9 +82,9 @@ void load_weights(Engine& engine, const std::string& path) {
     if (found == nullptr)
       reject(saved_from(file), "{} has no tensor '{}', which model '{}' needs", path, name,
              engine.net().name);
-    if (found->type.shape != storage.type(name).shape)
+    if (found->type.shape != whole_type(engine, name).shape)
       reject(saved_from(file), "{}: tensor '{}' is {}, but model '{}' needs {}", path, name,
-             found->type.shape.str(), engine.net().name, storage.type(name).shape.str());
+             found->type.shape.str(), engine.net().name, whole_type(engine, name).shape.str());
     if (found->type.dtype != DType::f32 && found->type.dtype != DType::f64)
       reject("{}: tensor '{}' holds {}; fp32 or fp64 can be read", path, name, name_of(found->type.dtype));
     matched.push_back(found);
@@ -99,9 +94,10 @@ void load_weights(Engine& engine, const std::string& path) {
       reject(saved_from(file), "{} has a tensor '{}', which model '{}' lacks", path, tensor.name,
              engine.net().name);
   for (const NamedTensor* tensor : matched)  // nothing is changed until everything fits
-    dispatch_float(storage.type(tensor->name).dtype, [&]<class T>() {
+    dispatch_float(engine.storage().type(tensor->name).dtype, [&]<class T>() {
       const std::vector<T> values = converted<T>(*tensor);
-      storage.write(tensor->name, values.data(), values.size() * sizeof(T));
+      const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+      write_whole(engine, tensor->name, {bytes, bytes + values.size() * sizeof(T)});
     });
 }
 

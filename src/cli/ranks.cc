@@ -1,0 +1,165 @@
+#include "cli/ranks.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/shares.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/signals.h"
+#include "comm/world.h"
+#include "data/broadcast.h"
+
+namespace headroom::cli {
+namespace {
+
+bool started = false;
+
+Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
+  Distribution d;
+  const std::string kind = o.parallel.empty() ? "data" : o.parallel;
+  if (kind == "data") {
+    d.data_parts = size;
+  } else if (kind == "model") {
+    d.model_parts = size;
+  } else if (kind.starts_with("hybrid:")) {
+    const auto parts = split(std::string_view(kind).substr(7), 'x');
+    if (parts.size() != 2)
+      reject(Hint{"write hybrid:2x2: parts of the batch, times parts of the layers"}, "--parallel {}", kind);
+    d.data_parts = static_cast<int>(parse_int(parts[0], "the parts of the batch"));
+    d.model_parts = static_cast<int>(parse_int(parts[1], "the parts of the layers"));
+    if (d.data_parts < 1 || d.model_parts < 1) reject("--parallel {} has no ranks", kind);
+    if (d.data_parts * d.model_parts != size)
+      reject(Hint{fmt::format("start it with mpirun -n {}", d.data_parts * d.model_parts)},
+             "--parallel {} is for {} ranks, and there are {}", kind, d.data_parts * d.model_parts, size);
+  } else {
+    reject(nearest(kind, std::vector<std::string>{"data", "model", "hybrid:2x2"}),
+           "unknown way to share the work: --parallel {}", kind);
+  }
+  d.data_index = rank / d.model_parts;
+  d.model_index = rank % d.model_parts;
+  d.shard_optimizer = o.shard_optimizer && d.data_parts > 1;
+  d.sync_norms = o.sync_bn && d.data_parts > 1;
+  if (d.shard_optimizer && d.model_parts > 1)
+    reject(Hint{"take --parallel data"}, "--shard-optimizer is for ranks that share the batch alone");
+  return d;
+}
+
+// Launchers bind a rank to a core or two, which is too few for a team of threads and the one that exchanges;
+// where so, it takes its part of all cores.
+void take_cores(int threads, int local_rank, int local_size) {
+  cpu_set_t mine;
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return;
+  cpu_set_t every = mine;
+  const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const Share part = share_of(all, local_size, local_rank);
+  if (part.count == 0 || CPU_COUNT(&mine) >= std::max<std::int64_t>(threads, part.count)) return;
+  CPU_ZERO(&every);
+  for (std::int64_t i = 0; i < part.count; ++i) CPU_SET(static_cast<std::size_t>(part.first + i), &every);
+  ::sched_setaffinity(0, sizeof every, &every);  // where that is not allowed, it stays as it was
+}
+
+}  // namespace
+
+void add_parallel_options(Command verb, ParallelOptions& o) {
+  verb.option("--parallel", o.parallel,
+              "under mpirun: data shares every batch, model the linear layers, hybrid:2x2 both");
+  verb.option("--shard", o.shard,
+              "under mpirun: every rank reads the data (read), or the first for all (scatter)");
+  verb.flag("--shard-optimizer", o.shard_optimizer,
+            "under mpirun: each rank keeps a part of the optimizer's state");
+  verb.flag("--sync-bn", o.sync_bn, "under mpirun: batch_norm by the statistics of the whole batch");
+  verb.flag("--nccl,!--no-nccl", o.nccl, "GPUs of several ranks: by NCCL where each has one, or through MPI");
+}
+
+int rank_by_environment() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  if (const char* text = std::getenv("SLURM_PROCID"); text && launched_as_one_of_several())
+    return std::atoi(text);
+  return 0;
+}
+
+bool ranks_started() { return started; }
+
+RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(options) {
+  if (options.shard != "read" && options.shard != "scatter")
+    reject(nearest(options.shard, std::vector<std::string>{"read", "scatter"}), "--shard {}", options.shard);
+  if (!launched_as_one_of_several()) {
+    if (!options.parallel.empty()) parse_parallel(options, 0, 1);
+    return;
+  }
+  World& world = World::instance();
+  started = true;
+  rank_ = world.rank(), size_ = world.size();
+  distribution_ = parse_parallel(options, rank_, size_);
+  std::string warning;
+  common.device = device_for_rank(common.device, static_cast<int>(survey_gpus().gpus.size()), warning);
+  if (!warning.empty()) note(fmt::format("headroom: {}\n", warning));
+  take_cores(common.threads, world.local_rank(), world.local_size());
+  if (common.threads == 0) {
+    const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+    common.threads = std::max<int>(1, all / world.local_size());
+  }
+  require_same("build", fmt::format("{} {} {}", version(), commit(), build_type()));
+}
+
+void RankRun::agree(const std::function<void()>& setup) const {
+  if (!several()) return setup();
+  std::string problem;
+  try {
+    setup();
+  } catch (const Error& error) {
+    problem = fmt::format("{}{}{}{}", error.blame() == Blame::request ? 2 : 1, error.what(),
+                          error.hint().empty() ? "" : "\n  ", error.hint());
+  }
+  const auto problems = World::instance().gather(problem);
+  const auto bad = std::ranges::find_if(problems, [](const std::string& p) { return !p.empty(); });
+  if (bad == problems.end()) return;
+  const bool all = std::ranges::all_of(problems, [&](const std::string& p) { return p == *bad; });
+  if (all)
+    note(fmt::format("headroom: {}\n", bad->substr(1)));
+  else
+    for (std::size_t r = 0; r < problems.size(); ++r)
+      if (!problems[r].empty()) note(fmt::format("headroom: rank {}: {}\n", r, problems[r].substr(1)));
+  World::instance().finish();
+  started = false;
+  throw Interrupted{bad->front() - '0'};
+}
+
+void RankRun::require_same(std::string_view what, const std::string& text) const {
+  if (!several()) return;
+  const auto texts = World::instance().gather(text);
+  agree([&] {
+    for (std::size_t r = 1; r < texts.size(); ++r)
+      if (texts[r] != texts[0])
+        reject(Hint{"every rank needs the same program, options and data"},
+               "rank {} has another {} than rank 0: {}, not {}", r, what, texts[r], texts[0]);
+  });
+}
+
+Dataset RankRun::load(const std::function<Dataset()>& read) const {
+  if (!several() || options_.shard == "read") return read();
+  return broadcast_dataset(World::instance().communicator(), read);
+}
+
+Groups* RankRun::groups(Device& device) {
+  if (!several()) return nullptr;
+  World& world = World::instance();
+  // In the order of their ranks: those that hold the same part of the layers, and those of one part of the
+  // batch.
+  host_data_ = world.communicator().split(distribution_.model_index);
+  host_model_ = world.communicator().split(distribution_.data_index);
+  if (device.kind() == DeviceKind::cuda) {
+    data_ = world.for_device(device, *host_data_, options_.nccl);
+    model_ = world.for_device(device, *host_model_, options_.nccl);
+  }
+  groups_ = std::make_unique<Groups>(distribution_, world.communicator(), data_ ? *data_ : *host_data_,
+                                     model_ ? *model_ : *host_model_);
+  return groups_.get();
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "comm/groups.h"
+#include "data/dataset.h"
+
+namespace headroom::cli {
+
+// How a run under mpirun shares its work.
+struct ParallelOptions {
+  std::string parallel;        // data, model, hybrid:AxB; empty: data, under mpirun
+  std::string shard = "read";  // who reads the data: every rank, or the first one for all
+  bool shard_optimizer = false, sync_bn = false, nccl = true;
+};
+void add_parallel_options(Command verb, ParallelOptions& options);
+
+// The ranks that this process was started with; itself alone without mpirun.
+class RankRun {
+ public:
+  // Starts MPI if there are several, and gives this rank its GPU and its cores.
+  RankRun(const ParallelOptions& options, Common& common);
+
+  bool several() const { return size_ > 1; }
+  bool first() const { return rank_ == 0; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const Distribution& distribution() const { return distribution_; }
+
+  // Does what may go wrong on some ranks alone, before the first exchange; where it does, the first rank says
+  // so and all end.
+  void agree(const std::function<void()>& setup) const;
+  // All ranks must say the same; `what` names it in the message where they do not.
+  void require_same(std::string_view what, const std::string& text) const;
+  // By every rank, or by the first one for all.
+  Dataset load(const std::function<Dataset()>& read) const;
+  // For exchanges of this device's memory. Null: alone.
+  Groups* groups(Device& device);
+
+ private:
+  ParallelOptions options_;
+  Distribution distribution_;
+  int rank_ = 0, size_ = 1;
+  std::unique_ptr<Communicator> host_data_, host_model_, data_, model_;
+  std::unique_ptr<Groups> groups_;
+};
+
+// What `mpirun` has made of this process, by its environment: verbs that know nothing of ranks run on the
+// first, and the others say nothing.
+int rank_by_environment();
+bool ranks_started();  // MPI runs: leaving needs World::finish, or abort
+
+}  // namespace headroom::cli

@@ -1,0 +1,25 @@
+#include "device/cuda/check.h"
+#include "ops/all_reduce/all_reduce.h"
+#include "ops/cuda/launch.h"
+
+namespace headroom {
+namespace {
+
+void copy_bytes(const LaunchArgs& args, void* to, const void* from, std::size_t bytes) {
+  if (to != from)
+    HEADROOM_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(args)));
+}
+
+}  // namespace
+
+Launcher prepare_all_reduce_cuda(const Problem& p, const Capabilities& capabilities) {
+  return prepare_all_reduce(p, capabilities, copy_bytes);
+}
+Launcher prepare_all_reduce_start_cuda(const Problem& p, const Capabilities& capabilities) {
+  return prepare_all_reduce_start(p, capabilities, copy_bytes);
+}
+Launcher prepare_all_reduce_finish_cuda(const Problem& p, const Capabilities& capabilities) {
+  return prepare_all_reduce_finish(p, capabilities, copy_bytes);
+}
+
+}  // namespace headroom

@@ -1,0 +1,137 @@
+#include "report/ranks.h"
+
+#include <algorithm>
+
+#include "base/table.h"
+#include "base/units.h"
+
+namespace headroom {
+namespace {
+
+struct Column {
+  const char* name;
+  double RankTimes::*field;
+};
+constexpr Column kColumns[] = {{"step ms", &RankTimes::step},
+                               {"compute ms", &RankTimes::compute},
+                               {"exchange ms", &RankTimes::exchange},
+                               {"hidden ms", &RankTimes::hidden},
+                               {"exposed ms", &RankTimes::exposed}};
+
+struct Summary {
+  double least = 0, mean = 0, most = 0;
+};
+Summary summary_of(const std::vector<RankTimes>& ranks, double RankTimes::*field) {
+  Summary s{ranks[0].*field, 0, ranks[0].*field};
+  for (const RankTimes& r : ranks) {
+    s.least = std::min(s.least, r.*field), s.most = std::max(s.most, r.*field);
+    s.mean += r.*field / double(ranks.size());
+  }
+  return s;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
+
+double hidden_share(const std::vector<RankTimes>& ranks) {
+  double hidden = 0, all = 0;
+  for (const RankTimes& r : ranks) hidden += r.hidden, all += r.exchange;
+  return all > 0 ? hidden / all : 0;
+}
+
+std::string table_of(const RanksReport& report) {
+  std::vector<std::string> header = {"rank"};
+  for (const Column& c : kColumns) header.emplace_back(c.name);
+  header.emplace_back("slowest in");
+  Table table(header);
+  for (std::size_t r = 0; r < report.ranks.size(); ++r) {
+    std::vector<std::string> cells = {std::to_string(r)};
+    for (const Column& c : kColumns) cells.push_back(milliseconds(report.ranks[r].*c.field));
+    cells.push_back(fmt::format("{:.0f} % of steps", 100 * report.ranks[r].slowest));
+    table.row(cells);
+  }
+  table.rule();
+  for (const auto& [name, field] : {std::pair("least", &Summary::least), std::pair("mean", &Summary::mean),
+                                    std::pair("most", &Summary::most)}) {
+    std::vector<std::string> cells = {name};
+    for (const Column& c : kColumns) cells.push_back(milliseconds(summary_of(report.ranks, c.field).*field));
+    cells.emplace_back();
+    table.row(cells);
+  }
+  return table.str();
+}
+
+}  // namespace
+
+std::string describe(const Distribution& d) {
+  if (d.model_parts == 1) return fmt::format("data parallel on {} ranks", d.data_parts);
+  if (d.data_parts == 1) return fmt::format("model parallel on {} ranks", d.model_parts);
+  return fmt::format("hybrid on {} ranks: {} parts of the batch, {} of the layers", d.ranks(), d.data_parts,
+                     d.model_parts);
+}
+
+std::string ranks_text(const RanksReport& report) {
+  std::string text = fmt::format("\n{} over {}, mean of a training step:\n\n{}\n",
+                                 describe(report.distribution), report.transport, table_of(report));
+  for (const GroupTraffic& t : report.planned) {
+    const std::int64_t own = t.bytes - t.report_bytes;
+    text += fmt::format(
+        "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for b bytes: {} "
+        "B\n",
+        t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(2 * own));
+  }
+  text += fmt::format("counted    {} B a step by the communicators, {} B by the plan\n",
+                      with_commas(std::llround(report.counted_bytes)), with_commas(report.planned_bytes));
+  text += fmt::format(
+      "exchange   {:.0f} % hidden behind computing; {}/s on the bus, 2 (p - 1) / p of the bytes\n",
+      100 * hidden_share(report.ranks), human_bytes(report.bus_bytes_per_s));
+  if (report.copy_seconds > 0)
+    text += fmt::format("copies     {} between GPU and host, {:.0f} % hidden behind messages\n",
+                        human_seconds(report.copy_seconds),
+                        100 * (1 - report.copy_exposed / report.copy_seconds));
+  if (report.distribution.shard_optimizer)
+    text += fmt::format("optimizer  its state is spread over ranks: {} less on this one\n",
+                        human_bytes(report.saved_bytes));
+  return text + "\n";
+}
+
+Json to_json(const RanksReport& report) {
+  Json ranks = Json::array(), planned = Json::array(), summary = Json::object();
+  for (const RankTimes& r : report.ranks)
+    ranks.push_back({{"step_ms", r.step * 1e3},
+                     {"compute_ms", r.compute * 1e3},
+                     {"exchange_ms", r.exchange * 1e3},
+                     {"hidden_ms", r.hidden * 1e3},
+                     {"exposed_ms", r.exposed * 1e3},
+                     {"slowest_share", r.slowest},
+                     {"stored_bytes", r.stored_bytes}});
+  for (const GroupTraffic& t : report.planned)
+    planned.push_back({{"group", t.group},
+                       {"ranks", t.ranks},
+                       {"bytes", t.bytes},
+                       {"report_bytes", t.report_bytes},
+                       {"exchanges", t.calls},
+                       {"two_way_bytes", 2 * (t.bytes - t.report_bytes)}});
+  for (const Column& c : kColumns) {
+    const Summary s = summary_of(report.ranks, c.field);
+    std::string name = c.name;
+    std::ranges::replace(name, ' ', '_');
+    summary[name] = {{"min", s.least * 1e3}, {"mean", s.mean * 1e3}, {"max", s.most * 1e3}};
+  }
+  const Distribution& d = report.distribution;
+  return {{"count", d.ranks()},
+          {"data_parts", d.data_parts},
+          {"model_parts", d.model_parts},
+          {"transport", report.transport},
+          {"each", ranks},
+          {"over_ranks", summary},
+          {"planned", planned},
+          {"planned_bytes", report.planned_bytes},
+          {"counted_bytes", report.counted_bytes},
+          {"hidden_share", hidden_share(report.ranks)},
+          {"bus_bytes_per_s", report.bus_bytes_per_s},
+          {"copy_seconds", report.copy_seconds},
+          {"copy_exposed_seconds", report.copy_exposed},
+          {"optimizer_bytes_saved", report.saved_bytes}};
+}
+
+}  // namespace headroom

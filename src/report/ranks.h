@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "train/rank_times.h"
+
+namespace headroom {
+
+// "data parallel on 3 ranks", "2 x 2: …"
+std::string describe(const Distribution& distribution);
+std::string ranks_text(const RanksReport& report);  // a table and what is below it, for people
+Json to_json(const RanksReport& report);
+
+}  // namespace headroom
