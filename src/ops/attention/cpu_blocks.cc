@@ -98,6 +98,17 @@ void forward_rows(const AttentionProblem& p, const Head<T>& in, std::int64_t fir
   }
 }
 
+// Scores and their gradients, of wide heads in runs of columns: the library adds up a row in one long sum,
+// which rounds too much for the gradient, where two such sums are taken from each other.
+template <class T>
+void row_products(std::int64_t rows, std::int64_t columns, std::int64_t width, T scale, const T* a,
+                  std::int64_t a_step, const T* b, std::int64_t b_step, T* to) {
+  constexpr std::int64_t kRun = 64;
+  for (std::int64_t d = 0; d < width; d += kRun)
+    gemm(false, true, rows, columns, std::min(kRun, width - d), scale, a + d, a_step, b + d, b_step,
+         d == 0 ? T{0} : T{1}, to, columns);
+}
+
 template <class T>
 struct Gradient {
   const T *dy, *y, *lse;
@@ -113,8 +124,8 @@ void backward_block(const AttentionProblem& a, const Head<T>& in, const Gradient
                      columns = std::min(kColumns, (a.causal ? t + rows : a.time) - u), row = a.row();
   const T scale = static_cast<T>(a.scale);
   const T *q = in.q + t * in.step, *k = in.k + u * in.step, *v = in.v + u * in.step, *dy = g.dy + t * row;
-  gemm(false, true, rows, columns, a.width, scale, q, in.step, k, in.step, T{0}, g.p, columns);
-  gemm(false, true, rows, columns, a.width, T{1}, dy, row, v, in.step, T{0}, g.ds, columns);
+  row_products(rows, columns, a.width, scale, q, in.step, k, in.step, g.p);
+  row_products(rows, columns, a.width, T{1}, dy, row, v, in.step, g.ds);
   for (std::int64_t r = 0; r < rows; ++r) {
     T *p = g.p + r * columns, *ds = g.ds + r * columns;
     const std::int64_t n = seen(a, t + r, u, columns);

@@ -14,6 +14,8 @@ template <class C, int kDepth, int kMicro>
 struct Tiles {
   static constexpr int kRows = 16 * kMicro, kPitch = kDepth + 1, kScorePitch = kRows + 1,
                        kColumns = kDepth / 16;
+  static constexpr int kRun = 16;
+  static_assert(kDepth % kRun == 0);
   static constexpr int kTile = kRows * kPitch, kScores = kRows * kScorePitch;
   using Scores = C[kMicro][kMicro];
   using Result = C[kMicro][kColumns];
@@ -28,25 +30,34 @@ struct Tiles {
     }
   }
 
-  // Row ty * kMicro + i of a against row tx + 16 j of b.
+  // Row ty * kMicro + i of a against row tx + 16 j of b, in runs of columns: one long sum rounds too much for
+  // the gradient, which takes such sums from each other. Behind the width there are zeros.
   __device__ static void multiply(int width, const C* a, const C* b, Scores& c) {
     const int tx = static_cast<int>(threadIdx.x) % 16, ty = static_cast<int>(threadIdx.x) / 16;
+    each_score([&](int i, int j) { c[i][j] = 0; });
+#pragma unroll 1
+    for (int first = 0; first < width; first += kRun) {
+      Scores part;
+      each_score([&](int i, int j) { part[i][j] = 0; });
+#pragma unroll 4
+      for (int d = first; d < first + kRun; ++d) {
+        C x[kMicro], z[kMicro];
+#pragma unroll
+        for (int i = 0; i < kMicro; ++i) x[i] = a[(ty * kMicro + i) * kPitch + d];
+#pragma unroll
+        for (int j = 0; j < kMicro; ++j) z[j] = b[(tx + 16 * j) * kPitch + d];
+        each_score([&](int i, int j) { part[i][j] += x[i] * z[j]; });
+      }
+      each_score([&](int i, int j) { c[i][j] += part[i][j]; });
+    }
+  }
+
+  template <class Body>
+  __device__ static void each_score(Body&& body) {
 #pragma unroll
     for (int i = 0; i < kMicro; ++i)
 #pragma unroll
-      for (int j = 0; j < kMicro; ++j) c[i][j] = 0;
-#pragma unroll 4
-    for (int d = 0; d < width; ++d) {
-      C x[kMicro], z[kMicro];
-#pragma unroll
-      for (int i = 0; i < kMicro; ++i) x[i] = a[(ty * kMicro + i) * kPitch + d];
-#pragma unroll
-      for (int j = 0; j < kMicro; ++j) z[j] = b[(tx + 16 * j) * kPitch + d];
-#pragma unroll
-      for (int i = 0; i < kMicro; ++i)
-#pragma unroll
-        for (int j = 0; j < kMicro; ++j) c[i][j] += x[i] * z[j];
-    }
+      for (int j = 0; j < kMicro; ++j) body(i, j);
   }
 
   __device__ static void put(const Scores& c, C* to) {

@@ -30,12 +30,52 @@ Rows<T> rows_of(const AttentionProblem& a, T* y, std::int64_t b, std::int64_t h)
   return {y + b * a.time * a.row() + h * a.width, a.row()};
 }
 
+// What a sum has lost to rounding is kept beside it. Scores are long sums and the gradient takes two of them
+// from each other: added up plainly, this definition would be further from the truth than fp64 kernels that
+// have many partial sums. Roundings of the products themselves do not grow, and stay.
+struct Sum {
+  double high = 0, lost = 0;
+  double value() const { return high + lost; }
+};
+
+inline void add(double x, double& high, double& lost) {
+  const double next = high + x, added = next - high;
+  lost += (high - (next - added)) + (x - added);
+  high = next;
+}
+
 template <class T>
-double dot(std::int64_t n, const T* x, const T* y) {
-  double sum = 0;
-  for (std::int64_t d = 0; d < n; ++d) sum += static_cast<double>(x[d]) * y[d];
+Sum dot(std::int64_t n, const T* x, const T* y) {
+  Sum sum;
+  for (std::int64_t d = 0; d < n; ++d) add(static_cast<double>(x[d]) * y[d], sum.high, sum.lost);
   return sum;
 }
+
+double minus(const Sum& a, const Sum& b) { return (a.high - b.high) + (a.lost - b.lost); }
+
+// Rows of such sums, apart so that compilers make vectors of them.
+class SumRows {
+ public:
+  SumRows(std::int64_t rows, std::int64_t width)
+      : width_(width),
+        high_(static_cast<std::size_t>(rows * width), 0),
+        lost_(static_cast<std::size_t>(rows * width), 0) {}
+
+  template <class T>
+  void add_scaled(std::int64_t row, double weight, const T* x) {
+    double *high = high_.data() + row * width_, *lost = lost_.data() + row * width_;
+#pragma omp simd
+    for (std::int64_t d = 0; d < width_; ++d) add(weight * static_cast<double>(x[d]), high[d], lost[d]);
+  }
+  double value(std::int64_t row, std::int64_t d) const {
+    const auto at = static_cast<std::size_t>(row * width_ + d);
+    return high_[at] + lost_[at];
+  }
+
+ private:
+  std::int64_t width_;
+  std::vector<double> high_, lost_;
+};
 
 std::int64_t seen(const AttentionProblem& a, std::int64_t t) { return a.causal ? t + 1 : a.time; }
 
@@ -44,44 +84,43 @@ void forward(const AttentionProblem& a, const Head<const T>& in, const Rows<T>& 
   std::vector<double> s(static_cast<std::size_t>(a.time));
   for (std::int64_t t = 0; t < a.time; ++t) {
     const std::int64_t n = seen(a, t);
-    double most = -INFINITY, sum = 0;
+    double most = -INFINITY;
     for (std::int64_t u = 0; u < n; ++u) {
-      s[std::size_t(u)] = a.scale * dot(a.width, in.q[t], in.k[u]);
+      s[std::size_t(u)] = a.scale * dot(a.width, in.q[t], in.k[u]).value();
       most = std::max(most, s[std::size_t(u)]);
     }
-    for (std::int64_t u = 0; u < n; ++u) sum += s[std::size_t(u)] = std::exp(s[std::size_t(u)] - most);
-    for (std::int64_t d = 0; d < a.width; ++d) {
-      double mean = 0;
-      for (std::int64_t u = 0; u < n; ++u) mean += s[std::size_t(u)] * in.v[u][d];
-      y[t][d] = static_cast<T>(mean / sum);
+    Sum sum;
+    SumRows mean(1, a.width);
+    for (std::int64_t u = 0; u < n; ++u) {
+      const double weight = std::exp(s[std::size_t(u)] - most);
+      add(weight, sum.high, sum.lost);
+      mean.add_scaled(0, weight, in.v[u]);
     }
-    lse[t] = static_cast<T>(most + std::log(sum));
+    for (std::int64_t d = 0; d < a.width; ++d) y[t][d] = static_cast<T>(mean.value(0, d) / sum.value());
+    lse[t] = static_cast<T>(most + std::log(sum.value()));
   }
 }
 
 template <class T>
 void backward(const AttentionProblem& a, const Head<const T>& in, const Rows<const T>& y,
               const Rows<const T>& dy, const T* lse, const Head<T>& out) {
-  const auto size = static_cast<std::size_t>(3 * a.time * a.width);
-  std::vector<double> sums(size, 0);
-  double *dq = sums.data(), *dk = dq + a.time * a.width, *dv = dk + a.time * a.width;
+  SumRows dq(a.time, a.width), dk(a.time, a.width), dv(a.time, a.width);
   for (std::int64_t t = 0; t < a.time; ++t) {
-    const double along = dot(a.width, dy[t], y[t]);
+    const Sum along = dot(a.width, dy[t], y[t]);
     for (std::int64_t u = 0; u < seen(a, t); ++u) {
-      const double p = std::exp(a.scale * dot(a.width, in.q[t], in.k[u]) - lse[t]);
-      const double ds = a.scale * p * (dot(a.width, dy[t], in.v[u]) - along);
-      for (std::int64_t d = 0; d < a.width; ++d) {
-        dq[t * a.width + d] += ds * in.k[u][d];
-        dk[u * a.width + d] += ds * in.q[t][d];
-        dv[u * a.width + d] += p * dy[t][d];
-      }
+      const Sum score = dot(a.width, in.q[t], in.k[u]);
+      const double p = std::exp((a.scale * score.high - lse[t]) + a.scale * score.lost);
+      const double ds = a.scale * p * minus(dot(a.width, dy[t], in.v[u]), along);
+      dq.add_scaled(t, ds, in.k[u]);
+      dk.add_scaled(u, ds, in.q[t]);
+      dv.add_scaled(u, p, dy[t]);
     }
   }
   for (std::int64_t t = 0; t < a.time; ++t)
     for (std::int64_t d = 0; d < a.width; ++d) {
-      out.q[t][d] = static_cast<T>(dq[t * a.width + d]);
-      out.k[t][d] = static_cast<T>(dk[t * a.width + d]);
-      out.v[t][d] = static_cast<T>(dv[t * a.width + d]);
+      out.q[t][d] = static_cast<T>(dq.value(t, d));
+      out.k[t][d] = static_cast<T>(dk.value(t, d));
+      out.v[t][d] = static_cast<T>(dv.value(t, d));
     }
 }
 

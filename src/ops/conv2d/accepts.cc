@@ -122,40 +122,6 @@ std::size_t workspace_conv2d_turned(const Problem& p, const Capabilities& capabi
   return bytes;
 }
 
-// One vector of 16 bytes.
-std::int64_t padded_channels(DType dtype) { return 16 / static_cast<std::int64_t>(size_of(dtype)); }
-
-Problem conv2d_padded(Problem p) {
-  const std::int64_t channels = padded_channels(p.outputs[0].dtype);
-  const auto widen = [&](TensorType& type) {
-    const Shape& s = type.shape;
-    type.shape = Shape{s[0], channels, s[2], s[3]};
-  };
-  widen(p.inputs[0]);
-  widen(is_weight_gradient(p) ? p.outputs[0] : p.inputs[1]);
-  if (is_weight_gradient(p)) p.attrs.set("weight_shape", p.outputs[0].shape.vector());
-  return p;
-}
-
-bool may_be_padded(const Problem& p, const Capabilities& capabilities) {
-  const Conv2d c = parse_conv2d(p);
-  if (capabilities.deterministic || conv2d_layout(p) != Layout::nhwc || p.op == "conv2d_grad_input" ||
-      c.groups != 1 || c.channels >= padded_channels(p.outputs[0].dtype))
-    return false;
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // bytes of the copy
-  const Problem padded = conv2d_padded(p);
-  return most_elements(padded) <= INT32_MAX && padded.inputs[0].bytes() <= kMost;
-}
-
-std::size_t workspace_conv2d_padded(const Problem& p, const Capabilities& capabilities) {
-  const Problem padded = conv2d_padded(p);
-  std::size_t bytes = workspace_conv2d_cudnn(padded, capabilities);
-  for (const TensorType& type :
-       {padded.inputs[0], is_weight_gradient(p) ? padded.outputs[0] : padded.inputs[1]})
-    bytes += align_up(static_cast<std::size_t>(type.bytes()));
-  return bytes;
-}
-
 // A limit, known without the library: its choice of an algorithm keeps to it.
 std::size_t workspace_conv2d_cudnn(const Problem& p, const Capabilities& capabilities) {
   std::size_t other = 0;
@@ -163,8 +129,8 @@ std::size_t workspace_conv2d_cudnn(const Problem& p, const Capabilities& capabil
     other = workspace_conv2d_implicit(p, capabilities);
   else if (may_be_turned(p))
     other = workspace_conv2d_turned(p, capabilities);
-  else if (may_be_padded(p, capabilities))
-    other = workspace_conv2d_padded(p, capabilities);
+  for (const FoldedConv2d& folded : conv2d_folded(p, capabilities))
+    other = std::max(other, workspace_conv2d_folded(folded, capabilities));
   if (accepts_conv2d_pointwise(p, capabilities).ok)
     other = std::max(other, workspace_conv2d_cuda_as_linear(p, capabilities));
   // Algorithms for NCHW turn tensors over here; those for NHWC keep sums of parts of the filters' gradients.

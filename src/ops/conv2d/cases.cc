@@ -55,6 +55,15 @@ std::vector<Geometry> geometries() {
       {Tier::smoke, {3, 4, 17, 15}, {3, 4, 5, 7}, {{"pads", Ints{2, 3, 1, 0}}}},
       {Tier::smoke, {2, 6, 19, 21}, {14, 3, 4, 5}, {{"groups", std::int64_t{2}}, {"pads", Ints{1, 2, 3, 0}}}},
       {Tier::smoke, {1, 3, 70, 75}, {32, 3, 7, 7}, {{"pads", Ints{3, 3, 3, 3}}}},
+      // Few channels, strided: kernels that are no multiple of the step, or smaller; unequal steps; pixels at
+      // the end that no window reaches.
+      {Tier::smoke, {2, 3, 9, 10}, {8, 3, 3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}},
+      {Tier::smoke, {2, 3, 35, 34}, {16, 3, 11, 11}, {{"strides", Ints{4, 4}}, {"pads", Ints{2, 2, 2, 2}}}},
+      {Tier::smoke, {2, 3, 20, 21}, {16, 3, 7, 7}, {{"strides", Ints{2, 2}}, {"pads", Ints{3, 3, 3, 3}}}},
+      {Tier::smoke, {3, 1, 17, 19}, {12, 1, 5, 4}, {{"strides", Ints{2, 3}}, {"pads", Ints{2, 1, 2, 1}}}},
+      {Tier::smoke, {2, 5, 16, 15}, {8, 5, 2, 3}, {{"strides", Ints{3, 4}}}},
+      {Tier::smoke, {2, 7, 12, 9}, {8, 7, 3, 3}, {{"strides", Ints{1, 2}}, {"pads", Ints{1, 0, 1, 0}}}},
+      {Tier::smoke, {3, 3, 32, 32}, {24, 3, 8, 8}, {{"strides", Ints{8, 8}}}},
       // Depthwise with several maps a channel, strides beyond the kernel, more than nine taps, dilation; rows
       // shorter than a register, one pixel, odd channels, blocks of k and of maps, a narrow group.
       {Tier::ci,

@@ -61,7 +61,6 @@ Launcher prepare_conv2d_depthwise(const Problem& problem, const Capabilities& ca
 Launcher prepare_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
 
 Launcher prepare_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_padded(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_few(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_conv2d_cuda_image(const Problem& problem, const Capabilities& capabilities);

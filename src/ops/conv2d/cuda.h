@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "base/dtype_kind.h"
+#include "ops/conv2d/folding.h"
 #include "ops/conv2d/sweep.h"
 
 namespace headroom::cuda {
@@ -32,10 +33,9 @@ void conv2d_image_weight(DType dtype, bool tf32, const Sweep& s, const ImagePlan
 void conv2d_implicit_weight(DType dtype, bool tf32, const Sweep& s, int pieces, const void* x, const void* dy,
                             void* dw, void* partial, cudaStream_t stream);
 
-// Rows of `from` elements as rows of `to`, one of which is 16 bytes: what is missing is zero, what is too
-// much is left out. For fp32 and 16 bits.
-void conv2d_resize_rows(DType dtype, std::int64_t rows, int from, int to, const void* x, void* y,
-                        cudaStream_t stream);
+// The copy, all of it; and images from one: what lies inside them. Copies are aligned to 16 bytes.
+void conv2d_fold(DType dtype, const Folding& f, const void* images, void* copy, cudaStream_t stream);
+void conv2d_unfold(DType dtype, const Folding& f, const void* copy, void* images, cudaStream_t stream);
 
 // What a finished sum still needs: f(sum + bias[i / plane % maps]).
 struct Epilogue {

@@ -257,8 +257,8 @@ Launcher prepare_conv2d_cudnn(const Problem& p, const Capabilities& capabilities
     if (accepts_conv2d_pointwise(p, capabilities).ok)
       ways.push_back({"product", prepare_conv2d_cuda_as_linear(p, capabilities)});
     if (may_be_turned(p)) ways.push_back({"turned over", prepare_conv2d_cuda_turned(p, capabilities)});
-    if (may_be_padded(p, capabilities) && !may_be_turned(p))
-      ways.push_back({"padded", prepare_conv2d_cuda_padded(p, capabilities)});
+    for (const FoldedConv2d& folded : conv2d_folded(p, capabilities))
+      ways.push_back({folded.name, prepare_conv2d_cuda_folded(folded, capabilities)});
     if (ways.empty())
       throw Error(Blame::run, fmt::format("cuDNN has no algorithm for {}", p.str()),
                   Hint{"try --layout nchw"});

@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ops/conv2d/conv2d.h"
+#include "ops/conv2d/folding.h"
 #include "ops/conv2d/sweep.h"
 #include "ops/product/kernels.h"
 
@@ -41,12 +43,24 @@ Problem conv2d_in_nchw(Problem problem);
 bool may_be_turned(const Problem& problem);
 std::size_t workspace_conv2d_turned(const Problem& problem, const Capabilities& capabilities);
 
-// Pixels of few channels (the first layer's three) do not fill the vectors that tensor cores load: the same
-// problem with channels of nothing beside them, of x and of the filters; and the workspace of the copies and
-// of the problem itself.
-bool may_be_padded(const Problem& problem, const Capabilities& capabilities);
-Problem conv2d_padded(Problem problem);
-std::size_t workspace_conv2d_padded(const Problem& problem, const Capabilities& capabilities);
+// Pixels of few channels (the first layer's three) do not fill the vectors that tensor cores load. The same
+// problem over copies of x and of the filters that do: "padded" with channels of nothing beside each pixel,
+// or "folded", where all the pixels that a strided window steps over become the channels of one. Forward and
+// for the gradient of the filters, where bits need not repeat.
+struct FoldedConv2d {
+  const char* name;
+  Problem problem;  // between the copies
+  cuda::Folding image, filters;
+
+  bool is_weight_gradient() const { return problem.op == "conv2d_grad_weight"; }
+  const TensorType& filter_type() const {
+    return is_weight_gradient() ? problem.outputs[0] : problem.inputs[1];
+  }
+};
+std::vector<FoldedConv2d> conv2d_folded(const Problem& problem, const Capabilities& capabilities);
+// In the workspace: the image, the filters, then what the problem between them needs.
+std::size_t workspace_conv2d_folded(const FoldedConv2d& folded, const Capabilities& capabilities);
+Launcher prepare_conv2d_cuda_folded(const FoldedConv2d& folded, const Capabilities& capabilities);
 
 // Into how many pieces the sum over pixels (a gradient of weights) or over channels and taps is cut, so that
 // there are blocks for every multiprocessor.
