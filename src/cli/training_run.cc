@@ -225,14 +225,15 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   const auto start = Clock::now();
   Common common = wanted;
   RankRun ranks(request.ranks, common);
-  RunSetup setup;
+  std::optional<RunSetup> resolved;
   std::unique_ptr<Device> device;
   Dataset data;
   ranks.agree([&] {
-    setup = resolve(request, common);
+    resolved = resolve(request, common);
     device = common.open();
-    if (!request.save_onnx.empty()) require_onnx(setup.net);  // now rather than after the training
+    if (!request.save_onnx.empty()) require_onnx(resolved->net);  // now rather than after the training
   });
+  RunSetup& setup = *resolved;
   ranks.agree([&] { data = load_data(setup, false, &ranks); });
   EngineOptions options = common.engine_options(setup.kernels);
   options.update = setup.update;

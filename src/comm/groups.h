@@ -36,7 +36,10 @@ class Groups {
   int parts(std::string_view group) const {
     return group == kModelGroup ? distribution_.model_parts : distribution_.data_parts;
   }
-  bool captures() const { return data_->captures() && model_->captures(); }
+  bool captures() const {
+    return (distribution_.data_parts == 1 || data_->captures()) &&
+           (distribution_.model_parts == 1 || model_->captures());
+  }
 
   // Begins an exchange that finish(key) waits for; a key may stand for several.
   void start(std::string_view group, const Collective& collective, const void* key);
