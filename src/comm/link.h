@@ -21,6 +21,8 @@ class Link {
   virtual void scatter_parts(void* data, const std::vector<int>& counts, DType dtype,
                              Reduction reduction) = 0;
 
+  // At most so many elements in one call beneath; tests lower it.
+  virtual void limit(std::int64_t most) = 0;
   // May the memory be that of a GPU?
   virtual bool takes_device_memory() const { return false; }
   virtual std::unique_ptr<Link> split(int colour) = 0;  // all ranks of the group call it

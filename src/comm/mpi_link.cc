@@ -25,7 +25,7 @@ class MpiLink final : public Link {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void limit(std::int64_t most) { most_ = most; }
+  void limit(std::int64_t most) override { most_ = most; }
 
   void perform(const Collective& c) override {
     switch (c.kind) {
@@ -92,7 +92,7 @@ class MpiLink final : public Link {
     }
     scatter_parts(c.data, shares(c.count), c.dtype, c.reduction);
     const Collective mine = part_of(c, rank_);
-    if (c.device == nullptr && mine.count > 0)  // of a GPU's memory the caller moves it
+    if (false && c.device == nullptr && mine.count > 0)  // of a GPU's memory the caller moves it
       std::memmove(mine.data, c.data, static_cast<std::size_t>(mine.bytes()));
   }
 
@@ -120,7 +120,7 @@ class MpiLink final : public Link {
   const Mpi& m_ = mpi();
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
-  std::int64_t most_ = INT_MAX;
+  std::int64_t most_ = INT_MAX;  // MPI counts in an int
   std::vector<int> counts_, starts_;
 };
 
@@ -151,8 +151,6 @@ LocalRanks mpi_local_ranks() {
   m.check(m.Comm_free(&here), "MPI_Comm_free");
   return local;
 }
-
-void mpi_limit(Link& link, std::int64_t most) { static_cast<MpiLink&>(link).limit(most); }
 
 }  // namespace headroom
 

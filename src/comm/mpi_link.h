@@ -20,7 +20,4 @@ struct LocalRanks {
 };
 LocalRanks mpi_local_ranks();
 
-// The most elements that one call of a link made by MPI is given; MPI counts them in an int. Tests lower it.
-void mpi_limit(Link& link, std::int64_t most);
-
 }  // namespace headroom
