@@ -287,7 +287,7 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
                                                            &prediction, &result, setup.data, finished.wall_s,
                                                            finished.resources, finished.ranks})));
   std::optional<StepPrice> price;
-  if (common.deterministic && engine.queues())
+  if (common.deterministic && engine.queues() && !ranks.several())
     price = deterministic_price(setup.net, *device, options, setup.train.batch);
   if (common.json) {
     Json json = result_json(finished);

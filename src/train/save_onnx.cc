@@ -5,6 +5,7 @@
 #include "models/onnx/imported.h"
 #include "models/onnx/write.h"
 #include "train/program.h"
+#include "train/whole.h"
 
 namespace headroom {
 namespace {
@@ -35,10 +36,9 @@ NamedTensor zeros(const Value& value) {
 NamedTensor elements_of(const Engine& engine, const Value& value) {
   const Storage& storage = engine.storage();
   NamedTensor tensor{value.name, value.type, {}};
-  if (storage.has(value.name) && storage.type(value.name).shape == value.type.shape) {
+  if (storage.has(value.name) && whole_type(engine, value.name).shape == value.type.shape) {
     tensor.type.dtype = storage.type(value.name).dtype;
-    tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
-    storage.read(value.name, tensor.bytes.data(), tensor.bytes.size());
+    tensor.bytes = read_whole(engine, value.name);
     return as_type(tensor, value.type.dtype);
   }
   if (value.init.kind == Initializer::Kind::given) {
@@ -59,7 +59,9 @@ NamedTensor elements_of(const Engine& engine, const Value& value) {
 void require_onnx(const Net& net, std::int64_t batch) { bytes_of(net, batch, zeros); }
 
 void save_onnx(const Engine& engine, const std::string& path, std::int64_t batch) {
-  write_file(path, bytes_of(engine.net(), batch, [&](const Value& v) { return elements_of(engine, v); }));
+  const std::string bytes =
+      bytes_of(engine.net(), batch, [&](const Value& v) { return elements_of(engine, v); });
+  if (engine.is_first()) write_file(path, bytes);
 }
 
 }  // namespace headroom

@@ -18,6 +18,10 @@ Context::Context(Lowerer& lowerer, const NodeProto& node, std::string layer, std
 const std::string& Context::op() const { return node_.op_type(); }
 DType Context::dtype() const { return lowerer_.how().dtype; }
 bool Context::training() const { return lowerer_.how().training; }
+std::int64_t Context::first_element(ValueId value) const {
+  const Shape& shape = lowerer_.graph().value(value).type.shape;
+  return shape.rank() == 0 ? 0 : lowerer_.how().first_item * (shape.numel() / shape[0]);
+}
 std::int64_t Context::seed() const { return static_cast<std::int64_t>(lowerer_.how().seed >> 1); }
 
 // Old exporters leave the type out: then the field that is set tells.

@@ -46,6 +46,8 @@ class Context {
   DType dtype() const;        // what floats are computed in, whatever float type the file stores
   bool training() const;      // dropout drops, batch normalisation takes the batch's statistics
   std::int64_t seed() const;  // of dropout
+  // Of a tensor of items, whose batch may be spread over ranks: the place of its first element.
+  std::int64_t first_element(ValueId value) const;
 
   // Attributes: with a fallback, or required. Another type than the operator's is refused.
   bool has(std::string_view attribute) const;

@@ -157,7 +157,10 @@ Results convert_dropout(Context& c) {
   if (c.wants_output(1)) c.unsupported("the mask as an output");
   need_float(c, x);
   return {Term(c.emit("dropout", {c.value(0), c.step()},
-                      {{"rate", rate}, {"key", key_of(c.layer())}, {"seed", c.seed()}}))};
+                      {{"rate", rate},
+                       {"key", key_of(c.layer())},
+                       {"seed", c.seed()},
+                       {"first", c.first_element(c.value(0))}}))};
 }
 
 }  // namespace
