@@ -48,18 +48,26 @@ Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
   return d;
 }
 
-// Launchers bind a rank to a core or two, which is too few for a team of threads and the one that exchanges;
-// where so, it takes its part of all cores.
-void take_cores(int threads, int local_rank, int local_size) {
+int number_in(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
+// mpirun binds a rank to a core or two unless told otherwise, which is too few for a team of threads and the
+// one that exchanges; where so, it takes its part of all cores. Before MPI starts a thread. Other launchers
+// are told how many cores a rank is to have.
+void take_cores(int threads) {
+  const int local_rank = number_in("OMPI_COMM_WORLD_LOCAL_RANK", 0),
+            local_size = number_in("OMPI_COMM_WORLD_LOCAL_SIZE", 0);
   cpu_set_t mine;
-  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return;
-  cpu_set_t every = mine;
+  if (local_size < 1 || ::sched_getaffinity(0, sizeof mine, &mine) != 0) return;
   const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const Share part = share_of(all, local_size, local_rank);
   if (part.count == 0 || CPU_COUNT(&mine) >= std::max<std::int64_t>(threads, part.count)) return;
-  CPU_ZERO(&every);
-  for (std::int64_t i = 0; i < part.count; ++i) CPU_SET(static_cast<std::size_t>(part.first + i), &every);
-  ::sched_setaffinity(0, sizeof every, &every);  // where that is not allowed, it stays as it was
+  cpu_set_t wider;
+  CPU_ZERO(&wider);
+  for (std::int64_t i = 0; i < part.count; ++i) CPU_SET(static_cast<std::size_t>(part.first + i), &wider);
+  ::sched_setaffinity(0, sizeof wider, &wider);  // where that is not allowed, it stays as it was
 }
 
 }  // namespace
@@ -92,19 +100,22 @@ RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(opti
     if (!options.parallel.empty()) parse_parallel(options, 0, 1);
     return;
   }
+  take_cores(common.threads);
   World& world = World::instance();
   started = true;
   rank_ = world.rank(), size_ = world.size();
-  distribution_ = parse_parallel(options, rank_, size_);
+  agree([&] { distribution_ = parse_parallel(options, rank_, size_); });
   std::string warning;
   common.device = device_for_rank(common.device, static_cast<int>(survey_gpus().gpus.size()), warning);
   if (!warning.empty()) note(fmt::format("headroom: {}\n", warning));
-  take_cores(common.threads, world.local_rank(), world.local_size());
   if (common.threads == 0) {
     const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
     common.threads = std::max<int>(1, all / world.local_size());
   }
   require_same("build", fmt::format("{} {} {}", version(), commit(), build_type()));
+  require_same("way to share the work",
+               fmt::format("parallel={};shard={};shard-optimizer={};sync-bn={};nccl={}", options.parallel,
+                           options.shard, options.shard_optimizer, options.sync_bn, options.nccl));
 }
 
 void RankRun::agree(const std::function<void()>& setup) const {
@@ -137,7 +148,7 @@ void RankRun::require_same(std::string_view what, const std::string& text) const
     for (std::size_t r = 1; r < texts.size(); ++r)
       if (texts[r] != texts[0])
         reject(Hint{"every rank needs the same program, options and data"},
-               "rank {} has another {} than rank 0: {}, not {}", r, what, texts[r], texts[0]);
+               "rank {} has another {} than rank 0: {}", r, what, difference(texts[r], texts[0]));
   });
 }
 
