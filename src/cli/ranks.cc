@@ -48,6 +48,14 @@ Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
   return d;
 }
 
+// Of two lists of what=value; the first that differs.
+std::string difference(const std::string& there, const std::string& here) {
+  const auto theirs = split(there, ';'), ours = split(here, ';');
+  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
+    if (theirs[i] != ours[i]) return fmt::format("{}, not {}", theirs[i], ours[i]);
+  return fmt::format("{}, not {}", there, here);
+}
+
 int number_in(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text ? std::atoi(text) : otherwise;
