@@ -164,9 +164,21 @@ void print_result(const Finished& f) {
       human_bytes(double(f.engine.storage().bytes())), human_bytes(double(f.engine.arena_bytes()))));
 }
 
-// All by which two ranks could differ without noticing.
-std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train) {
-  std::string text;
+// All by which two ranks could differ without noticing, or wait for each other in vain.
+std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train,
+                     const RunRequest& request) {
+  std::string text =
+      fmt::format("epochs={};target={};checkpoints={} every {};resume={};weights to save={}, {};",
+                  train.epochs, train.target, request.checkpoint_dir, request.checkpoint_every.value_or(0),
+                  request.resume, request.save, request.save_onnx);
+  std::uint32_t weights = 0;  // of those that every rank has whole
+  for (const std::string& name : engine.storage().names(Role::parameter)) {
+    if (engine.storage().part(name)) continue;
+    std::string bytes(static_cast<std::size_t>(engine.storage().type(name).bytes()), '\0');
+    engine.storage().read(name, bytes.data(), bytes.size());
+    weights = checksum(bytes, weights);
+  }
+  text += fmt::format("first weights={:08x};", weights);
   for (const auto& [what, value] : identity_of(engine, data, train))
     text += fmt::format("{}={};", what, value.size() > 80 ? fmt::format("{:08x}", checksum(value)) : value);
   return text + fmt::format("data checksum {:08x}", checksum_of(data));
@@ -207,7 +219,7 @@ std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request,
 }
 
 [[noreturn]] void leave(const RunRequest& request, const TrainResult& result) {
-  const int signal = noted_signal();
+  const int noted = noted_signal(), signal = noted == 0 ? SIGTERM : noted;  // or another rank's alone
   note(fmt::format("headroom: stopped by {} after step {}; ", signal == SIGINT ? "SIGINT" : "SIGTERM",
                    result.state.steps));
   if (!request.checkpoint_dir.empty())
@@ -245,7 +257,7 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
     require_trainable(*made, data, setup.train.batch);
   });
   Engine& engine = *made;
-  if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train));
+  if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train, request));
   const Plan& plan = engine
                          .ready(Mode::train, share_of_batch(engine, setup.train.batch).count,
                                 place_of_batch(engine, setup.train.batch))
