@@ -1,0 +1,71 @@
+#pragma once
+
+// Runs programs as several ranks: by mpirun, where there is one.
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "base/text.h"
+#include "comm/world.h"
+#include "program.h"
+
+namespace headroom::testing {
+
+// Empty where there is none.
+inline std::string mpirun_path() {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':'))
+    if (const std::string name = folder + "/mpirun"; ::access(name.c_str(), X_OK) == 0) return name;
+  return {};
+}
+
+// Why nothing can run as several ranks here; empty where it can.
+inline std::string why_no_ranks() {
+  if (const MpiSurvey mpi = survey_mpi(); !mpi.why_not.empty()) return mpi.why_not;
+  return mpirun_path().empty() ? "there is no mpirun here" : "";
+}
+
+// `words` (the first is a path) on so many ranks. Ended after `limit_s`, with code 124.
+inline Outcome run_in_ranks(int ranks, const Words& words, const std::filesystem::path& folder,
+                            Environment extra = {}, double limit_s = 120) {
+  Words all = {mpirun_path(), "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
+  all.insert(all.end(), words.begin(), words.end());
+  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
+    extra.emplace(name, "1");
+  // Containers often forbid one process to read another's memory; MPI only notices when it tries.
+  extra.emplace("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+  const TemporaryFolder streams;
+  const std::string out = (streams.path() / "out").string(), err = (streams.path() / "err").string();
+  const pid_t child = start_program(folder, all, extra, {out, err});
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
+  int status = 0;
+  bool late = false;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (!late && std::chrono::steady_clock::now() > until) {
+      late = true;
+      ::kill(child, SIGTERM);  // which mpirun passes on
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const int code = late ? 124 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return {code, read_file(out), read_file(err)};
+}
+
+// The tests of this very program that `filter` names, on so many ranks: they see HEADROOM_IN_RANKS=`mode` and
+// are skipped without it.
+inline Outcome run_tests_in_ranks(int ranks, const std::string& filter, const std::string& mode = "1",
+                                  double limit_s = 120) {
+  const TemporaryFolder folder;
+  return run_in_ranks(ranks,
+                      {std::filesystem::read_symlink("/proc/self/exe").string(), "--gtest_brief=1",
+                       "--gtest_filter=" + filter},
+                      folder.path(), {{"HEADROOM_IN_RANKS", mode}, {"OMP_NUM_THREADS", "1"}}, limit_s);
+}
+
+inline std::string ranks_mode() {
+  const char* mode = std::getenv("HEADROOM_IN_RANKS");
+  return mode == nullptr ? "" : mode;
+}
+
+}  // namespace headroom::testing
