@@ -1,0 +1,102 @@
+// What a plan for one of several ranks looks like: who holds what, and what a step exchanges, by the closed
+// forms.
+#include <gtest/gtest.h>
+
+#include "base/shares.h"
+#include "models/zoo.h"
+#include "ops/all_reduce/all_reduce.h"
+#include "train/program.h"
+#include "train/rank_times.h"
+
+namespace headroom {
+namespace {
+
+Plan plan_of(const std::string& model, std::int64_t batch, Distribution ranks, std::string update = "sgd") {
+  const std::int64_t own = share_of(batch, ranks.data_parts, ranks.data_index).count;
+  ProgramOptions options{.update = parse_update(update), .ranks = ranks, .global_batch = batch};
+  Program program = make_program(find_net(model), Mode::train, own, options);
+  return make_plan(program.graph, {Mode::train, own, DType::f32, cpu_capabilities(1)});
+}
+
+std::int64_t payload(const GroupTraffic& traffic) { return traffic.bytes - traffic.report_bytes; }
+
+TEST(RanksPlan, DataParallelExchangesEveryGradientOnce) {
+  for (const std::int64_t hidden : {37, 512, 2048})
+    for (int parts : {2, 3, 4}) {
+      const Distribution ranks{.data_parts = parts, .data_index = parts - 1};
+      const auto traffic = traffic_of(plan_of(fmt::format("mlp:hidden={}", hidden), 3000, ranks), ranks);
+      ASSERT_EQ(traffic.size(), 1u);
+      const std::int64_t parameters = hidden * 784 + hidden + 10 * hidden + 10;
+      EXPECT_EQ(payload(traffic[0]), 4 * parameters);
+      if (hidden == 512) EXPECT_EQ(2 * payload(traffic[0]), 3'256'400);
+      if (hidden == 2048) EXPECT_EQ(2 * payload(traffic[0]), 13'025'360);
+    }
+}
+
+TEST(RanksPlan, ModelParallelExchangesOneOutputPerPair) {
+  for (int parts : {2, 3}) {
+    const Distribution ranks{.model_parts = parts, .model_index = 1};
+    const Plan plan = plan_of("mlp:hidden=512", 3000, ranks);
+    const auto traffic = traffic_of(plan, ranks);
+    ASSERT_EQ(traffic.size(), 1u);
+    EXPECT_EQ(2 * payload(traffic[0]), 240'000);
+    EXPECT_EQ(traffic[0].calls, 2);  // and one to report
+    const Share share = share_of(512, parts, 1);
+    for (ValueId id : plan.graph.with_role(Role::parameter)) {
+      const Value& value = plan.graph.value(id);
+      if (value.name == "hidden.weight") EXPECT_EQ(value.type.shape, (Shape{share.count, 784}));
+      if (value.name == "out.weight") EXPECT_EQ(value.type.shape, (Shape{10, share.count}));
+    }
+  }
+}
+
+TEST(RanksPlan, HybridExchangesBoth) {
+  const Distribution ranks{.data_parts = 2, .model_parts = 2, .model_index = 1};
+  const auto traffic = traffic_of(plan_of("mlp:hidden=512", 3000, ranks), ranks);
+  ASSERT_EQ(traffic.size(), 2u);
+  EXPECT_EQ(payload(traffic[0]), 4 * (256 * 784 + 256 + 10 * 256 + 10));
+  EXPECT_EQ(payload(traffic[1]), 4 * 10 * 1500);
+}
+
+// An exchange begins before gradients that come later are computed.
+TEST(RanksPlan, ExchangesBeginWithinTheBackwardPass) {
+  const Plan plan = plan_of("alexnet:input=67", 8, {.data_parts = 2});
+  int starts = 0, after = 0;
+  for (const Step& step : plan.steps) {
+    if (step.phase != Phase::backward) continue;
+    if (exchange_of(step.problem).calls > 0)
+      ++starts, after = 0;
+    else
+      ++after;
+    if (starts == 3) break;
+  }
+  EXPECT_EQ(starts, 3);
+  int more = 0;
+  bool seen = false;
+  for (const Step& step : plan.steps) {
+    seen |= step.problem.op == "matmul_reduce";
+    more += seen && step.problem.op.starts_with("conv2d_grad");
+  }
+  EXPECT_GT(more, 4) << "the large products come before most of the convolutions' gradients";
+}
+
+TEST(RanksPlan, ShardedStateIsAShare) {
+  const Distribution ranks{.data_parts = 3, .data_index = 1, .shard_optimizer = true};
+  const Plan plan = plan_of("mlp:hidden=512", 300, ranks, "adam");
+  const ValueId id = plan.graph.find("hidden.weight.m");
+  std::int64_t state = 0;
+  for (ValueId v : plan.graph.with_role(Role::state)) state += plan.graph.value(v).type.shape.numel();
+  EXPECT_LT(state, 2 * (512 * 784 + 512 + 5120 + 10) / 3 + 2 * 600);
+  if (id != kNone) EXPECT_EQ(plan.graph.value(id).part->whole, (Shape{512, 784}));
+  int gathers = 0;
+  for (const Step& step : plan.steps) gathers += step.problem.op == "all_gather";
+  EXPECT_EQ(gathers, 2);
+}
+
+TEST(RanksPlan, NothingToCutIsSaid) {
+  const Distribution ranks{.model_parts = 2};
+  EXPECT_THROW(plan_of("mlp:hidden=1", 8, ranks), Error);
+}
+
+}  // namespace
+}  // namespace headroom
