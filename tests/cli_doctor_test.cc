@@ -33,6 +33,7 @@ TEST_F(CliDoctor, TellsWhatIsHere) {
   EXPECT_EQ(all.at("PNG pictures").at("state"), has_png() ? "ok" : "missing");
   EXPECT_EQ(all.at("JPEG pictures").at("state"), has_jpeg() ? "ok" : "missing");
   EXPECT_EQ(all.at("downloads").at("state"), can_download() ? "ok" : "missing");
+  EXPECT_TRUE(all.contains("MPI (ranks)"));
   EXPECT_EQ(all.at("data set glyphs").at("state"), "ok");
   EXPECT_EQ(all.at("machine 'here'").at("state"), "ok");  // every test has one made up
   for (const char* name : {"cuBLASLt", "cuDNN", "NCCL", "CUPTI", "NVML"})

@@ -21,6 +21,8 @@ machine() {
   echo "echo $1" | stub id
   stub cmake <<<'echo "cmake version ${CMAKE_STUB:-3.25.1}"'
   stub protoc <<<'true'
+  stub mpirun <<<'true'
+  stub mpicc <<<'exit 1'
   stub c++ <<'STUB'
 #!/usr/bin/env bash
 if [[ $1 == -print-multiarch ]]; then echo some-arch && exit; fi
@@ -109,6 +111,16 @@ lacks libjpeg-dev jpeglib.h
 run demo
 expect "optional, no root: done without" "$status $(calls .)" "0 0"
 expect "optional, no root: says what is left out" "$(grep -c 'without libpng-dev libjpeg-dev' <<<"$output")" 1
+
+machine 0 no
+lacks libopenmpi-dev mpi.h
+run test
+expect "ranks, root: installed" "$status $(calls 'install .* libopenmpi-dev$')" "0 1"
+
+machine 1000 no
+lacks libopenmpi-dev mpi.h
+run test
+expect "ranks, no root: done without" "$status $(grep -c 'without libopenmpi-dev' <<<"$output")" "0 1"
 
 machine 0 no
 lacks libpng-dev png.h

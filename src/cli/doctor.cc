@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/shared_libraries.h"
 #include "cli/verbs.h"
+#include "comm/world.h"
 #include "data/download.h"
 #include "data/image.h"
 #include "data/known_datasets.h"
@@ -41,6 +42,7 @@ class Doctor {
     processor();
     gpus();
     libraries();
+    ranks();
     formats();
     data_sets();
     files();
@@ -162,6 +164,25 @@ class Doctor {
                         : why,
           wanted.from);
     }
+  }
+
+  void ranks() {
+    const MpiSurvey mpi = survey_mpi();
+    const std::string mpirun = find_program("mpirun");
+    const bool fine = mpi.why_not.empty() && !mpirun.empty();
+    add("MPI (ranks)", fine,
+        !mpi.why_not.empty() ? mpi.why_not
+        : mpirun.empty()     ? mpi.version + ", but no mpirun"
+                             : fmt::format("{}, {}{}", mpi.version, mpirun,
+                                       launched_as_one_of_several() ? ", started by it" : ""),
+        mpi.why_not.empty() ? "install openmpi-bin" : mpi.try_this);
+  }
+
+  static std::string find_program(const std::string& name) {
+    const char* path = std::getenv("PATH");
+    for (const std::string& folder : split(path == nullptr ? "" : path, ':'))
+      if (const std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
+    return {};
   }
 
   void formats() {
