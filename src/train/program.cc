@@ -187,7 +187,7 @@ void add_ranks_report(Program& p, double l2, const Distribution& ranks) {
                             .layer = {}});
   const DType dtype = graph.value(p.loss).type.dtype;
   if (dtype != DType::f64)
-    p.stop = graph.add_node("cast", {p.stop}, {{"dtype", std::string(name_of(dtype))}}, kLossLayer).at(0);
+    p.stop = graph.add_node("cast", {p.stop}, {{"to", std::string(name_of(dtype))}}, kLossLayer).at(0);
   std::vector<ValueId> scalars = {p.loss, p.stop};
   if (p.correct != kNone) scalars.push_back(p.correct);
   if (ranks.data_parts > 1) {
