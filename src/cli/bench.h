@@ -9,6 +9,8 @@ namespace headroom::cli {
 // The parts of the verb bench that have files of their own.
 void require_rounds(int rounds);
 void add_bench_nets(Command verb);
+void add_bench_allreduce(Command verb);
+void add_bench_perceptron(Command verb);
 
 // Networks and layers of the convnet benchmarks, beside what others printed of them.
 Json convnets_json(const std::vector<ConvnetTiming>& timings);

@@ -1,0 +1,222 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/bench.h"
+#include "cli/bench_perceptron_report.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "comm/world.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  Common common;
+  ParallelOptions parallel;
+  std::string precisions = "fp32,fp64", ranks, data_dir;
+  std::vector<std::string> cases;
+  int rounds = 1;
+  bool quick = false;
+};
+
+// The first so many ranks, which train while the others wait.
+class Team {
+ public:
+  Team(int size, bool by_layers) : size_(size) {
+    World& world = World::instance();
+    member_ = world.rank() < size;
+    ranks_ = world.communicator().split(member_ ? 0 : 1);
+    alone_ = make_self_communicator();
+    (by_layers ? distribution_.model_parts : distribution_.data_parts) = size;
+    (by_layers ? distribution_.model_index : distribution_.data_index) = world.rank();
+  }
+  int size() const { return size_; }
+  bool member() const { return member_; }
+  Groups& groups(Device& device, bool nccl) {
+    Communicator* exchange = ranks_.get();
+    if (device.kind() == DeviceKind::cuda) {
+      if (!on_device_) on_device_ = World::instance().for_device(device, *ranks_, nccl);
+      exchange = on_device_.get();
+    }
+    const bool by_layers = distribution_.model_parts > 1;
+    groups_ = std::make_unique<Groups>(distribution_, *ranks_, by_layers ? *alone_ : *exchange,
+                                       by_layers ? *exchange : *alone_);
+    return *groups_;
+  }
+
+ private:
+  int size_;
+  bool member_;
+  Distribution distribution_;
+  std::unique_ptr<Communicator> ranks_, on_device_, alone_;
+  std::unique_ptr<Groups> groups_;
+};
+
+std::vector<const PerceptronCase*> cases_of(const Request& r) {
+  std::vector<const PerceptronCase*> list;
+  if (r.quick && !r.cases.empty())
+    reject(Hint{"leave one of the two out"}, "--quick names cases, and so do you");
+  for (const std::string& name : r.cases) list.push_back(&find_perceptron_case(name));
+  if (!list.empty()) return list;
+  for (const PerceptronCase& c : perceptron_cases())
+    if (c.usual && (c.quick || !r.quick)) list.push_back(&c);
+  return list;
+}
+
+std::vector<std::string> precisions_of(const Request& r) {
+  std::vector<std::string> list = split(r.precisions, ',');
+  const std::vector<std::string> known = {"fp32", "fp64"};
+  for (const std::string& p : list)
+    if (std::ranges::find(known, p) == known.end())
+      reject(nearest(p, known), "--precision: the course knows float and double (fp32, fp64), not '{}'", p);
+  return list;
+}
+
+// Sizes of teams, of at most as many ranks as there are.
+std::vector<int> team_sizes(const Request& r, int ranks) {
+  std::vector<int> sizes;
+  if (r.ranks.empty())
+    for (int k = 1; k <= ranks; ++k) sizes.push_back(k);
+  for (const std::string& text : r.ranks.empty() ? std::vector<std::string>{} : split(r.ranks, ',')) {
+    const std::int64_t k = parse_int(text, "--ranks");
+    if (k < 1) reject("--ranks has {}; a run needs at least 1", k);
+    if (k <= ranks) sizes.push_back(static_cast<int>(k));
+  }
+  if (sizes.empty())
+    reject(Hint{fmt::format("start it with mpirun -n {}", split(r.ranks, ',').front())},
+           "--ranks {}, but there {} {}", r.ranks, ranks == 1 ? "is" : "are", ranks);
+  return sizes;
+}
+
+class Bench {
+ public:
+  explicit Bench(const Request& r) : r_(r), common_(r.common), ranks_(parallel(r), common_) {}
+
+  void run() {
+    std::vector<const PerceptronCase*> cases;
+    std::vector<std::string> precisions;
+    ranks_.agree([&] {
+      require_rounds(r_.rounds);
+      if (const std::string& way = r_.parallel.parallel; !way.empty() && way != "data" && way != "model")
+        reject(nearest(way, std::vector<std::string>{"data", "model"}), "--parallel {}", way);
+      cases = cases_of(r_), precisions = precisions_of(r_);
+      sizes_ = team_sizes(r_, ranks_.size());
+      cpu_ = open_device("cpu", common_.threads);
+      if (common_.device != "cpu") gpu_ = common_.open();
+    });
+    for (const int k : sizes_) teams_.emplace_back(k, r_.parallel.parallel == "model");
+    PerceptronReport report(common_.threads);
+    {
+      Progress progress("bench");
+      for (const PerceptronCase* c : cases)
+        for (const std::string& precision : precisions) run_case(*c, precision, report, progress);
+    }
+    double failed = report.failed() ? 1 : 0;
+    World::instance().communicator().all_reduce(&failed, 1, Reduction::max);
+    if (common_.json)
+      print_json(report.json());
+    else if (ranks_.first())
+      report.show();
+    if (failed > 0) throw Interrupted{1};
+  }
+
+ private:
+  // The first rank reads for all, as in the course.
+  static ParallelOptions parallel(const Request& r) {
+    ParallelOptions options = r.parallel;
+    options.shard = "scatter";
+    return options;
+  }
+
+  void run_case(const PerceptronCase& which, const std::string& precision, PerceptronReport& report,
+                Progress& progress) {
+    RunRequest request;
+    request.recipe = which.recipe, request.data_dir = r_.data_dir;
+    Common common = common_;
+    common.precision = precision, common.device = "cpu";
+    std::optional<RunSetup> resolved;
+    Dataset data;
+    ranks_.agree([&] { resolved = resolve(request, common); });
+    RunSetup& setup = *resolved;
+    ranks_.agree([&] { data = load_data(setup, false, &ranks_); });
+    const Split test = std::move(data.test);
+    data.test = {};
+    const PerceptronTask task{setup.net, setup.train, &data, which.tested ? &test : nullptr};
+    auto options = [&](Device& device) {
+      common.device = device.kind() == DeviceKind::cpu ? "cpu" : common_.device;
+      EngineOptions engine = common.engine_options(setup.kernels);
+      engine.update = setup.update;
+      return engine;
+    };
+    progress.line(fmt::format("{} {}: {} images, batch {}, {} epochs, serial", which.name, precision,
+                              with_commas(data.train.count()), setup.train.batch, setup.train.epochs));
+    TrainedPerceptron serial;
+    if (ranks_.first()) serial = train_perceptron(task, *cpu_, options(*cpu_));
+    World::instance().communicator().barrier();
+    for (Device* device : {cpu_.get(), gpu_.get()}) {
+      if (device == nullptr) continue;
+      for (Team& team : teams_) {
+        const std::string name = device->kind() == DeviceKind::cpu ? "cpu" : "cuda";
+        progress.line(fmt::format("{} {}: {} rank{} on {}", which.name, precision, team.size(),
+                                  team.size() == 1 ? "" : "s", name));
+        if (team.member()) {
+          PerceptronRow row{which, setup, data.train.count(), precision, name, team.size(), serial, {}, {},
+                            {},    {}};
+          train_on(team, task, *device, options(*device), row);
+          if (ranks_.first()) {
+            row.errors = array_errors(row.trained.arrays, serial.arrays);
+            row.verdict = judge(which, common.dtype(), setup.recipe->published, row.trained, row.errors);
+            report.add(row);
+          }
+        }
+        World::instance().communicator().barrier();
+      }
+    }
+  }
+
+  void train_on(Team& team, const PerceptronTask& task, Device& device, EngineOptions options,
+                PerceptronRow& row) {
+    options.groups = &team.groups(device, r_.parallel.nccl);
+    std::vector<double> seconds;
+    for (int round = 0; round < r_.rounds; ++round) {
+      row.trained = train_perceptron(task, device, options);
+      seconds.push_back(row.trained.seconds);
+    }
+    row.seconds = spread_of(seconds);
+  }
+
+  const Request& r_;
+  Common common_;
+  RankRun ranks_;
+  std::vector<int> sizes_;
+  std::unique_ptr<Device> cpu_, gpu_;
+  std::vector<Team> teams_;
+};
+
+}  // namespace
+
+void add_bench_perceptron(Command verb) {
+  auto r = std::make_shared<Request>();
+  r->common.threads = 1;
+  Command perceptron =
+      verb.verb("perceptron", "a course's graded cases: serial, on ranks, on GPUs, with its pass criteria");
+  perceptron.option("case", r->cases,
+                    "small1, nsys1, case3, 2021-case3, …; all but 2021's and 2023's if none");
+  add_json(perceptron, r->common);
+  perceptron.flag("--quick", r->quick, "the cases that take a second at the most");
+  perceptron.option("--precision", r->precisions, "fp32, fp64 or both");
+  perceptron.option("--ranks", r->ranks, "under mpirun: numbers of ranks, as 1,2,4; else all up to its -n");
+  perceptron.option("--parallel", r->parallel.parallel,
+                    "under mpirun: data shares every batch, model the layers' units");
+  perceptron.option("--device", r->common.device, "cuda adds rows of GPUs, a rank each");
+  perceptron.option("--threads", r->common.threads, "CPU threads of the serial run and of each rank");
+  perceptron.option("--data-dir", r->data_dir, "folder that holds mnist/; else $HEADROOM_DATA");
+  perceptron.option("--rounds", r->rounds, "how often ranks train; the median counts");
+  perceptron.flag("--nccl,!--no-nccl", r->parallel.nccl,
+                  "GPUs of several ranks: by NCCL where each has one, or through MPI");
+  perceptron.example("headroom bench perceptron --quick");
+  perceptron.example("mpirun -n 4 headroom bench perceptron case3 nsys1 --precision fp64 --ranks 1,2,4");
+  perceptron.runs([r] { Bench(*r).run(); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+// Seconds of training that others printed of the perceptron course's cases.
+struct PublishedTraining {
+  std::string_view of;         // the case
+  std::string_view precision;  // "fp32", "fp64"
+  std::string_view device;     // what the ranks computed on: "cpu", "cuda"
+  int ranks;
+  double serial_s;  // one process on a CPU; 0: not said
+  double seconds;
+  char source;  // the letter of a PublishedSource
+};
+std::vector<PublishedTraining> published_trainings(std::string_view of, std::string_view precision,
+                                                   std::string_view device, int ranks);
+
+struct PublishedSource {
+  char letter;
+  std::string_view text;
+};
+std::span<const PublishedSource> published_sources();
+
+}  // namespace headroom
