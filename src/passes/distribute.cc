@@ -146,8 +146,11 @@ std::map<ValueId, ValueId> reduce_gradients(Graph& graph, const std::map<ValueId
 std::vector<ValueId> reduce_report(Graph& graph, const std::vector<ValueId>& scalars,
                                    std::string_view group) {
   Attrs attrs = {{"group", std::string(group)}, {"packed", std::int64_t{1}}};
-  std::vector<ValueId> inputs = {
-      graph.add_node("all_reduce_start", scalars, attrs, kLayer, Phase::backward).at(0)};
+  Phase phase = Phase::backward;  // as early as what is summed is there: it may be a sum over another group
+  for (ValueId id : scalars)
+    if (const NodeId made = graph.value(id).producer; made != kNone)
+      phase = std::max(phase, graph.nodes()[static_cast<std::size_t>(made)].phase);
+  std::vector<ValueId> inputs = {graph.add_node("all_reduce_start", scalars, attrs, kLayer, phase).at(0)};
   inputs.insert(inputs.end(), scalars.begin(), scalars.end());
   return graph.add_node("all_reduce_finish", inputs, attrs, kLayer, Phase::update);
 }

@@ -35,9 +35,8 @@ inline Outcome run_in_ranks(int ranks, const Words& words, const std::filesystem
     extra.emplace(name, "1");
   // Containers often forbid one process to read another's memory; MPI only notices when it tries.
   extra.emplace("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-  const TemporaryFolder streams;
-  const std::string out = (streams.path() / "out").string(), err = (streams.path() / "err").string();
-  const pid_t child = start_program(folder, all, extra, {out, err});
+  const std::filesystem::path out = folder / "out-of-ranks", err = folder / "err-of-ranks";
+  const pid_t child = start_program(folder, all, extra, {out.string(), err.string()});
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
   int status = 0;
   bool late = false;
@@ -49,7 +48,9 @@ inline Outcome run_in_ranks(int ranks, const Words& words, const std::filesystem
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const int code = late ? 124 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {code, read_file(out), read_file(err)};
+  Outcome outcome{code, read_file(out), read_file(err)};
+  std::filesystem::remove(out), std::filesystem::remove(err);
+  return outcome;
 }
 
 // The tests of this very program that `filter` names, on so many ranks: they see HEADROOM_IN_RANKS=`mode` and
