@@ -56,7 +56,7 @@ void add_roofline(Command app) {
     if (request->seconds && !(*request->seconds >= 0.1 && *request->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", *request->seconds);
     const std::vector<Machine> machines = measure(*request);
-    for (const Machine& machine : machines) save_machine(machine);
+    for (const Machine& machine : machines) save_machine(with_saved_link(machine));
     if (request->common.json) {
       Json json = to_json(machines[0]);
       if (machines.size() > 1) json["gpu"] = to_json(machines[1]);

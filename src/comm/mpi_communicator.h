@@ -22,6 +22,10 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split(int colour) override;
   Traffic traffic() const override;
 
+  // So many calls of the link itself, one after the other on its thread, past our queue: what our own way of
+  // calling it is held against. Every rank calls it.
+  double plain_seconds(const Collective& collective, int calls);
+
   const std::shared_ptr<Progress>& progress() const { return progress_; }
   const std::shared_ptr<Link>& link() const;
 

@@ -30,7 +30,7 @@ Machine here_gpu_or_measure(Device& gpu) {
   Machine machine = measure_gpu(gpu, kQuick);
   machine.notes.push_back("measured in a hurry: `headroom roofline` takes more time for it");
   try {
-    save_machine(machine);
+    save_machine(with_saved_link(machine));
   } catch (const Error& error) {
     machine.notes.push_back(fmt::format("not saved: {}", error.what()));
   }

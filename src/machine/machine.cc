@@ -112,4 +112,18 @@ void save_machine(const Machine& machine) {
   write_file(path, to_json(machine).dump(2) + "\n");
 }
 
+Machine with_saved_link(Machine machine) {
+  std::error_code error;
+  if (!fs::exists(machine_file(machine.name), error)) return machine;
+  try {
+    const Machine saved = find_machine(machine.name);
+    for (const std::string_view name : {kLinkLatency, kLinkBandwidth, kLinkRanks})
+      if (const auto figure = saved.extras.find(std::string(name)); figure != saved.extras.end())
+        machine.extras.insert(*figure);
+  } catch (const Error&) {
+    // A damaged file tells of no link.
+  }
+  return machine;
+}
+
 }  // namespace headroom

@@ -60,6 +60,10 @@ std::vector<std::string> machine_names();
 // names with the nearest.
 Machine find_machine(std::string_view name);
 void save_machine(const Machine& machine);  // to the user's files, atomically
+// With what `bench allreduce` has told of the machine saved under this name: it outlasts the next roofline.
+Machine with_saved_link(Machine machine);
+inline constexpr std::string_view kLinkLatency = "allreduce_latency", kLinkBandwidth = "allreduce_bandwidth",
+                                  kLinkRanks = "allreduce_ranks";  // names of extras
 std::filesystem::path machine_file(std::string_view name);
 
 }  // namespace headroom

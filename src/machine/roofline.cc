@@ -181,7 +181,7 @@ Machine here_or_measure(int threads, double seconds) {
   Machine machine = measure_cpu(threads, seconds);
   if (threads > 0 && threads != cpu_capabilities().threads) return machine;  // a trial, not what "here" is
   try {
-    save_machine(machine);
+    save_machine(with_saved_link(machine));
   } catch (const Error& error) {
     machine.notes.push_back(fmt::format("not saved: {}", error.what()));
   }
