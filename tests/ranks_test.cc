@@ -1,17 +1,15 @@
 // Collectives among processes. The suites InRanks… run under mpirun, started by the suite Ranks.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
-#include "base/shares.h"
 #include "base/testing/allocations.h"
 #include "comm/mpi_communicator.h"
+#include "support/collectives.h"
 #include "support/ranks.h"
 
 namespace headroom {
 namespace {
 
-using testing::ranks_mode;
+using testing::check_kinds, testing::check_types, testing::of, testing::ranks_mode, testing::values;
 using Kind = Collective::Kind;
 
 // MPI is to be ended by all ranks, after all tests.
@@ -34,71 +32,6 @@ class InRanks : public ::testing::Test {
   int rank() const { return all().rank(); }
   int size() const { return all().size(); }
 };
-
-// Small whole numbers: every type holds them and their sums exactly.
-template <class T>
-T value(int rank, std::int64_t i) {
-  return static_cast<T>((rank + 1) * (1 + i % 5));
-}
-template <class T>
-std::vector<T> values(int rank, std::int64_t count) {
-  std::vector<T> v(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) v[static_cast<std::size_t>(i)] = value<T>(rank, i);
-  return v;
-}
-template <class T>
-Collective of(Kind kind, std::vector<T>& v) {
-  return {
-      .kind = kind, .data = v.data(), .count = static_cast<std::int64_t>(v.size()), .dtype = dtype_of<T>()};
-}
-
-template <class T>
-void check_kinds(Communicator& c, std::int64_t count) {
-  SCOPED_TRACE(fmt::format("{} of {} on {} ranks", name_of(dtype_of<T>()), count, c.size()));
-  const int rank = c.rank(), size = c.size();
-  const std::vector<T> first = values<T>(0, count), last = values<T>(size - 1, count);
-  std::vector<T> sum(first.size());
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<T>(first[i] * (size * (size + 1) / 2));
-  for (const auto& [reduction, expected] :
-       {std::pair{Reduction::sum, sum}, {Reduction::max, last}, {Reduction::min, first}}) {
-    std::vector<T> v = values<T>(rank, count);
-    Collective reduce = of(Kind::all_reduce, v);
-    reduce.reduction = reduction;
-    c.run(reduce);
-    EXPECT_EQ(v, expected);
-  }
-  const Share share = share_of(count, size, rank);
-  {
-    std::vector<T> v = values<T>(rank, count);
-    c.run(of(Kind::reduce_scatter, v));
-    const auto part = [&](const std::vector<T>& w) {
-      return std::vector<T>(w.begin() + share.first, w.begin() + share.first + share.count);
-    };
-    EXPECT_EQ(part(v), part(sum));  // and goes on, as the other ranks do
-  }
-  {
-    std::vector<T> v(first.size());
-    std::copy_n(first.begin() + share.first, share.count, v.begin() + share.first);
-    c.run(of(Kind::all_gather, v));
-    EXPECT_EQ(v, first);
-  }
-  for (int root = 0; root < size; ++root) {
-    std::vector<T> v = values<T>(rank, count);
-    Collective send = of(Kind::broadcast, v);
-    send.root = root;
-    c.run(send);
-    EXPECT_EQ(v, values<T>(root, count));
-  }
-  c.barrier();
-}
-
-void check_types(Communicator& c, std::int64_t count) {
-  check_kinds<double>(c, count);
-  check_kinds<float>(c, count);
-  check_kinds<std::int64_t>(c, count);
-  check_kinds<std::int32_t>(c, count);
-  check_kinds<std::uint8_t>(c, count);
-}
 
 TEST_F(InRanks, EveryKindOfEveryTypeAndSize) {
   EXPECT_EQ(all().kind(), size() == 1 ? "self" : "mpi");

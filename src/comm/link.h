@@ -23,7 +23,7 @@ class Link {
 
   // At most so many elements in one call beneath; tests lower it.
   virtual void limit(std::int64_t most) = 0;
-  // May the memory be that of a GPU?
+  // May the memory be that of a GPU? But for reduce_scatter, whose result the host moves.
   virtual bool takes_device_memory() const { return false; }
   virtual std::unique_ptr<Link> split(int colour) = 0;  // all ranks of the group call it
 };

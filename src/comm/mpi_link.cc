@@ -92,8 +92,7 @@ class MpiLink final : public Link {
     }
     scatter_parts(c.data, shares(c.count), c.dtype, c.reduction);
     const Collective mine = part_of(c, rank_);
-    if (c.device == nullptr && mine.count > 0)  // of a GPU's memory the caller moves it
-      std::memmove(mine.data, c.data, static_cast<std::size_t>(mine.bytes()));
+    if (mine.count > 0) std::memmove(mine.data, c.data, static_cast<std::size_t>(mine.bytes()));
   }
 
   Collective part_of(const Collective& c, int rank) const {

@@ -12,6 +12,9 @@
 #include "base/text.h"
 #include "comm/mpi_communicator.h"
 #include "comm/mpi_link.h"
+#ifdef HEADROOM_HAS_CUDA
+#include "comm/cuda_communicator.h"
+#endif
 
 namespace headroom {
 namespace {

@@ -24,6 +24,7 @@ class CudaDevice final : public Device {
   CudaDevice(int index, Capabilities capabilities);
   ~CudaDevice() override;
   const Capabilities& capabilities() const override { return capabilities_; }
+  int index() const { return index_; }  // as CUDA counts
   Stream& stream() override { return *stream_; }
   Stream& copy_stream() override { return *copies_; }
   Stream& side_stream() override { return *side_; }
