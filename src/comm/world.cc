@@ -141,12 +141,16 @@ void World::finish() {
   state_->finished = true;
 }
 
-std::unique_ptr<Communicator> World::for_device(Device& device, Communicator& within, bool) {
+std::unique_ptr<Communicator> World::for_device(Device& device, Communicator& within,
+                                                [[maybe_unused]] bool allow_nccl) {
   if (within.size() == 1) return make_self_communicator();
-  auto& host = static_cast<MpiCommunicator&>(within);
-  if (device.kind() == DeviceKind::cpu)
-    return std::make_unique<MpiCommunicator>(host.progress(), host.link());
-  fail("GPUs of several ranks");
+  auto& host = dynamic_cast<MpiCommunicator&>(within);
+#ifdef HEADROOM_HAS_CUDA
+  if (device.kind() == DeviceKind::cuda) return make_cuda_communicator(device, host, allow_nccl);
+#endif
+  if (device.kind() != DeviceKind::cpu)
+    fail("there is no communicator for the memory of {}", device.capabilities().name);
+  return std::make_unique<MpiCommunicator>(host.progress(), host.link());
 }
 
 std::string device_for_rank(const std::string& device, int gpus, int local_rank, int local_size,
