@@ -46,11 +46,10 @@ struct Exchanged {
 class Inserter {
  public:
   explicit Inserter(Graph& graph) : graph_(graph), before_(graph.nodes().size()) {}
-  ValueId add(std::string_view op, std::vector<ValueId> inputs, Attrs attrs, std::size_t at) {
-    const ValueId out =
-        graph_.add_node(op, std::move(inputs), std::move(attrs), kLayer, Phase::backward).at(0);
+  ValueId add(std::string_view op, std::vector<ValueId> inputs, Attrs attrs, std::size_t at,
+              const std::string& layer = kLayer) {
     places_.push_back(at);
-    return out;
+    return graph_.add_node(op, std::move(inputs), std::move(attrs), layer, Phase::backward).at(0);
   }
   void apply(const std::set<std::size_t>& gone) {
     const std::vector<Node> all = graph_.nodes();
@@ -122,7 +121,7 @@ std::map<ValueId, ValueId> reduce_gradients(Graph& graph, const std::map<ValueId
     } else if (in_bands && is_plain_product(graph, nodes[at])) {
       Attrs attrs = of_data();
       attrs.set("pieces", bands_of(type));
-      const ValueId started = inserter.add("matmul_reduce", nodes[at].inputs, attrs, at);
+      const ValueId started = inserter.add("matmul_reduce", nodes[at].inputs, attrs, at, nodes[at].layer);
       graph.value(started).name = graph.value(gradient).name + ".bands";
       exchanges.push_back({started, {gradient}, false});
       gone.insert(at);
