@@ -43,7 +43,7 @@ Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
   d.model_index = rank % d.model_parts;
   d.shard_optimizer = o.shard_optimizer && d.data_parts > 1;
   d.sync_norms = o.sync_bn && d.data_parts > 1;
-  if (d.shard_optimizer && d.model_parts > 1)
+  if (o.shard_optimizer && d.model_parts > 1)
     reject(Hint{"take --parallel data"}, "--shard-optimizer is for ranks that share the batch alone");
   return d;
 }

@@ -178,10 +178,9 @@ std::string run_text(const Engine& engine, const Dataset& data, const TrainOptio
     engine.storage().read(name, bytes.data(), bytes.size());
     weights = checksum(bytes, weights);
   }
-  text += fmt::format("first weights={:08x};", weights);
   for (const auto& [what, value] : identity_of(engine, data, train))
     text += fmt::format("{}={};", what, value.size() > 80 ? fmt::format("{:08x}", checksum(value)) : value);
-  return text + fmt::format("data checksum {:08x}", checksum_of(data));
+  return text + fmt::format("data checksum={:08x};first weights={:08x}", checksum_of(data), weights);
 }
 
 constexpr const char* kNext =
@@ -193,15 +192,19 @@ constexpr const char* kNext =
     "  headroom recipe list                                           published cases to repeat\n";
 
 // Takes an earlier run up, if asked to, and says where this one leaves its own checkpoints.
-std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request, Engine& engine,
-                                                      const Dataset& data, TrainOptions& train) {
+std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request, const RankRun& ranks,
+                                                      Engine& engine, const Dataset& data,
+                                                      TrainOptions& train) {
   const RunIdentity identity = identity_of(engine, data, train);
   const bool newest = request.resume == "auto";
-  // Before the folder is made: a wrong file leaves nothing behind.
-  if (!newest && !request.resume.empty()) train.start = read_checkpoint(request.resume, engine, identity);
   std::unique_ptr<CheckpointFolder> folder;
-  if (!request.checkpoint_dir.empty()) {
-    folder = std::make_unique<CheckpointFolder>(request.checkpoint_dir, request.keep.value_or(3));
+  ranks.agree([&] {
+    // Before the folder is made: a wrong file leaves nothing behind.
+    if (!newest && !request.resume.empty()) train.start = read_checkpoint(request.resume, engine, identity);
+    if (!request.checkpoint_dir.empty())
+      folder = std::make_unique<CheckpointFolder>(request.checkpoint_dir, request.keep.value_or(3));
+  });
+  if (folder) {
     train.save_every = request.checkpoint_every.value_or(0);
     train.save = [&engine, identity, to = folder.get()](const RunState& state) {
       to->write(engine, state, identity);
@@ -263,7 +266,7 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
                                 place_of_batch(engine, setup.train.batch))
                          .plan();
   if (common.explain) note(plan.explain());
-  const auto checkpoints = prepare_checkpoints(request, engine, data, setup.train);
+  const auto checkpoints = prepare_checkpoints(request, ranks, engine, data, setup.train);
   // The ceilings are those of the machine, whoever measures them; the others wait at their first exchange.
   const Machine machine = ranks.first() ? common.machine(*device) : Machine{};
   const Prediction prediction = ranks.first() ? predict(plan, machine) : Prediction{};
