@@ -116,7 +116,10 @@ class Training {
     const bool timed = whole && state_.steps >= first_timed_ && parts_timed_ < options_.parts_timed;
     if (timed) ++parts_timed_;
     const std::size_t captures = ready.executor->captures();
-    engine_.queue_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
+    if (b.count == 0)
+      engine_.empty_step(ready, b.images, b.labels, state_.steps + 1);
+    else
+      engine_.queue_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
     plain_ = plain_ && whole && !timed && captures == ready.executor->captures() && captures > 0;
     waiting_images_ += b.global;
     ++waiting_;
