@@ -28,8 +28,12 @@ TEST(RanksPlan, DataParallelExchangesEveryGradientOnce) {
       ASSERT_EQ(traffic.size(), 1u);
       const std::int64_t parameters = hidden * 784 + hidden + 10 * hidden + 10;
       EXPECT_EQ(payload(traffic[0]), 4 * parameters);
-      if (hidden == 512) EXPECT_EQ(2 * payload(traffic[0]), 3'256'400);
-      if (hidden == 2048) EXPECT_EQ(2 * payload(traffic[0]), 13'025'360);
+      if (hidden == 512) {
+        EXPECT_EQ(2 * payload(traffic[0]), 3'256'400);
+      }
+      if (hidden == 2048) {
+        EXPECT_EQ(2 * payload(traffic[0]), 13'025'360);
+      }
     }
 }
 
@@ -44,8 +48,12 @@ TEST(RanksPlan, ModelParallelExchangesOneOutputPerPair) {
     const Share share = share_of(512, parts, 1);
     for (ValueId id : plan.graph.with_role(Role::parameter)) {
       const Value& value = plan.graph.value(id);
-      if (value.name == "hidden.weight") EXPECT_EQ(value.type.shape, (Shape{share.count, 784}));
-      if (value.name == "out.weight") EXPECT_EQ(value.type.shape, (Shape{10, share.count}));
+      if (value.name == "hidden.weight") {
+        EXPECT_EQ(value.type.shape, (Shape{share.count, 784}));
+      }
+      if (value.name == "out.weight") {
+        EXPECT_EQ(value.type.shape, (Shape{10, share.count}));
+      }
     }
   }
 }
@@ -87,7 +95,9 @@ TEST(RanksPlan, ShardedStateIsAShare) {
   std::int64_t state = 0;
   for (ValueId v : plan.graph.with_role(Role::state)) state += plan.graph.value(v).type.shape.numel();
   EXPECT_LT(state, 2 * (512 * 784 + 512 + 5120 + 10) / 3 + 2 * 600);
-  if (id != kNone) EXPECT_EQ(plan.graph.value(id).part->whole, (Shape{512, 784}));
+  if (id != kNone) {
+    EXPECT_EQ(plan.graph.value(id).part->whole, (Shape{512, 784}));
+  }
   int gathers = 0;
   for (const Step& step : plan.steps) gathers += step.problem.op == "all_gather";
   EXPECT_EQ(gathers, 2);
