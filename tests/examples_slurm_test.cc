@@ -19,6 +19,7 @@ struct ExamplesSlurm : ProgramTest {
                              {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                              {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                              {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+                             {"OMPI_MCA_mpi_yield_when_idle", "1"},
                              {"HEADROOM", HEADROOM_PROGRAM},
                              {"DEVICE", "cpu"},
                              {"SIZE", "4096"},

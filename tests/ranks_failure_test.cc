@@ -71,7 +71,8 @@ struct RanksFailure : ProgramTest {
     Words all = {mpirun_path(), "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
     return start_any(with(all, program(words)), {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                                                  {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                                 {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}});
+                                                 {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+                                                 {"OMPI_MCA_mpi_yield_when_idle", "1"}});
   }
   static bool is_over(pid_t child) {
     siginfo_t ended{};

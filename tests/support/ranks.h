@@ -35,6 +35,7 @@ inline Outcome run_in_ranks(int ranks, const Words& words, const std::filesystem
     extra.emplace(name, "1");
   // Containers often forbid one process to read another's memory; MPI only notices when it tries.
   extra.emplace("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+  extra.emplace("OMPI_MCA_mpi_yield_when_idle", "1");  // tests run side by side
   const std::filesystem::path out = folder / "out-of-ranks", err = folder / "err-of-ranks";
   const pid_t child = start_program(folder, all, extra, {out.string(), err.string()});
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
