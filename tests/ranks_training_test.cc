@@ -204,6 +204,11 @@ TEST_F(RanksTraining, SharedOptimizerStateIsKeptOnce) {
   EXPECT_EQ(whole["ranks"]["optimizer_bytes_saved"], 0);
   // Two numbers for every weight, half of them elsewhere; biases are too small to be shared.
   EXPECT_EQ(shared["ranks"]["optimizer_bytes_saved"], (784 * 512 + 512 * 10) / 2 * 2 * 4);
+  // Scattered and gathered is as much as summed; the second layer is too small for that, and gathered
+  // besides.
+  EXPECT_EQ(shared["ranks"]["planned"][0]["two_way_bytes"].get<int>() -
+                whole["ranks"]["planned"][0]["two_way_bytes"].get<int>(),
+            512 * 10 * 4);
   for (int rank : {0, 1})
     EXPECT_EQ(whole["ranks"]["each"][rank]["stored_bytes"].get<double>() -
                   shared["ranks"]["each"][rank]["stored_bytes"].get<double>(),

@@ -77,7 +77,7 @@ std::string ranks_text(const RanksReport& report) {
     text += fmt::format(
         "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for b bytes: {} "
         "B\n",
-        t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(2 * own));
+        t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(t.two_way_bytes()));
   }
   text += fmt::format("counted    {} B a step by the communicators, {} B by the plan\n",
                       with_commas(std::llround(report.counted_bytes)), with_commas(report.planned_bytes));
@@ -110,7 +110,7 @@ Json to_json(const RanksReport& report) {
                        {"bytes", t.bytes},
                        {"report_bytes", t.report_bytes},
                        {"exchanges", t.calls},
-                       {"two_way_bytes", 2 * (t.bytes - t.report_bytes)}});
+                       {"two_way_bytes", t.two_way_bytes()}});
   for (const Column& c : kColumns) {
     const Summary s = summary_of(report.ranks, c.field);
     std::string name = c.name;

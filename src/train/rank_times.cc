@@ -51,6 +51,8 @@ std::vector<GroupTraffic> traffic_of(const Plan& plan, const Distribution& d) {
       const auto& in = step.problem.inputs;
       if (std::ranges::all_of(in, [](const TensorType& type) { return type.shape == Shape{1}; }))
         traffic.report_bytes += e.bytes;
+      if (step.problem.op == "all_gather" || step.problem.attrs.integer("scatter") != 0)
+        traffic.one_way_bytes += e.bytes;
     }
     if (ranks > 1) list.push_back(traffic);
   }
@@ -97,7 +99,8 @@ RanksReport report_ranks(const Engine& engine, const Plan& plan, const TrainResu
   double quickest = 1e300;  // who comes last waits for nobody: its exchanges are the messages alone
   for (const RankTimes& r : report.ranks) quickest = std::min(quickest, r.exchange);
   double bus = 0;
-  for (const GroupTraffic& t : report.planned) bus += 2.0 * (t.ranks - 1) / t.ranks * double(t.bytes);
+  for (const GroupTraffic& t : report.planned)
+    bus += (t.ranks - 1.0) / t.ranks * double(2 * t.bytes - t.one_way_bytes);
   report.bus_bytes_per_s = quickest > 0 ? bus / quickest : 0;
   const Traffic traffic = groups.traffic();
   report.copy_seconds = traffic.copy_seconds, report.copy_exposed = traffic.copy_exposed;

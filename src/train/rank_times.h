@@ -22,7 +22,11 @@ struct RankTimes {
 struct GroupTraffic {
   std::string group;
   int ranks = 1;
-  std::int64_t bytes = 0, calls = 0, report_bytes = 0;  // report: loss and the like, among `bytes`
+  std::int64_t bytes = 0, calls = 0;
+  std::int64_t report_bytes = 0;   // among these: loss and the like
+  std::int64_t one_way_bytes = 0;  // and what is scattered or gathered, half a sum each
+  // Counting 2 b for a sum of b bytes, without what is reported.
+  std::int64_t two_way_bytes() const { return 2 * (bytes - report_bytes) - one_way_bytes; }
 };
 
 struct RanksReport {
