@@ -152,6 +152,7 @@ class Bench {
                               with_commas(data.train.count()), setup.train.batch, setup.train.epochs,
                               setup.train.epochs == 1 ? "" : "s"));
     TrainedPerceptron serial;
+    World::instance().communicator().barrier();  // nobody is busy with the data any more
     if (ranks_.first())
       for (int round = which.quick ? -1 : 0; round < 1; ++round)
         serial = train_perceptron(task, *cpu_, options(*cpu_));
