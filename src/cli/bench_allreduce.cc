@@ -48,7 +48,9 @@ Json to_json(const Result& r) {
                      {"ms", spread_json(t.seconds)},
                      {"bus_gb_per_s", t.bus_bytes_per_s(r.ranks) / 1e9},
                      {"plain_mpi_ms", spread_json(t.plain)},
-                     {"of_plain_mpi", t.of_plain()}});
+                     {"of_plain_mpi", t.of_plain()},
+                     {"min_ms", t.seconds.min * 1e3},
+                     {"plain_mpi_min_ms", t.plain.min * 1e3}});
     if (t.copy_s > 0)
       sizes.back().update({{"copy_ms", t.copy_s * 1e3},
                            {"mpi_ms", t.message_s() * 1e3},
