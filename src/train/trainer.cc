@@ -253,6 +253,11 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
     reject(Hint{fmt::format("take a --batch of at most {}", with_commas(data.train.count()))},
            "a batch of {} is larger than the set of {} training images", with_commas(batch),
            with_commas(data.train.count()));
+  // The short last batch has a plan of its own, which may be refused too: now rather than at the end.
+  const std::int64_t last = data.train.count() % batch;
+  if (engine.groups() != nullptr && last > 0)
+    engine.ready(Mode::train, std::max<std::int64_t>(1, share_of_batch(engine, last).count),
+                 place_of_batch(engine, last));
 }
 
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer) {
