@@ -139,6 +139,15 @@ TEST_F(RanksTraining, BothAtOnceGiveTheWeightsOfOneRank) {
                kWide);
 }
 
+// A gradient large enough to be exchanged in bands, by either kernel.
+TEST_F(RanksTraining, ProductsInBandsGiveTheWeightsOfOneRank) {
+  const Words words = wide("mlp:hidden=400", {"--l2", "0.01"});
+  expect_alike(words, {two_}, kWide);
+  const Values bands = weights(2, words),
+               by_hand = weights(2, with(words, {"--kernel", "matmul_reduce=reference"}));
+  EXPECT_LT(distance(bands, by_hand), kWide);
+}
+
 TEST_F(RanksTraining, ALastBatchMayLeaveRanksWithoutImages) {
   const Words one_left = {"mlp:hidden=37", "--train-size", "301",      "--test-size", "61",
                           "--batch",       "100",          "--epochs", "2",           "--precision",

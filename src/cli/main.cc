@@ -2,6 +2,7 @@
 // 143 stopped by a signal after saving.
 #include <omp.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -35,6 +36,14 @@ std::string version_text() {
       cuda_version());
 }
 
+bool uses_ranks(const std::vector<std::string>& command) {
+  const auto says = [&](std::string_view word) { return std::ranges::find(command, word) != command.end(); };
+  if (says("--help") || says("-h") || says("--version") || command.size() < 2) return false;
+  if (command[1] == "train") return true;
+  return command[1] == "bench" && command.size() > 2 &&
+         (command[2] == "allreduce" || command[2] == "perceptron");
+}
+
 // Of several ranks, one that fails in the middle of a run says who it is and ends them all: the others wait
 // for what will never come.
 int report(const Error& error) {
@@ -51,7 +60,10 @@ int report(const Error& error) {
 
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
-  if (launched_as_one_of_several() && rank_by_environment() > 0) be_silent();
+  if (launched_as_one_of_several() && rank_by_environment() > 0) {
+    if (!uses_ranks(words)) return;  // the first one does it
+    be_silent();
+  }
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,

@@ -78,6 +78,22 @@ void take_cores(int threads) {
   ::sched_setaffinity(0, sizeof wider, &wider);  // where that is not allowed, it stays as it was
 }
 
+// Cores of the host over its ranks, and no more than this one may use.
+int threads_of_a_rank(int local_size) {
+  const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  cpu_set_t mine;
+  const int own = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : all;
+  return std::max(1, std::min(own, all / local_size));
+}
+
+// A launcher may show each rank a GPU of its own, which is the first and only one to it.
+bool each_sees_its_own() {
+  const char* own = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::vector<std::string> all = World::instance().gather(own == nullptr ? "" : own);
+  std::ranges::sort(all);
+  return !all[0].empty() && std::ranges::adjacent_find(all) == all.end();
+}
+
 }  // namespace
 
 void add_parallel_options(Command verb, ParallelOptions& o) {
@@ -115,15 +131,13 @@ RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(opti
   agree([&] { distribution_ = parse_parallel(options, rank_, size_); });
   std::string warning;
   common.device = device_for_rank(common.device, static_cast<int>(survey_gpus().gpus.size()), warning);
-  if (!warning.empty()) note(fmt::format("headroom: {}\n", warning));
-  if (common.threads == 0) {
-    const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-    common.threads = std::max<int>(1, all / world.local_size());
-  }
+  if (!warning.empty() && !each_sees_its_own()) note(fmt::format("headroom: {}\n", warning));
+  if (common.threads == 0) common.threads = threads_of_a_rank(world.local_size());
   require_same("build", fmt::format("{} {} {}", version(), commit(), build_type()));
   require_same("way to share the work",
-               fmt::format("parallel={};shard={};shard-optimizer={};sync-bn={};nccl={}", options.parallel,
-                           options.shard, options.shard_optimizer, options.sync_bn, options.nccl));
+               fmt::format("parallel={};shard={};shard-optimizer={};sync-bn={};nccl={};device={};graph={}",
+                           options.parallel, options.shard, options.shard_optimizer, options.sync_bn,
+                           options.nccl, common.device.substr(0, common.device.find(':')), common.capture));
 }
 
 void RankRun::agree(const std::function<void()>& setup) const {

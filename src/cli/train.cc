@@ -1,6 +1,7 @@
 #include "cli/comparing_run.h"
 #include "cli/training_run.h"
 #include "cli/verbs.h"
+#include "comm/world.h"
 
 namespace headroom::cli {
 
@@ -61,6 +62,8 @@ void add_train(Command app) {
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");
   verb.runs([state] {
     if (state->request.check_against.empty()) return training_run(state->request, state->common, false);
+    if (launched_as_one_of_several())
+      reject(Hint{"start it without mpirun"}, "--check-against compares two devices in one process");
     comparing_run(state->request, state->common);
   });
 }

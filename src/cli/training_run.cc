@@ -168,9 +168,9 @@ void print_result(const Finished& f) {
 std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train,
                      const RunRequest& request) {
   std::string text =
-      fmt::format("epochs={};target={};checkpoints={} every {};resume={};weights to save={}, {};",
-                  train.epochs, train.target, request.checkpoint_dir, request.checkpoint_every.value_or(0),
-                  request.resume, request.save, request.save_onnx);
+      fmt::format("epochs={};target={};log={};checkpoints={} every {};resume={};weights to save={}, {};",
+                  train.epochs, train.target, request.log_every, request.checkpoint_dir,
+                  request.checkpoint_every.value_or(0), request.resume, request.save, request.save_onnx);
   std::uint32_t weights = 0;  // of those that every rank has whole
   for (const std::string& name : engine.storage().names(Role::parameter)) {
     if (engine.storage().part(name)) continue;

@@ -5,27 +5,29 @@
 
 namespace headroom {
 
-void Groups::wait(Communicator& ranks, Communicator::Ticket ticket) {
+void Groups::wait(const Pending& pending) {
   using Clock = std::chrono::steady_clock;
+  // What a GPU has still to compute is no waiting for others.
+  if (pending.device != nullptr && !captures_) pending.device->stream().synchronize();
   const auto start = Clock::now();
-  ranks.wait(ticket);
+  pending.ranks->wait(pending.ticket);
   exposed_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void Groups::start(std::string_view group, const Collective& collective, const void* key) {
   Communicator& ranks = of(group);
-  pending_.push_back({key, &ranks, ranks.start(collective)});
+  pending_.push_back({key, &ranks, ranks.start(collective), collective.device});
 }
 
 void Groups::finish(const void* key) {
   for (const Pending& p : pending_)
-    if (p.key == key) wait(*p.ranks, p.ticket);
+    if (p.key == key) wait(p);
   std::erase_if(pending_, [&](const Pending& p) { return p.key == key; });
 }
 
 void Groups::run(std::string_view group, const Collective& collective) {
   Communicator& ranks = of(group);
-  wait(ranks, ranks.start(collective));
+  wait({nullptr, &ranks, ranks.start(collective), collective.device});
 }
 
 Traffic Groups::traffic() const {

@@ -27,6 +27,11 @@ class Groups {
   Groups(Distribution distribution, Communicator& world, Communicator& data, Communicator& model)
       : distribution_(distribution), world_(&world), data_(&data), model_(&model) {
     pending_.reserve(kReserved);
+    const bool here = (distribution.data_parts == 1 || data.captures()) &&
+                      (distribution.model_parts == 1 || model.captures());
+    double everywhere = here ? 1 : 0;
+    world.all_reduce(&everywhere, 1, Reduction::min);
+    captures_ = everywhere > 0;
   }
 
   const Distribution& distribution() const { return distribution_; }
@@ -36,10 +41,8 @@ class Groups {
   int parts(std::string_view group) const {
     return group == kModelGroup ? distribution_.model_parts : distribution_.data_parts;
   }
-  bool captures() const {
-    return (distribution_.data_parts == 1 || data_->captures()) &&
-           (distribution_.model_parts == 1 || model_->captures());
-  }
+  // Can a step be captured, on every rank?
+  bool captures() const { return captures_; }
 
   // Begins an exchange that finish(key) waits for; a key may stand for several.
   void start(std::string_view group, const Collective& collective, const void* key);
@@ -57,12 +60,14 @@ class Groups {
     const void* key;
     Communicator* ranks;
     Communicator::Ticket ticket;
+    Device* device;
   };
-  void wait(Communicator& ranks, Communicator::Ticket ticket);
+  void wait(const Pending& pending);
 
   Distribution distribution_;
   Communicator *world_, *data_, *model_;
   std::vector<Pending> pending_;
+  bool captures_ = false;
   double exposed_ = 0;
 };
 

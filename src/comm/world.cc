@@ -34,8 +34,7 @@ int launched() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const auto size = number_in(variable)) return *size;
   if (!number_in("SLURM_PROCID")) return 1;
-  if (const auto size = number_in("SLURM_STEP_NUM_TASKS")) return *size;
-  return number_in("SLURM_NTASKS").value_or(1);
+  return number_in("SLURM_STEP_NUM_TASKS").value_or(1);
 }
 
 #ifdef HEADROOM_HAS_MPI

@@ -84,7 +84,8 @@ ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how) 
   };
   for (const Layer& layer : net.layers) {
     LayerContext context{graph,     layer,        static_cast<std::int64_t>(names.size()),  {},
-                         how.dtype, how.training, static_cast<std::int64_t>(how.seed >> 1), how.first_item};
+                         how.dtype, how.training, static_cast<std::int64_t>(how.seed >> 1), how.first_item,
+                         how.items};
     for (const std::string& from : layer.from) context.inputs.push_back(take(layer, from));
     if (layer.from.empty()) context.inputs.push_back(take(layer, names.back()));
     values.push_back(layer_type(layer.type).lower(context));

@@ -28,6 +28,7 @@ struct Lowering {
   bool training = false;          // dropout drops, batch_norm takes the batch's statistics
   std::uint64_t seed = 0;         // of dropout
   std::int64_t first_item = 0;    // of a batch that is spread over ranks: the place of the first one here
+  std::int64_t items = 1;         // here
   std::int64_t global_batch = 0;  // what all ranks have of it
 };
 
@@ -39,7 +40,7 @@ struct LayerContext {
   DType dtype;
   bool training;
   std::int64_t seed;
-  std::int64_t first_item;
+  std::int64_t first_item, items;
 
   ValueId emit(std::string_view op, std::vector<ValueId> operands, Attrs attrs = {}) const;
   ValueId parameter(std::string_view name, Shape shape, Initializer init, bool penalized) const;

@@ -1,5 +1,6 @@
 #include "plan/executor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -161,11 +162,19 @@ void Executor::run_phase(Phase phase, Recorder* recorder) {
 
 void Executor::run_empty() {
   if (!resolved()) resolve();
+  std::vector<ValueId> known;  // computed from stored values alone: a penalty, the wish to stop
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const Step& step = plan_.steps[s];
-    if (step.phase == Phase::update || !schema_of(step.problem.op).collective) continue;
+    if (step.phase == Phase::update) continue;
+    const bool from_storage =
+        std::ranges::all_of(step.inputs, [](const Slot& slot) { return slot.where == Slot::Where::storage; });
+    if (from_storage)
+      for (const Slot& slot : step.outputs) known.push_back(slot.value);
+    else if (!schema_of(step.problem.op).collective)
+      continue;
     for (std::size_t i = 0; i < step.inputs.size(); ++i)
-      if (step.inputs[i].where == Slot::Where::arena)
+      if (step.inputs[i].where == Slot::Where::arena &&
+          std::ranges::find(known, step.inputs[i].value) == known.end())
         storage_.device().zero(const_cast<void*>(bound_[s].inputs[i]),
                                static_cast<std::size_t>(step.problem.inputs[i].bytes()));
     launch(s, storage_.device().stream());
@@ -195,6 +204,7 @@ std::string Executor::first_nonfinite_layer() {
   if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != Phase::forward) continue;
+    if (schema_of(plan_.steps[s].problem.op).collective) break;  // the other ranks do not come again
     launch(s, storage_.device().stream());
     if (!finite(plan_.steps[s], bound_[s])) return plan_.graph.node(plan_.steps[s].node).layer;
   }

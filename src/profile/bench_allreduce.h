@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -22,7 +23,8 @@ struct AllReduceTiming {
   double copy_s = 0, exposed_s = 0, total_s = 0;
 
   double message_s() const { return total_s - exposed_s; }
-  double hidden() const { return copy_s > 0 ? 1 - exposed_s / copy_s : 0; }
+  // Of small messages starting and waiting take longer than the copy itself: nothing of that is hidden.
+  double hidden() const { return copy_s > 0 ? std::max(0.0, 1 - exposed_s / copy_s) : 0; }
   double of_plain() const { return plain.median / seconds.median; }
   // What each rank's link carries at the least, both directions counted: a ring sends every byte 2(p-1)/p
   // times.

@@ -60,6 +60,20 @@ std::string table_of(const RanksReport& report) {
   return table.str();
 }
 
+std::string timed_text(const RanksReport& report) {
+  std::string text =
+      fmt::format("counted    {} B a step by the communicators, {} B by the plan\n",
+                  with_commas(std::llround(report.counted_bytes)), with_commas(report.planned_bytes));
+  text += fmt::format(
+      "exchange   {:.0f} % hidden behind computing; {}/s on the bus, 2 (p - 1) / p of the bytes\n",
+      100 * hidden_share(report.ranks), human_bytes(report.bus_bytes_per_s));
+  if (report.copy_seconds > 0)
+    text += fmt::format("copies     {} between GPU and host, {:.0f} % hidden behind messages\n",
+                        human_seconds(report.copy_seconds),
+                        100 * std::max(0.0, 1 - report.copy_exposed / report.copy_seconds));
+  return text;
+}
+
 }  // namespace
 
 std::string describe(const Distribution& d) {
@@ -70,8 +84,10 @@ std::string describe(const Distribution& d) {
 }
 
 std::string ranks_text(const RanksReport& report) {
-  std::string text = fmt::format("\n{} over {}, mean of a training step:\n\n{}\n",
-                                 describe(report.distribution), report.transport, table_of(report));
+  std::string text =
+      fmt::format("\n{} over {}", describe(report.distribution), report.transport) +
+      (report.timed ? fmt::format(", mean of a training step:\n\n{}\n", table_of(report))
+                    : "; a step is one launch, of which no part was timed (--no-graph times them)\n\n");
   for (const GroupTraffic& t : report.planned) {
     const std::int64_t own = t.bytes - t.report_bytes;
     text += fmt::format(
@@ -79,15 +95,7 @@ std::string ranks_text(const RanksReport& report) {
         "B\n",
         t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(t.two_way_bytes()));
   }
-  text += fmt::format("counted    {} B a step by the communicators, {} B by the plan\n",
-                      with_commas(std::llround(report.counted_bytes)), with_commas(report.planned_bytes));
-  text += fmt::format(
-      "exchange   {:.0f} % hidden behind computing; {}/s on the bus, 2 (p - 1) / p of the bytes\n",
-      100 * hidden_share(report.ranks), human_bytes(report.bus_bytes_per_s));
-  if (report.copy_seconds > 0)
-    text += fmt::format("copies     {} between GPU and host, {:.0f} % hidden behind messages\n",
-                        human_seconds(report.copy_seconds),
-                        100 * (1 - report.copy_exposed / report.copy_seconds));
+  if (report.timed) text += timed_text(report);
   if (report.distribution.shard_optimizer)
     text += fmt::format("optimizer  its state is spread over ranks: {} less on this one\n",
                         human_bytes(report.saved_bytes));
@@ -122,6 +130,7 @@ Json to_json(const RanksReport& report) {
           {"data_parts", d.data_parts},
           {"model_parts", d.model_parts},
           {"transport", report.transport},
+          {"timed", report.timed},
           {"each", ranks},
           {"over_ranks", summary},
           {"planned", planned},

@@ -59,6 +59,13 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
     options_.capture = options_.capture && groups()->captures();
     capabilities_.groups = groups();
     capabilities_.device = &device_;
+    if (ranks().model_parts > 1) {
+      // Layers that all ranks hold must come to the same bits on each, and nothing is chosen by timing then.
+      capabilities_.deterministic = true;
+      if (is_narrow(options_.precision) && groups()->of(kModelGroup).kind() != "nccl")
+        reject(Hint{"take --precision tf32, or --parallel data"},
+               "MPI adds no {}: ranks that share layers cannot exchange it", name_of(options_.precision));
+    }
   }
   const Graph forward = make_forward(net_, 1, options_.precision, Fusion::plain, ranks()).graph;
   Plan weights;

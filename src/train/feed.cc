@@ -58,6 +58,8 @@ class ResidentFeed final : public Feed {
     order_ = device.allocate(sizeof(std::int64_t) * static_cast<std::size_t>(count_));
     batch_images_ = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
     batch_labels_ = device.allocate(label_bytes(split) * static_cast<std::size_t>(o.batch));
+    batch_.images = batch_images_.data();  // also of a first batch of which nothing falls to this rank
+    batch_.labels = static_cast<const std::int32_t*>(batch_labels_.data());
   }
 
   const DeviceBatch* next() override {

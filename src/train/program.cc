@@ -23,10 +23,20 @@ Shape batched(const Net& net, std::int64_t batch) {
 // power of two: it rounds nothing, and 2^12 times a gradient of 16 still is in range.
 double gradient_scale(DType dtype) { return dtype == DType::f16 ? 4096 : 1; }
 
+// What batch normalisation of several ranks becomes; see sync_norms.
+void share_norms(Graph& graph, const Lowering& how, const Distribution& ranks, DType dtype) {
+  if (!how.training || !ranks.sync_norms) return;
+  if (is_narrow(dtype))
+    reject(Hint{"take --precision fp32 or tf32"}, "--sync-bn does not work in {}", name_of(dtype));
+  sync_norms(graph, how.global_batch);
+}
+
 // A network from a file: as many inputs and outputs as it has, of the types it has.
-Program start_imported(const Net& net, std::int64_t batch, const Lowering& how, DType dtype) {
+Program start_imported(const Net& net, std::int64_t batch, const Lowering& how, DType dtype,
+                       const Distribution& ranks) {
   Program p;
   Lowered from = net.imported->lower(p.graph, batch, how);
+  share_norms(p.graph, how, ranks, dtype);
   p.images = from.images, p.logits = from.logits;
   p.inputs = std::move(from.inputs), p.outputs = std::move(from.outputs);
   p.unknown = std::move(from.unknown), p.unreached = std::move(from.unreached), p.ends = std::move(from.ends);
@@ -48,10 +58,11 @@ Program start_imported(const Net& net, std::int64_t batch, const Lowering& how, 
 Program start(const Net& net, std::int64_t batch, Lowering how, const Distribution& ranks = {}) {
   const DType dtype = how.dtype;
   how.dtype = master_of(dtype);
+  how.items = batch;
   if (net.imported) {
     if (ranks.model_parts > 1)
       reject(Hint{"take --parallel data"}, "the layers of a network from a file cannot be cut among ranks");
-    return start_imported(net, batch, how, dtype);
+    return start_imported(net, batch, how, dtype, ranks);
   }
   Program p;
   p.images = p.graph.add_value({.name = "images",
@@ -65,11 +76,7 @@ Program start(const Net& net, std::int64_t batch, Lowering how, const Distributi
     reject(Hint{"take --parallel data"},
            "network '{}' has no two linear layers in a row, of {} units or more, to be cut among {} ranks",
            net.name, ranks.model_parts, ranks.model_parts);
-  if (how.training && ranks.sync_norms) {
-    if (is_narrow(dtype))
-      reject(Hint{"take --precision fp32 or tf32"}, "--sync-bn does not work in {}", name_of(dtype));
-    sync_norms(p.graph, how.global_batch);
-  }
+  share_norms(p.graph, how, ranks, dtype);
   p.inputs = {{"input", p.images}};
   p.outputs = {{net.layers.back().name, p.logits}};
   if (!is_narrow(dtype)) return p;
@@ -131,6 +138,7 @@ void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t globa
   if (global_batch > 0) attrs.set("global_batch", global_batch);
   if (net.loss == kReconstruction) return add_reconstruction(p, net, attrs);
   rows_of_tokens(p, net);
+  if (global_batch > 0) attrs.set("global_batch", global_batch * p.labels_each);
   require_classes(p, net);
   p.labels = p.graph.add_value({.name = "labels",
                                 .type = {{batch * p.labels_each}, DType::i32},
@@ -147,7 +155,6 @@ void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t globa
             .at(0);
     p.loss = p.graph.add_node("squared_error", {p.logits, wanted}, attrs, kLossLayer).at(0);
   } else if (net.loss == kCrossEntropy) {
-    if (global_batch > 0) attrs.set("global_batch", global_batch * p.labels_each);
     p.loss = p.graph.add_node("cross_entropy", {p.logits, p.labels}, attrs, kLossLayer).at(0);
   } else {
     const std::vector<std::string> losses = {kCrossEntropy, kSquaredError, kReconstruction};

@@ -33,7 +33,8 @@ double state_of_others(const Storage& storage) {
   double bytes = 0;
   for (const std::string& name : storage.names(Role::state))
     if (const auto& part = storage.part(name))
-      bytes += double(part->whole.numel() - part->count) * double(size_of(storage.type(name).dtype));
+      bytes += double(part->whole.numel() - storage.type(name).shape.numel()) *
+               double(size_of(storage.type(name).dtype));
   return bytes;
 }
 
@@ -64,7 +65,8 @@ RanksReport report_ranks(const Engine& engine, const Plan& plan, const TrainResu
   RanksReport report{.distribution = groups.distribution(),
                      .planned = traffic_of(plan, groups.distribution()),
                      .saved_bytes = state_of_others(engine.storage()),
-                     .transport = std::string(groups.of(kDataGroup).kind())};
+                     .transport = std::string(
+                         groups.of(groups.distribution().data_parts > 1 ? kDataGroup : kModelGroup).kind())};
   for (const GroupTraffic& traffic : report.planned) report.planned_bytes += traffic.bytes;
 
   const std::size_t steps = std::min(result.step_seconds.size(), result.waited_seconds.size());
@@ -78,17 +80,19 @@ RanksReport report_ranks(const Engine& engine, const Plan& plan, const TrainResu
                               double(engine.storage().bytes()), double(steps)});
   double least = double(steps);
   for (const auto& f : figures) {
-    const double hidden = std::max(0.0, f[2] - f[3]);
+    // Waking up is not part of the exchange, but of waiting for it.
+    const double exposed = std::min(f[2], f[3]), hidden = f[2] - exposed;
     report.ranks.push_back({.step = f[0],
                             .compute = f[1],
                             .exchange = f[2],
-                            .exposed = f[3],
+                            .exposed = exposed,
                             .hidden = hidden,
                             .stored_bytes = f[4]});
     least = std::min(least, f[5]);
   }
   compute.resize(static_cast<std::size_t>(least));
-  if (compute.empty()) return report;
+  report.timed = !compute.empty();
+  if (!report.timed) return report;
   const auto all = gather(groups.world(), compute);
   for (std::size_t i = 0; i < compute.size(); ++i) {
     std::size_t slowest = 0;

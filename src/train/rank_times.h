@@ -33,6 +33,7 @@ struct RanksReport {
   Distribution distribution;
   std::vector<RankTimes> ranks;
   std::vector<GroupTraffic> planned;
+  bool timed = false;                         // not where whole steps are queued: then the times below are 0
   std::int64_t planned_bytes = 0;             // a step
   double counted_bytes = 0;                   // a step, by this rank's communicators
   double bus_bytes_per_s = 0;                 // 2 (p - 1) / p of the bytes over the time of the exchanges

@@ -31,6 +31,7 @@ class Training {
         state_(options.start) {
     constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
     result_.step_seconds.reserve(static_cast<std::size_t>(std::min(total_, kMostReserved)));
+    if (engine_.groups() != nullptr) result_.waited_seconds.reserve(result_.step_seconds.capacity());
     // First touches of memory and thread start-up are not the step's cost; a run of a few steps has nothing
     // else to show.
     const std::int64_t left = total_ - state_.steps;
@@ -54,8 +55,10 @@ class Training {
       step(*batch);
       const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
       if (engine_.groups() == nullptr) result_.stopped = options_.stop && options_.stop();
-      // Steps that are unlike the others end their stretch, so that the next ones can be timed.
-      if (batch->last_of_epoch || due || result_.stopped || !plain_ || settles_now()) settle();
+      // Steps that are unlike the others end their stretch, so that the next ones can be timed; but ranks
+      // agree at the same steps, and what is unlike on one need not be so on another.
+      const bool unlike = !plain_ && engine_.groups() == nullptr;
+      if (batch->last_of_epoch || due || result_.stopped || unlike || settles_now()) settle();
       if (batch->last_of_epoch) end_epoch();
       if (due) save();
     }
@@ -130,8 +133,9 @@ class Training {
   bool settles_now() const {
     if (!queued() || waiting_ == 0) return false;
     constexpr std::int64_t kTogether = 64;  // steps: ranks settle at the same ones, since they agree there
-    if (engine_.groups() != nullptr) return state_.steps % kTogether == 0;
+    if (engine_.groups() != nullptr && state_.steps % kTogether == 0) return true;
     if (options_.settle_every > 0 && state_.steps % options_.settle_every == 0) return true;
+    if (engine_.groups() != nullptr) return false;
     constexpr double kSeconds = 0.1;
     return since(stretch_start_) > kSeconds;
   }
@@ -231,6 +235,9 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
   if (const int parts = engine.ranks().data_parts; batch < parts)
     reject(Hint{"take a larger --batch, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
            parts);
+  if (fixed_batch(engine.net()) > 0 && engine.ranks().data_parts > 1)
+    reject(Hint{"export it with an open batch"}, "model '{}' insists on its batch, which ranks cannot share",
+           engine.net().name);
   const Program& program =
       engine.ready(Mode::train, share_of_batch(engine, batch).count, place_of_batch(engine, batch)).program;
   const std::int64_t units = classes_of(program);

@@ -20,12 +20,9 @@ ValueId lower_dropout(const LayerContext& c) {
   if (!(rate >= 0 && rate < 1))
     reject("layer '{}': dropout's rate is {}; it must lie in [0, 1)", c.layer.name, rate);
   if (!c.training || rate == 0) return c.inputs[0];
-  const Shape shape = c.graph.value(c.inputs[0]).type.shape;
+  const std::int64_t each = c.graph.value(c.inputs[0]).type.shape.numel() / c.items;
   return c.emit("dropout", {c.inputs[0], c.step()},
-                {{"rate", rate},
-                 {"key", c.number},
-                 {"seed", c.seed},
-                 {"first", c.first_item * (shape.numel() / shape[0])}});
+                {{"rate", rate}, {"key", c.number}, {"seed", c.seed}, {"first", c.first_item * each}});
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ const std::string& Context::op() const { return node_.op_type(); }
 DType Context::dtype() const { return lowerer_.how().dtype; }
 bool Context::training() const { return lowerer_.how().training; }
 std::int64_t Context::first_element(ValueId value) const {
-  const Shape& shape = lowerer_.graph().value(value).type.shape;
-  return shape.rank() == 0 ? 0 : lowerer_.how().first_item * (shape.numel() / shape[0]);
+  const Lowering& how = lowerer_.how();
+  return how.first_item * (lowerer_.graph().value(value).type.shape.numel() / how.items);
 }
 std::int64_t Context::seed() const { return static_cast<std::int64_t>(lowerer_.how().seed >> 1); }
 

@@ -145,17 +145,20 @@ Launcher multiply(const Problem& p, const Capabilities& capabilities) {
   });
 }
 
-Launcher multiply_by_hand(const Problem& p, const Capabilities&) {
+Launcher multiply_by_hand(const Problem& p, const Capabilities& capabilities) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return
-        [k = p.inputs[0].shape[0], m = p.inputs[0].shape[1], n = p.inputs[1].shape[1]](const LaunchArgs& a) {
-          for (std::int64_t i = 0; i < m; ++i)
-            for (std::int64_t j = 0; j < n; ++j) {
-              T sum = 0;
-              for (std::int64_t l = 0; l < k; ++l) sum += a.in<T>(0)[l * m + i] * a.in<T>(1)[l * n + j];
-              a.out<T>(0)[i * n + j] = sum;
-            }
-        };
+    return [k = p.inputs[0].shape[0], m = p.inputs[0].shape[1], n = p.inputs[1].shape[1], capabilities,
+            groups = groups_of(p, capabilities), group = p.attrs.text("group"),
+            dtype = p.outputs[0].dtype](const LaunchArgs& a) {
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          T sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) sum += a.in<T>(0)[l * m + i] * a.in<T>(1)[l * n + j];
+          a.out<T>(0)[i * n + j] = sum;
+        }
+      if (groups != nullptr)
+        groups->start(group, sum_of(a.outputs[0], m * n, dtype, capabilities), a.outputs[0]);
+    };
   });
 }
 
