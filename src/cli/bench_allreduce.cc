@@ -30,6 +30,8 @@ struct Result {
 
 // Into the machine that stands for this one, where it was measured: a file with a link alone is none.
 std::string keep(const Result& result, DeviceKind device) {
+  constexpr std::int64_t kTelling = 1 << 20;  // smaller ones tell of latency alone
+  if (result.timings.back().bytes < kTelling) return {};
   const char* name = device == DeviceKind::cpu ? "here" : "here-gpu";
   std::error_code error;
   if (!std::filesystem::exists(machine_file(name), error)) return {};
@@ -97,8 +99,9 @@ void print_result(const Result& r) {
         "last.\n");
   print(fmt::format("Link: {} and {} between {} ranks", human_seconds(r.latency_s()),
                     si(r.bytes_per_s(), "B/s"), r.ranks));
-  print(r.kept.empty() ? ". Not kept: run headroom roofline first, then this again.\n"
-                       : fmt::format(", kept with the machine '{}'.\n", r.kept));
+  print(r.kept.empty()
+            ? ". Not kept: it needs a machine measured by headroom roofline, and sums of 1 MB or more.\n"
+            : fmt::format(", kept with the machine '{}'.\n", r.kept));
 }
 
 void run(Request& r) {

@@ -3,8 +3,10 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <new>
+#include <thread>
 
 #include "base/version.h"
 #include "cli/options.h"
@@ -39,7 +41,7 @@ std::string version_text() {
 bool uses_ranks(const std::vector<std::string>& command) {
   const auto says = [&](std::string_view word) { return std::ranges::find(command, word) != command.end(); };
   if (says("--help") || says("-h") || says("--version") || command.size() < 2) return false;
-  if (command[1] == "train") return true;
+  if (command[1] == "train" || command[1] == "demo") return true;
   return command[1] == "bench" && command.size() > 2 &&
          (command[2] == "allreduce" || command[2] == "perceptron");
 }
@@ -52,6 +54,8 @@ int report(const Error& error) {
   std::string text = fmt::format("headroom: {}{}\n", who, error.what());
   if (!error.hint().empty()) text += fmt::format("  {}\n", error.hint());
   if (who.empty()) return note(text), code;
+  // What went wrong on all ranks is said by the first, before it ends the others.
+  if (rank_by_environment() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   World::instance().abort(code);

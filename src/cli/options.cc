@@ -75,7 +75,7 @@ std::unique_ptr<Device> Common::open() const {
 
 Machine Common::machine(Device& opened) const {
   constexpr double kQuick = 1.5;  // seconds: enough for a ceiling, once per machine
-  if (opened.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuick);
+  if (opened.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuick, !one_of_several);
   return here_gpu_or_measure(opened);
 }
 

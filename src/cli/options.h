@@ -27,6 +27,7 @@ struct Common {
 
   bool capture = true, deterministic = false;
   int streams = 2;
+  bool one_of_several = false;  // a rank with some of the cores, which tells nothing of the machine
 
   DType dtype() const;      // what activations are stored as
   DType cpu_dtype() const;  // the same, for what is planned for a CPU: fp32 or fp64

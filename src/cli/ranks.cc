@@ -119,14 +119,20 @@ bool ranks_started() { return started; }
 
 RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(options) {
   if (options.shard != "read" && options.shard != "scatter")
-    reject(nearest(options.shard, std::vector<std::string>{"read", "scatter"}), "--shard {}", options.shard);
+    reject(nearest(options.shard, std::vector<std::string>{"read", "scatter"}),
+           "--shard is '{}'; it is read or scatter", options.shard);
   if (!launched_as_one_of_several()) {
-    if (!options.parallel.empty()) parse_parallel(options, 0, 1);
+    if (options.parallel.empty()) return;
+    parse_parallel(options, 0, 1);
+    note(fmt::format(
+        "headroom: --parallel {} with one process: nobody to share with; start it with mpirun -n 2\n",
+        options.parallel));
     return;
   }
   take_cores(common.threads);
   World& world = World::instance();
   started = true;
+  common.one_of_several = true;
   rank_ = world.rank(), size_ = world.size();
   agree([&] { distribution_ = parse_parallel(options, rank_, size_); });
   std::string warning;

@@ -125,8 +125,9 @@ void print_result(const Finished& f) {
   const Capabilities& device = f.plan.binding.capabilities;
   const bool gpu = device.kind == DeviceKind::cuda;
   const std::string how = gpu ? "images " + f.result.feed : fmt::format("{} threads", device.threads);
-  print(fmt::format("\n{} on {}, batch {}, {}, {} ({}), one training step:\n\n", f.engine.net().name,
-                    f.setup.data, f.setup.train.batch, f.precision, device.name, how));
+  print(fmt::format("\n{} on {}, batch {}, {}, {} ({}), one training step{}:\n\n", f.engine.net().name,
+                    f.setup.data, f.setup.train.batch, f.precision, device.name, how,
+                    f.ranks ? fmt::format(" of rank 0 of {}", f.ranks->distribution.ranks()) : ""));
   print(layer_table(read_layers(f.plan, f.prediction, f.result.plan_steps), f.prediction.has_times));
   print(
       "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
@@ -216,6 +217,11 @@ std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request,
     });
     if (found) train.start = *found;
   }
+  ranks.agree([&] {
+    if (train.start.steps > 0 && train.start.epoch >= train.epochs)
+      reject(Hint{"ask for more --epochs, or take another --checkpoint-dir"},
+             "the run to be resumed is over: it has done its {} epochs", train.start.epoch);
+  });
   if (train.start.steps > 0)
     note(fmt::format("resuming after step {}, in epoch {}\n", train.start.steps, train.start.epoch + 1));
   return folder;
@@ -250,7 +256,8 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   });
   RunSetup& setup = *resolved;
   ranks.agree([&] { data = load_data(setup, false, &ranks); });
-  EngineOptions options = common.engine_options(setup.kernels);
+  EngineOptions options;
+  ranks.agree([&] { options = common.engine_options(setup.kernels); });
   options.update = setup.update;
   options.groups = ranks.groups(*device);
   std::optional<Engine> made;
@@ -260,6 +267,8 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
     require_trainable(*made, data, setup.train.batch);
   });
   Engine& engine = *made;
+  if (ranks.distribution().shard_optimizer && !keeps_state(setup.update))
+    note("headroom: this optimizer keeps no state: --shard-optimizer has nothing to share\n");
   if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train, request));
   const Plan& plan = engine
                          .ready(Mode::train, share_of_batch(engine, setup.train.batch).count,

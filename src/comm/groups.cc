@@ -5,18 +5,32 @@
 
 namespace headroom {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+// Where the thread that exchanges has no core of its own, starting is where the main thread stands still.
+Communicator::Ticket Groups::begin(Communicator& ranks, const Collective& collective) {
+  const auto start = Clock::now();
+  const Communicator::Ticket ticket = ranks.start(collective);
+  exposed_ += since(start);
+  return ticket;
+}
+
 void Groups::wait(const Pending& pending) {
-  using Clock = std::chrono::steady_clock;
   // What a GPU has still to compute is no waiting for others.
   if (pending.device != nullptr && !captures_) pending.device->stream().synchronize();
   const auto start = Clock::now();
   pending.ranks->wait(pending.ticket);
-  exposed_ += std::chrono::duration<double>(Clock::now() - start).count();
+  exposed_ += since(start);
 }
 
 void Groups::start(std::string_view group, const Collective& collective, const void* key) {
   Communicator& ranks = of(group);
-  pending_.push_back({key, &ranks, ranks.start(collective), collective.device});
+  pending_.push_back({key, &ranks, begin(ranks, collective), collective.device});
 }
 
 void Groups::finish(const void* key) {
@@ -27,7 +41,7 @@ void Groups::finish(const void* key) {
 
 void Groups::run(std::string_view group, const Collective& collective) {
   Communicator& ranks = of(group);
-  wait({nullptr, &ranks, ranks.start(collective), collective.device});
+  wait({nullptr, &ranks, begin(ranks, collective), collective.device});
 }
 
 Traffic Groups::traffic() const {

@@ -62,6 +62,7 @@ class Groups {
     Communicator::Ticket ticket;
     Device* device;
   };
+  Communicator::Ticket begin(Communicator& ranks, const Collective& collective);
   void wait(const Pending& pending);
 
   Distribution distribution_;

@@ -169,7 +169,7 @@ Machine higher_ceilings(Machine now, const Machine& before) {
   return now;
 }
 
-Machine here_or_measure(int threads, double seconds) {
+Machine here_or_measure(int threads, double seconds, bool keep) {
   if (std::error_code error; std::filesystem::exists(machine_file("here"), error)) {
     try {
       Machine saved = find_machine("here");
@@ -179,7 +179,8 @@ Machine here_or_measure(int threads, double seconds) {
     }
   }
   Machine machine = measure_cpu(threads, seconds);
-  if (threads > 0 && threads != cpu_capabilities().threads) return machine;  // a trial, not what "here" is
+  if (!keep || (threads > 0 && threads != cpu_capabilities().threads))
+    return machine;  // a trial, not what "here" is
   try {
     save_machine(with_saved_link(machine));
   } catch (const Error& error) {

@@ -22,7 +22,7 @@ Machine higher_ceilings(Machine now, const Machine& before);
 
 // The saved "here" if it was measured on this processor with as many threads; else measures it now (1.5 s is
 // enough) and saves it. A cache folder that cannot be written costs the saving only.
-Machine here_or_measure(int threads, double seconds);
+Machine here_or_measure(int threads, double seconds, bool keep = true);
 
 // Measures this GPU, about `seconds` long: the rate of each of its units, at its best and when it goes on; L2
 // and memory; copies to and from the host; what it costs to start a kernel and to wait for it. Matrix units

@@ -14,6 +14,10 @@ namespace {
 constexpr std::array kElementwise = {"relu", "sigmoid", "tanh",       "gelu",     "leaky_relu",
                                      "elu",  "clip",    "hard_swish", "threshold"};
 
+// Only in training: what is evaluated must be cut in the same places, where there is no trace of it. Each
+// rank draws for the units it has, from numbers of its own.
+constexpr const char* kDropout = "dropout";
+
 struct Pair {
   std::size_t first, second;  // nodes
   std::vector<std::size_t> between;
@@ -44,7 +48,8 @@ std::optional<Pair> pair_from(const Graph& graph, const std::map<ValueId, int>& 
       pair.second = *next;
       return pair;
     }
-    if (std::ranges::find(kElementwise, node.op) == kElementwise.end() || node.inputs.size() != 1)
+    const bool drops = node.op == kDropout && node.inputs[0] == graph.nodes()[at].outputs[0];
+    if (!drops && (std::ranges::find(kElementwise, node.op) == kElementwise.end() || node.inputs.size() != 1))
       return std::nullopt;
     pair.between.push_back(at = *next);
   }
@@ -95,7 +100,12 @@ int split_linears(Graph& graph, const Distribution& how) {
     cut(graph, first.inputs[1], 0, share);
     if (first.inputs.size() > 2) cut(graph, first.inputs[2], 0, share);
     narrow_last_axis(graph, first.outputs[0], share.count);
-    for (std::size_t b : pair->between) narrow_last_axis(graph, nodes[b].outputs[0], share.count);
+    for (std::size_t b : pair->between) {
+      const std::int64_t whole = graph.value(nodes[b].outputs[0]).type.shape.numel();
+      if (nodes[b].op == kDropout)
+        nodes[b].attrs.set("first", nodes[b].attrs.integer("first") + how.model_index * whole);
+      narrow_last_axis(graph, nodes[b].outputs[0], share.count);
+    }
     cut(graph, second.inputs[1], 1, share);
 
     // The product of a part, the sum of all, and only then the bias.

@@ -41,7 +41,7 @@ double hidden_share(const std::vector<RankTimes>& ranks) {
 std::string table_of(const RanksReport& report) {
   std::vector<std::string> header = {"rank"};
   for (const Column& c : kColumns) header.emplace_back(c.name);
-  header.emplace_back("slowest in");
+  header.emplace_back("computed longest in");
   Table table(header);
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
     std::vector<std::string> cells = {std::to_string(r)};
@@ -87,11 +87,12 @@ std::string ranks_text(const RanksReport& report) {
   std::string text =
       fmt::format("\n{} over {}", describe(report.distribution), report.transport) +
       (report.timed ? fmt::format(", mean of a training step:\n\n{}\n", table_of(report))
-                    : "; a step is one launch, of which no part was timed (--no-graph times them)\n\n");
+                    : "; its steps were too few to be timed, or queued as one launch each\n\n");
   for (const GroupTraffic& t : report.planned) {
     const std::int64_t own = t.bytes - t.report_bytes;
     text += fmt::format(
-        "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for b bytes: {} "
+        "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for a sum of b "
+        "bytes: {} "
         "B\n",
         t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(t.two_way_bytes()));
   }

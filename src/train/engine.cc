@@ -88,6 +88,8 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch, BatchPlace place) {
   if (mode == Mode::train && place.global == 0) place.global = batch;
   const auto key = std::tuple(mode, batch, place);
   if (const auto it = ready_.find(key); it != ready_.end()) return it->second;
+  Distribution shared = ranks();
+  shared.shard_optimizer = shared.shard_optimizer && keeps_state(options_.update);
   Ready r{make_program(net_, mode, batch,
                        {.dtype = options_.precision,
                         .seed = options_.seed,
@@ -98,7 +100,7 @@ Engine::Ready& Engine::ready(Mode mode, std::int64_t batch, BatchPlace place) {
                         .capabilities = capabilities_,
                         .fuse_blocks = capabilities_.kind == DeviceKind::cpu,
                         .keep_gradients = options_.keep_gradients,
-                        .ranks = ranks(),
+                        .ranks = shared,
                         .global_batch = place.global,
                         .first_item = place.first}),
           nullptr};

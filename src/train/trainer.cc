@@ -232,12 +232,12 @@ LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
 }
 
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
-  if (const int parts = engine.ranks().data_parts; batch < parts)
-    reject(Hint{"take a larger --batch, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
-           parts);
   if (fixed_batch(engine.net()) > 0 && engine.ranks().data_parts > 1)
     reject(Hint{"export it with an open batch"}, "model '{}' insists on its batch, which ranks cannot share",
            engine.net().name);
+  if (const int parts = engine.ranks().data_parts; batch < parts)
+    reject(Hint{"take a larger --batch, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
+           parts);
   const Program& program =
       engine.ready(Mode::train, share_of_batch(engine, batch).count, place_of_batch(engine, batch)).program;
   const std::int64_t units = classes_of(program);

@@ -81,6 +81,11 @@ std::string to_text(const Update& update) {
 
 bool penalty_in_loss(const Update& update) { return !rule_of(update).decoupled; }
 
+bool keeps_state(const Update& update) {
+  const UpdateRule& rule = rule_of(update);
+  return !layout_of(rule, settings_of(update, rule)).states.empty();
+}
+
 void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update,
                  const Distribution& ranks) {
   const UpdateRule& rule = rule_of(update);

@@ -30,6 +30,8 @@ std::string to_text(const Update& update);  // in the same form, everything said
 void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update,
                  const Distribution& ranks = {});
 
+bool keeps_state(const Update& update);  // beside the weights: momentum, moments
+
 // Does L2 belong to the loss? Not where weights decay apart from the gradient.
 bool penalty_in_loss(const Update& update);
 
