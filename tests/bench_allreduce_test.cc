@@ -19,13 +19,13 @@ class BenchAllReduce : public ProgramTest {
 
 TEST_F(BenchAllReduce, TimesEverySizeBesidePlainMpiAndKeepsTheLink) {
   for (int ranks : {2, 3}) {
-    const Outcome outcome = on_ranks(ranks, {"--most", "4096", "--json"});
+    const Outcome outcome = on_ranks(ranks, {"--most", "1048576", "--json"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const Json json = Json::parse(outcome.out, nullptr, false);
     ASSERT_TRUE(json.is_object()) << outcome.out;
     EXPECT_EQ(json.at("ranks"), ranks);
     EXPECT_EQ(json.at("communicator"), "mpi");
-    ASSERT_EQ(json.at("sizes").size(), 4U);  // 512, 1024, 2048, 4096
+    ASSERT_EQ(json.at("sizes").size(), 12U);  // 512 to 1,048,576
     for (const Json& size : json.at("sizes")) {
       const double ms = size.at("ms").at("median"), bytes = size.at("bytes");
       EXPECT_GT(ms, 0);
@@ -45,12 +45,18 @@ TEST_F(BenchAllReduce, TimesEverySizeBesidePlainMpiAndKeepsTheLink) {
 
 TEST_F(BenchAllReduce, TheFirstRankPrintsATable) {
   std::filesystem::remove(temporary_.path() / "cache/machines/here.json");
-  const Outcome outcome = on_ranks(2, {"--most", "1024"});
+  const Outcome outcome = on_ranks(2, {"--most", "1048576"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::size_t first = outcome.out.find("plain MPI us");
   ASSERT_NE(first, std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("plain MPI us", first + 1), std::string::npos) << "both ranks print";
   EXPECT_NE(outcome.out.find("headroom roofline first"), std::string::npos) << outcome.out;
+}
+
+TEST_F(BenchAllReduce, LatencyAloneIsNotKept) {
+  const Outcome outcome = on_ranks(2, {"--most", "1024"});
+  EXPECT_NE(outcome.out.find("tell of latency alone"), std::string::npos) << outcome.out;
+  EXPECT_FALSE(here().contains("extras") && here().at("extras").contains("allreduce_bandwidth"));
 }
 
 TEST_F(BenchAllReduce, AloneItSaysHowToStartIt) {

@@ -148,6 +148,18 @@ TEST_F(RanksTraining, ProductsInBandsGiveTheWeightsOfOneRank) {
   EXPECT_LT(distance(bands, by_hand), kWide);
 }
 
+// Training and testing must cut the same layers, though testing has no dropout.
+TEST_F(RanksTraining, DropoutBetweenLayersThatAreCut) {
+  write_file(file("dropped.json"), R"({"name": "dropped", "input": [784], "layers": [
+      {"type": "linear", "name": "a", "units": 40}, {"type": "dropout", "name": "d", "rate": 0.5},
+      {"type": "linear", "name": "b", "units": 30}, {"type": "relu", "name": "r"},
+      {"type": "linear", "name": "c", "units": 30}, {"type": "linear", "name": "e", "units": 10}]})");
+  for (const char* how : {"model", "hybrid:1x2"}) {
+    const Json json = train(2, small("dropped.json", {"--parallel", how}));
+    EXPECT_LT(json.at("loss"), 2.4);
+  }
+}
+
 TEST_F(RanksTraining, ALastBatchMayLeaveRanksWithoutImages) {
   const Words one_left = {"mlp:hidden=37", "--train-size", "301",      "--test-size", "61",
                           "--batch",       "100",          "--epochs", "2",           "--precision",

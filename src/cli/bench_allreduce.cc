@@ -25,13 +25,13 @@ struct Result {
   std::string kept;  // the machine that has it now; empty: none
 
   double latency_s() const { return timings.front().seconds.median; }
+  bool tells_bandwidth() const { return timings.back().bytes >= 1 << 20; }
   double bytes_per_s() const { return timings.back().bus_bytes_per_s(ranks); }
 };
 
 // Into the machine that stands for this one, where it was measured: a file with a link alone is none.
 std::string keep(const Result& result, DeviceKind device) {
-  constexpr std::int64_t kTelling = 1 << 20;  // smaller ones tell of latency alone
-  if (result.timings.back().bytes < kTelling) return {};
+  if (!result.tells_bandwidth()) return {};
   const char* name = device == DeviceKind::cpu ? "here" : "here-gpu";
   std::error_code error;
   if (!std::filesystem::exists(machine_file(name), error)) return {};
@@ -99,9 +99,11 @@ void print_result(const Result& r) {
         "last.\n");
   print(fmt::format("Link: {} and {} between {} ranks", human_seconds(r.latency_s()),
                     si(r.bytes_per_s(), "B/s"), r.ranks));
-  print(r.kept.empty()
-            ? ". Not kept: it needs a machine measured by headroom roofline, and sums of 1 MB or more.\n"
-            : fmt::format(", kept with the machine '{}'.\n", r.kept));
+  if (!r.kept.empty())
+    print(fmt::format(", kept with the machine '{}'.\n", r.kept));
+  else
+    print(r.tells_bandwidth() ? ". Not kept: run headroom roofline first, then this again.\n"
+                              : ". Not kept: sums of less than 1 MB tell of latency alone.\n");
 }
 
 void run(Request& r) {

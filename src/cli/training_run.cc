@@ -218,9 +218,9 @@ std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request,
     if (found) train.start = *found;
   }
   ranks.agree([&] {
-    if (train.start.steps > 0 && train.start.epoch >= train.epochs)
+    if (train.start.epoch > train.epochs)
       reject(Hint{"ask for more --epochs, or take another --checkpoint-dir"},
-             "the run to be resumed is over: it has done its {} epochs", train.start.epoch);
+             "the run to be resumed is over: it has done {} epochs", train.start.epoch);
   });
   if (train.start.steps > 0)
     note(fmt::format("resuming after step {}, in epoch {}\n", train.start.steps, train.start.epoch + 1));

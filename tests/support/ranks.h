@@ -60,14 +60,10 @@ inline Outcome run_tests_in_ranks(int ranks, const std::string& filter, const st
                                   double limit_s = 120) {
   const TemporaryFolder folder;
   return run_in_ranks(ranks,
-                      {std::filesystem::read_symlink("/proc/self/exe").string(), "--gtest_brief=1",
+                      {"/usr/bin/env", "-u", "GTEST_TOTAL_SHARDS", "-u", "GTEST_SHARD_INDEX",
+                       std::filesystem::read_symlink("/proc/self/exe").string(), "--gtest_brief=1",
                        "--gtest_filter=" + filter},
-                      folder.path(),
-                      {{"HEADROOM_IN_RANKS", mode},
-                       {"OMP_NUM_THREADS", "1"},
-                       {"GTEST_TOTAL_SHARDS", "1"},
-                       {"GTEST_SHARD_INDEX", "0"}},
-                      limit_s);
+                      folder.path(), {{"HEADROOM_IN_RANKS", mode}, {"OMP_NUM_THREADS", "1"}}, limit_s);
 }
 
 inline std::string ranks_mode() {
