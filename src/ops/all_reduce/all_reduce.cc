@@ -29,104 +29,12 @@ void copy_on_host(const LaunchArgs&, void* to, const void* from, std::size_t byt
   if (to != from) std::memcpy(to, from, bytes);
 }
 
-void expect_group(std::string_view op, const Attrs& attrs) {
-  const std::string group = attrs.text("group");
-  if (group != kDataGroup && group != kModelGroup) reject("{}: there is no group '{}'", op, group);
-}
-
-void expect_alike(std::string_view op, const std::vector<TensorType>& in) {
-  expect_not_empty(op, in);
-  for (const TensorType& type : in) {
-    expect_float(op, type);
-    if (type.dtype != in[0].dtype) reject("{} of {} and {}", op, name_of(in[0].dtype), name_of(type.dtype));
-  }
-}
-
-std::int64_t elements(const std::vector<TensorType>& types) {
-  std::int64_t n = 0;
-  for (const TensorType& type : types) n += type.shape.numel();
-  return n;
-}
-
-std::vector<TensorType> infer_same(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_inputs("all_reduce", in, 1);
-  expect_alike("all_reduce", in);
-  expect_group("all_reduce", attrs);
-  return in;
-}
-
-std::vector<TensorType> infer_start(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_alike("all_reduce_start", in);
-  expect_group("all_reduce_start", attrs);
-  if (in.size() == 1 && attrs.integer("packed") == 0) return in;
-  return {{{elements(in)}, in[0].dtype}};
-}
-
-std::vector<TensorType> infer_finish(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_alike("all_reduce_finish", in);
-  expect_group("all_reduce_finish", attrs);
-  if (in.size() == 1) return in;
-  std::vector<TensorType> parts(in.begin() + 1, in.end());
-  if (elements(parts) != in[0].shape.numel())
-    reject("all_reduce_finish: {} elements for {}", in[0].shape.numel(), elements(parts));
-  return parts;
-}
-
-std::vector<TensorType> infer_product(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_inputs("matmul_reduce", in, 2);
-  expect_alike("matmul_reduce", in);
-  expect_group("matmul_reduce", attrs);
-  const Shape &a = in[0].shape, &b = in[1].shape;
-  if (a.rank() != 2 || b.rank() != 2 || a[0] != b[0]) reject("matmul_reduce of {} and {}", a.str(), b.str());
-  if (const auto pieces = attrs.integer("pieces", 1); pieces < 1 || pieces > a[1])
-    reject("matmul_reduce: {} bands of {} rows", pieces, a[1]);
-  return {{{a[1], b[1]}, in[0].dtype}};
-}
-
-Cost product_cost(const Problem& p) {
-  Cost c = traffic(p);
-  c.multiply_add = 2.0 * double(p.inputs[0].shape.numel()) * double(p.inputs[1].shape[1]);
-  return c;
-}
-
-std::vector<TensorType> infer_part(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_inputs("part_of", in, 1);
-  const std::int64_t first = attrs.integer("first"), count = attrs.integer("count");
-  if (first < 0 || count < 1 || first + count > in[0].shape.numel())
-    reject("part_of: elements {} to {} of {}", first, first + count, in[0].shape.str());
-  return {{{count}, in[0].dtype}};
-}
-
-std::vector<TensorType> infer_gather(const std::vector<TensorType>& in, const Attrs& attrs) {
-  expect_inputs("all_gather", in, 1);
-  expect_alike("all_gather", in);
-  expect_group("all_gather", attrs);
-  const std::int64_t first = attrs.integer("first");
-  if (first < 0 || first + in[0].shape.numel() > attrs.integer("whole"))
-    reject("all_gather: {} elements from {} on, of {}", in[0].shape.numel(), first, attrs.integer("whole"));
-  return in;
-}
-
 Launcher copy_part(const Problem& p, const Capabilities&) {
   const auto size = size_of(p.inputs[0].dtype);
   return [from = static_cast<std::size_t>(p.attrs.integer("first")) * size,
           bytes = static_cast<std::size_t>(p.outputs[0].bytes())](const LaunchArgs& a) {
     std::memcpy(a.outputs[0], static_cast<const std::byte*>(a.inputs[0]) + from, bytes);
   };
-}
-
-std::vector<int> first_in_place(const Problem& p) {
-  return p.inputs.size() == 1 && p.attrs.integer("packed") == 0 ? std::vector<int>{0} : std::vector<int>{};
-}
-
-std::vector<ValueId> gradient(const GradientContext& c) {
-  const ValueId dy = c.output_gradients[0];
-  if (c.attrs().text("backward") != "sum") return {dy};
-  return {c.emit("all_reduce", {dy}, {{"group", c.attrs().text("group")}, {"backward", std::string("sum")}})};
-}
-
-std::vector<ValueId> gradient_enter(const GradientContext& c) {
-  return {c.emit("all_reduce", {c.output_gradients[0]}, {{"group", c.attrs().text("group")}})};
 }
 
 Launcher multiply(const Problem& p, const Capabilities& capabilities) {
@@ -194,7 +102,7 @@ Launcher prepare_all_reduce(const Problem& p, const Capabilities& capabilities, 
 
 Launcher prepare_all_reduce_start(const Problem& p, const Capabilities& capabilities, CopyBytes copy) {
   return [groups = groups_of(p, capabilities), group = p.attrs.text("group"), types = p.inputs, capabilities,
-          copy, n = elements(p.inputs), scatter = p.attrs.integer("scatter") != 0](const LaunchArgs& a) {
+          copy, n = elements_of(p.inputs), scatter = p.attrs.integer("scatter") != 0](const LaunchArgs& a) {
     auto* to = static_cast<std::byte*>(a.outputs[0]);
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(types[i].bytes());
@@ -233,68 +141,41 @@ Launcher prepare_all_gather(const Problem& p, const Capabilities& capabilities) 
   };
 }
 
-Exchange exchange_of(const Problem& p) {
-  const bool product = p.op == "matmul_reduce";
-  if (p.op == "all_gather")
-    return {p.attrs.text("group"),
-            p.attrs.integer("whole") * static_cast<std::int64_t>(size_of(p.inputs[0].dtype)), 1};
-  if (!product && p.op != "all_reduce" && p.op != "all_reduce_start") return {};
-  return {p.attrs.text("group"), p.outputs[0].bytes(), product ? p.attrs.integer("pieces", 1) : 1};
-}
-
 std::vector<Operator> all_reduce_operators() {
   const Attrs data = {{"group", std::string(kDataGroup)}}, model = {{"group", std::string(kModelGroup)}};
   const Attrs bands = {{"group", std::string(kDataGroup)}, {"pieces", std::int64_t{3}}};
   return {
-      {.schema = {.name = "all_reduce",
-                  .infer = infer_same,
-                  .cost = traffic,
-                  .gradient = gradient,
-                  .aliases = first_in_place,
-                  .collective = true},
+      {.schema = all_reduce_schema(),
        .kernels = kernels(HEADROOM_CUDA(prepare_all_reduce_cuda), on_host),
        .cases = {{.tier = Tier::smoke, .inputs = {{4, 7}}, .attrs = model},
                  {.inputs = {{3}},
                   .attrs = {{"group", std::string(kDataGroup)}, {"backward", std::string("sum")}}}},
        .exact = true},
-      {.schema = {.name = "all_reduce_start",
-                  .infer = infer_start,
-                  .cost = traffic,
-                  .aliases = first_in_place,
-                  .collective = true},
+      {.schema = all_reduce_start_schema(),
        .kernels = kernels(HEADROOM_CUDA(prepare_all_reduce_start_cuda), start_on_host),
        .cases = {{.tier = Tier::smoke, .inputs = {{5, 3}}, .attrs = data},
                  {.inputs = {{5}},
                   .attrs = {{"group", std::string(kModelGroup)}, {"packed", std::int64_t{1}}}},
                  {.inputs = {{5}, {1}, {2, 3, 4}}, .attrs = data}},
        .exact = true},
-      {.schema =
-           {.name = "all_reduce_finish", .infer = infer_finish, .cost = traffic, .aliases = first_in_place},
+      {.schema = all_reduce_finish_schema(),
        .kernels = kernels(HEADROOM_CUDA(prepare_all_reduce_finish_cuda), finish_on_host),
        .cases = {{.tier = Tier::smoke, .inputs = {{5, 3}}, .attrs = data},
                  {.inputs = {{30}, {5}, {1}, {2, 3, 4}}, .attrs = data}},
        .exact = true},
-      {.schema = {.name = "matmul_reduce", .infer = infer_product, .cost = product_cost, .collective = true},
+      {.schema = matmul_reduce_schema(),
        .kernels = {{.name = "cpu:bands", .prepare = multiply},
                    {.name = "reference", .prepare = multiply_by_hand}},
        .cases = {{.tier = Tier::smoke, .inputs = {{9, 7}, {9, 5}}, .attrs = bands},
                  {.inputs = {{64, 33}, {64, 70}}, .attrs = bands}},
        .exact = true},
-      {.schema = {.name = "part_of",
-                  .infer = infer_part,
-                  .cost = [](const Problem&) { return Cost{}; },
-                  .is_view = true,
-                  .view_offset = [](const Problem& p) { return p.attrs.integer("first"); }},
+      {.schema = part_of_schema(),
        .kernels = {{.name = "reference", .prepare = copy_part}},
        .cases = {{.tier = Tier::smoke,
                   .inputs = {{4, 7}},
                   .attrs = {{"first", std::int64_t{5}}, {"count", std::int64_t{9}}}}},
        .exact = true},
-      {.schema = {.name = "all_gather",
-                  .infer = infer_gather,
-                  .cost = traffic,
-                  .aliases = first_in_place,
-                  .collective = true},
+      {.schema = all_gather_schema(),
        .kernels = kernels(HEADROOM_CUDA(prepare_all_gather), prepare_all_gather),
        .cases = {{.tier = Tier::smoke,
                   .inputs = {{9}},
@@ -302,11 +183,7 @@ std::vector<Operator> all_reduce_operators() {
                             {"first", std::int64_t{0}},
                             {"whole", std::int64_t{9}}}}},
        .exact = true},
-      {.schema = {.name = "enter_split",
-                  .infer = infer_same,
-                  .cost = [](const Problem&) { return Cost{}; },
-                  .gradient = gradient_enter,
-                  .is_view = true},
+      {.schema = enter_split_schema(),
        .kernels = {{.name = "reference", .prepare = on_host}},
        .cases = {{.tier = Tier::smoke, .inputs = {{4, 7}}, .attrs = model}},
        .exact = true},

@@ -26,6 +26,16 @@ namespace headroom {
 //   is there, while the next is computed. all_reduce_finish waits for all of them.
 std::vector<Operator> all_reduce_operators();
 
+OpSchema all_reduce_schema();
+OpSchema all_reduce_start_schema();
+OpSchema all_reduce_finish_schema();
+OpSchema matmul_reduce_schema();
+OpSchema part_of_schema();
+OpSchema all_gather_schema();
+OpSchema enter_split_schema();
+
+std::int64_t elements_of(const std::vector<TensorType>& types);  // of all of them together
+
 // What a step of a plan gives to other ranks; nothing for most.
 struct Exchange {
   std::string group;
