@@ -5,6 +5,7 @@
 #include "base/shares.h"
 #include "models/zoo.h"
 #include "ops/all_reduce/all_reduce.h"
+#include "predict/predict.h"
 #include "train/program.h"
 #include "train/rank_times.h"
 
@@ -101,6 +102,25 @@ TEST(RanksPlan, ShardedStateIsAShare) {
   int gathers = 0;
   for (const Step& step : plan.steps) gathers += step.problem.op == "all_gather";
   EXPECT_EQ(gathers, 2);
+}
+
+// By the link that bench allreduce keeps: latency, and 2 (p - 1) / p of the bytes over the bandwidth.
+TEST(RanksPlan, ExchangeIsPredictedByTheLink) {
+  const auto alone = make_self_communicator();
+  const Distribution ranks{.data_parts = 4};
+  Groups groups(ranks, *alone, *alone, *alone);
+  Plan plan = plan_of("mlp:hidden=512", 400, ranks);
+  plan.binding.capabilities.groups = &groups;
+  Machine machine = find_machine("h200");
+  machine.kind = "cpu";
+  const double without = predict(plan, machine).predicted_s;
+  machine.extras["allreduce_latency"] = {1e-3, "s"};
+  machine.extras["allreduce_bandwidth"] = {1e9, "B/s"};
+  const auto traffic = traffic_of(plan, ranks);
+  int finishes = 0;
+  for (const Step& step : plan.steps) finishes += step.problem.op == "all_reduce_finish";
+  EXPECT_NEAR(predict(plan, machine).predicted_s - without,
+              finishes * 1e-3 + 1.5 * double(traffic[0].bytes) / 1e9, 1e-9);
 }
 
 TEST(RanksPlan, NothingToCutIsSaid) {

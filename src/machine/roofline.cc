@@ -180,7 +180,7 @@ Machine here_or_measure(int threads, double seconds, bool keep) {
   }
   Machine machine = measure_cpu(threads, seconds);
   if (!keep || (threads > 0 && threads != cpu_capabilities().threads))
-    return machine;  // a trial, not what "here" is
+    return with_saved_link(machine);  // a trial, not what "here" is
   try {
     save_machine(with_saved_link(machine));
   } catch (const Error& error) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "comm/groups.h"
+#include "ops/all_reduce/all_reduce.h"
+
 namespace headroom {
 namespace {
 
@@ -37,6 +40,19 @@ StepPrediction predict_step(const Step& step, const Machine& machine, bool tf32,
   return p;
 }
 
+// What a step waits for from other ranks, by the link that `bench allreduce` has measured and as if nothing
+// of it were hidden; 0 where no link is known.
+double exchange_seconds(const Step& step, const Machine& machine, const Capabilities& device) {
+  const Exchange exchange = awaited_of(step.problem);
+  if (exchange.calls == 0 || device.groups == nullptr) return 0;
+  const auto latency = machine.extras.find(std::string(kLinkLatency)),
+             bandwidth = machine.extras.find(std::string(kLinkBandwidth));
+  const double ranks = device.groups->parts(exchange.group);
+  if (ranks < 2 || latency == machine.extras.end() || bandwidth == machine.extras.end()) return 0;
+  return double(exchange.calls) * latency->second.value +
+         2 * (ranks - 1) / ranks * double(exchange.bytes) / bandwidth->second.value;
+}
+
 }  // namespace
 
 double product_peak(const Machine& machine, DType dtype, bool tf32) {
@@ -65,6 +81,7 @@ Prediction predict(const Plan& plan, const Machine& machine) {
   prediction.has_times = (machine.kind == "cpu") == (device.kind == DeviceKind::cpu);
   for (const Step& step : plan.steps) {
     prediction.steps.push_back(predict_step(step, machine, device.tf32, prediction.has_times));
+    if (prediction.has_times) prediction.steps.back().predicted_s += exchange_seconds(step, machine, device);
     prediction.floor_s += prediction.steps.back().floor_s;
     prediction.predicted_s += prediction.steps.back().predicted_s;
   }

@@ -42,6 +42,8 @@ struct Exchange {
   std::int64_t bytes = 0, calls = 0;
 };
 Exchange exchange_of(const Problem& problem);
+// What it waits for: its own exchange, or one that another step has begun.
+Exchange awaited_of(const Problem& problem);
 
 Launcher prepare_all_reduce_cuda(const Problem& problem, const Capabilities& capabilities);
 Launcher prepare_all_reduce_start_cuda(const Problem& problem, const Capabilities& capabilities);

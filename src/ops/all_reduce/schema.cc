@@ -112,6 +112,11 @@ Exchange exchange_of(const Problem& p) {
   return {p.attrs.text("group"), p.outputs[0].bytes(), product ? p.attrs.integer("pieces", 1) : 1};
 }
 
+Exchange awaited_of(const Problem& p) {
+  if (p.op == "all_reduce_finish") return {p.attrs.text("group"), p.inputs[0].bytes(), 1};
+  return p.op == "all_reduce" || p.op == "all_gather" ? exchange_of(p) : Exchange{};
+}
+
 OpSchema all_reduce_schema() {
   return {.name = "all_reduce",
           .infer = infer_same,
