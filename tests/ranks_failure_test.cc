@@ -13,16 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct RanksFailure : ProgramTest {
-  void SetUp() override {
-    if (const std::string why = why_no_ranks(); !why.empty()) GTEST_SKIP() << why;
-    know_machine(1);
-  }
-
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
+struct RanksFailure : RanksProgramTest {
   static Words program(const Words& more) {
     return with({HEADROOM_PROGRAM, "train"}, with(more, {"--threads", "1"}));
   }

@@ -39,16 +39,7 @@ double distance(const Values& x, const Values& y) {
   return worst;
 }
 
-struct RanksTraining : ProgramTest {
-  void SetUp() override {
-    if (const std::string why = why_no_ranks(); !why.empty()) GTEST_SKIP() << why;
-    know_machine(1);
-  }
-
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
+struct RanksTraining : RanksProgramTest {
   Json train(int ranks, const Words& more) const {
     const Words words = with({HEADROOM_PROGRAM, "train"}, with(more, {"--threads", "1", "--json"}));
     const Outcome outcome =

@@ -54,6 +54,19 @@ inline Outcome run_in_ranks(int ranks, const Words& words, const std::filesystem
   return outcome;
 }
 
+// Of the program on ranks; skipped aloud where there are none.
+struct RanksProgramTest : ProgramTest {
+  void SetUp() override {
+    if (const std::string why = why_no_ranks(); !why.empty()) GTEST_SKIP() << why;
+    know_machine(1);
+  }
+
+  static Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+};
+
 // The tests of this very program that `filter` names, on so many ranks: they see HEADROOM_IN_RANKS=`mode` and
 // are skipped without it.
 inline Outcome run_tests_in_ranks(int ranks, const std::string& filter, const std::string& mode = "1",
