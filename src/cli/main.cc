@@ -50,12 +50,12 @@ bool uses_ranks(const std::vector<std::string>& command) {
 // for what will never come.
 int report(const Error& error) {
   const int code = error.blame() == Blame::request ? 2 : 1;
-  const std::string who = ranks_started() ? fmt::format("rank {}: ", rank_by_environment()) : "";
+  const std::string who = ranks_started() ? fmt::format("rank {}: ", launched_rank()) : "";
   std::string text = fmt::format("headroom: {}{}\n", who, error.what());
   if (!error.hint().empty()) text += fmt::format("  {}\n", error.hint());
   if (who.empty()) return note(text), code;
   // What went wrong on all ranks is said by the first, before it ends the others.
-  if (rank_by_environment() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  if (launched_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   World::instance().abort(code);
@@ -64,7 +64,7 @@ int report(const Error& error) {
 
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
-  if (launched_as_one_of_several() && rank_by_environment() > 0) {
+  if (launched_as_one_of_several() && launched_rank() > 0) {
     if (!uses_ranks(words)) return;  // the first one does it
     be_silent();
   }

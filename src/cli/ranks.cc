@@ -107,14 +107,6 @@ void add_parallel_options(Command verb, ParallelOptions& o) {
   verb.flag("--nccl,!--no-nccl", o.nccl, "GPUs of several ranks: by NCCL where each has one, or through MPI");
 }
 
-int rank_by_environment() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-    if (const char* text = std::getenv(name)) return std::atoi(text);
-  if (const char* text = std::getenv("SLURM_PROCID"); text && launched_as_one_of_several())
-    return std::atoi(text);
-  return 0;
-}
-
 bool ranks_started() { return started; }
 
 RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(options) {
@@ -137,7 +129,8 @@ RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(opti
   agree([&] { distribution_ = parse_parallel(options, rank_, size_); });
   std::string warning;
   common.device = device_for_rank(common.device, static_cast<int>(survey_gpus().gpus.size()), warning);
-  if (!warning.empty() && !each_sees_its_own()) note(fmt::format("headroom: {}\n", warning));
+  const bool own_gpus = each_sees_its_own();  // asked by all ranks, whoever has something to warn of
+  if (!warning.empty() && !own_gpus) note(fmt::format("headroom: {}\n", warning));
   if (common.threads == 0) common.threads = threads_of_a_rank(world.local_size());
   require_same("build", fmt::format("{} {} {}", version(), commit(), build_type()));
   require_same("way to share the work",

@@ -49,9 +49,6 @@ class RankRun {
   std::unique_ptr<Groups> groups_;
 };
 
-// What `mpirun` has made of this process, by its environment: verbs that know nothing of ranks run on the
-// first, and the others say nothing.
-int rank_by_environment();
 bool ranks_started();  // MPI runs: leaving needs World::finish, or abort
 
 }  // namespace headroom::cli

@@ -270,10 +270,7 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   if (ranks.distribution().shard_optimizer && !keeps_state(setup.update))
     note("headroom: this optimizer keeps no state: --shard-optimizer has nothing to share\n");
   if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train, request));
-  const Plan& plan = engine
-                         .ready(Mode::train, share_of_batch(engine, setup.train.batch).count,
-                                place_of_batch(engine, setup.train.batch))
-                         .plan();
+  const Plan& plan = ready_to_train(engine, setup.train.batch).plan();
   if (common.explain) note(plan.explain());
   const auto checkpoints = prepare_checkpoints(request, ranks, engine, data, setup.train);
   // The ceilings are those of the machine, whoever measures them; the others wait at their first exchange.

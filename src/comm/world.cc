@@ -52,6 +52,13 @@ bool cores_to_spare(int local_size) {
 
 bool launched_as_one_of_several() { return launched() > 1; }
 
+int launched_rank() {
+  if (!launched_as_one_of_several()) return 0;
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const auto rank = number_in(variable)) return *rank;
+  return 0;
+}
+
 struct World::State {
   std::unique_ptr<Communicator> all = make_self_communicator();
   std::shared_ptr<Progress> progress;  // null: alone

@@ -41,6 +41,7 @@ class World {
 
 // Was this process started as one of several? Reads the environment of Open MPI's and Slurm's launchers.
 bool launched_as_one_of_several();
+int launched_rank();  // by the same environment; 0 alone
 
 // The GPU of this rank: "cuda" becomes that of its number on this host, one after the other; names that say
 // more stay as they are. `warning` is filled where ranks share a GPU.

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 

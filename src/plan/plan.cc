@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "plan/arena.h"
 #include "plan/streams.h"
@@ -13,46 +14,35 @@ bool lives_in_storage(Role role) {
   return role == Role::parameter || role == Role::state || role == Role::constant || role == Role::scalar;
 }
 
-// Views and in-place updates share storage with an input: follow them to the value that owns the memory.
-std::vector<ValueId> owners(const Graph& graph) {
-  std::vector<ValueId> owner(graph.values().size());
-  for (std::size_t i = 0; i < owner.size(); ++i) owner[i] = static_cast<ValueId>(i);
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    const OpSchema& schema = schema_of(node.op);
-    std::vector<int> aliases;
-    if (schema.is_view)
-      aliases = {0};
-    else if (schema.aliases)
-      aliases = schema.aliases(graph.problem(static_cast<NodeId>(n)));
-    for (std::size_t i = 0; i < aliases.size() && i < node.outputs.size(); ++i)
-      if (aliases[i] >= 0)
-        owner[static_cast<std::size_t>(node.outputs[i])] =
-            owner[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(aliases[i])])];
-  }
-  return owner;
-}
+// Views and in-place updates share storage with an input: who owns the memory of each value, and where in it
+// the value begins, in bytes.
+struct Homes {
+  std::vector<ValueId> owner;
+  std::vector<std::size_t> shift;
+};
 
-// Where a value begins within the memory of its owner, in bytes.
-std::vector<std::size_t> shifts(const Graph& graph) {
-  std::vector<std::size_t> shift(graph.values().size(), 0);
+Homes homes_of(const Graph& graph) {
+  Homes homes{std::vector<ValueId>(graph.values().size()),
+              std::vector<std::size_t>(graph.values().size(), 0)};
+  std::iota(homes.owner.begin(), homes.owner.end(), 0);
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     const OpSchema& schema = schema_of(node.op);
-    auto of = [&](ValueId id) -> std::size_t& { return shift[static_cast<std::size_t>(id)]; };
-    if (schema.is_view) {
-      of(node.outputs[0]) = of(node.inputs[0]);
-      if (schema.view_offset == nullptr) continue;
-      const Problem problem = graph.problem(static_cast<NodeId>(n));
-      of(node.outputs[0]) +=
-          static_cast<std::size_t>(schema.view_offset(problem)) * size_of(problem.inputs[0].dtype);
-    } else if (schema.aliases) {
-      const std::vector<int> aliases = schema.aliases(graph.problem(static_cast<NodeId>(n)));
-      for (std::size_t i = 0; i < aliases.size() && i < node.outputs.size(); ++i)
-        if (aliases[i] >= 0) of(node.outputs[i]) = of(node.inputs[static_cast<std::size_t>(aliases[i])]);
+    if (!schema.is_view && !schema.aliases) continue;
+    const Problem problem = graph.problem(static_cast<NodeId>(n));
+    const std::vector<int> aliases = schema.is_view ? std::vector<int>{0} : schema.aliases(problem);
+    for (std::size_t i = 0; i < aliases.size() && i < node.outputs.size(); ++i) {
+      if (aliases[i] < 0) continue;
+      const auto from = static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(aliases[i])]),
+                 to = static_cast<std::size_t>(node.outputs[i]);
+      homes.owner[to] = homes.owner[from];
+      homes.shift[to] = homes.shift[from];
+      if (schema.view_offset != nullptr)
+        homes.shift[to] +=
+            static_cast<std::size_t>(schema.view_offset(problem)) * size_of(problem.inputs[0].dtype);
     }
   }
-  return shift;
+  return homes;
 }
 
 Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Chooser& choose) {
@@ -100,7 +90,8 @@ void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
 
 // Arena memory of every value and workspace, from the step that writes it to the last that reads it; what a
 // step of the second stream touches, until the first has waited for that.
-void place_memory(Plan& plan, const std::vector<ValueId>& owner) {
+void place_memory(Plan& plan, const Homes& homes) {
+  const std::vector<ValueId>& owner = homes.owner;
   const Graph& graph = plan.graph;
   std::map<ValueId, Lifetime> lives;
   std::vector<Lifetime> pieces;
@@ -135,10 +126,9 @@ void place_memory(Plan& plan, const std::vector<ValueId>& owner) {
   std::map<ValueId, std::size_t> offset;
   for (std::size_t i = 0; i < ids.size(); ++i) offset[ids[i]] = pieces[i].offset;
   std::size_t next = ids.size();
-  const std::vector<std::size_t> shift = shifts(graph);
   auto slot = [&](ValueId id) -> Slot {
     const ValueId own = owner[static_cast<std::size_t>(id)];
-    const std::size_t at = shift[static_cast<std::size_t>(id)];
+    const std::size_t at = homes.shift[static_cast<std::size_t>(id)];
     const Role role = graph.value(own).role;
     if (role == Role::input) return {Slot::Where::bound, at, own};
     if (lives_in_storage(role)) return {Slot::Where::storage, at, own};
@@ -163,10 +153,10 @@ Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   // Phases run one after the other; lifetimes are counted in this order.
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.phase < b.phase; });
-  const std::vector<ValueId> owner = owners(plan.graph);
-  if (plan.binding.streams > 1) use_second_stream(plan, owner);
-  expect_readers_first(plan, owner);
-  place_memory(plan, owner);
+  const Homes homes = homes_of(plan.graph);
+  if (plan.binding.streams > 1) use_second_stream(plan, homes.owner);
+  expect_readers_first(plan, homes.owner);
+  place_memory(plan, homes);
   return plan;
 }
 

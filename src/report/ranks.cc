@@ -91,9 +91,8 @@ std::string ranks_text(const RanksReport& report) {
   for (const GroupTraffic& t : report.planned) {
     const std::int64_t own = t.bytes - t.report_bytes;
     text += fmt::format(
-        "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for a sum of b "
-        "bytes: {} "
-        "B\n",
+        "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for a sum of b: "
+        "{} B\n",
         t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(t.two_way_bytes()));
   }
   if (report.timed) text += timed_text(report);

@@ -1,7 +1,6 @@
 #include "train/rank_times.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "ops/all_reduce/all_reduce.h"

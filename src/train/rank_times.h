@@ -18,7 +18,7 @@ struct RankTimes {
   double stored_bytes = 0;         // weights and optimizer state that this rank keeps
 };
 
-// What a plan gives to a group in one step, and what communicators counted.
+// What a plan gives to a group in one step.
 struct GroupTraffic {
   std::string group;
   int ranks = 1;

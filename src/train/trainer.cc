@@ -21,8 +21,7 @@ class Training {
         data_(data),
         options_(options),
         observer_(observer),
-        full_(engine.ready(Mode::train, share_of_batch(engine, options.batch).count,
-                           place_of_batch(engine, options.batch))),
+        full_(ready_to_train(engine, options.batch)),
         feed_(make_feed(engine.device(), data.train, training_loader(engine, options), options.feed)),
         timer_(engine.device(), full_.plan().steps.size(), options.timed_steps),
         total_(options.epochs * feed_->batches_per_epoch()),
@@ -77,9 +76,7 @@ class Training {
 
   void step(const DeviceBatch& b) {
     const bool whole = b.global == options_.batch;
-    Engine::Ready& ready =
-        whole ? full_
-              : engine_.ready(Mode::train, std::max<std::int64_t>(b.count, 1), BatchPlace{b.global, b.first});
+    Engine::Ready& ready = whole ? full_ : ready_to_train(engine_, b.global);
     if (!whole) settle();  // a stretch of whole batches ends here, and counts
     engine_.set_learning_rate(schedule_.at(state_.steps));
     if (queued())
@@ -96,20 +93,15 @@ class Training {
     const auto start = Clock::now();
     if (engine_.groups() != nullptr) engine_.ask_to_stop(options_.stop && options_.stop());
     const double waited = exposed();
-    const Traffic before = timed && engine_.groups() ? engine_.groups()->traffic() : Traffic{};
+    const Traffic before = traffic();
     const double loss = b.count == 0 ? engine_.empty_step(ready, b.images, b.labels, state_.steps + 1)
                                      : engine_.train_step(ready, b.images, b.labels, state_.steps + 1,
                                                           timed ? &timer_ : nullptr);
     if (timed) result_.step_seconds.push_back(since(start));
-    if (timed && engine_.groups() != nullptr) {
-      result_.waited_seconds.push_back(exposed() - waited);
-      const Traffic after = engine_.groups()->traffic();
-      for (std::size_t i = 0; i < Collective::kKinds; ++i) {
-        result_.exchange_seconds += after.lines[i].seconds - before.lines[i].seconds;
-        result_.exchange_bytes += double(after.lines[i].bytes - before.lines[i].bytes);
-      }
+    if (engine_.groups() != nullptr) {
+      if (timed) add_exchange(exposed() - waited, before, traffic());
+      result_.stopped = engine_.anyone_stops(ready);
     }
-    if (engine_.groups() != nullptr) result_.stopped = engine_.anyone_stops(ready);
     if (state_.steps == 0) state_.first_loss = loss;
     state_.last_loss = loss;
     state_.tally.add(loss, engine_.correct(ready), b.global);
@@ -128,6 +120,15 @@ class Training {
     ++waiting_;
   }
 
+  void add_exchange(double waited, const Traffic& before, const Traffic& after) {
+    result_.waited_seconds.push_back(waited);
+    for (std::size_t i = 0; i < Collective::kKinds; ++i) {
+      result_.exchange_seconds += after.lines[i].seconds - before.lines[i].seconds;
+      result_.exchange_bytes += double(after.lines[i].bytes - before.lines[i].bytes);
+    }
+  }
+
+  Traffic traffic() const { return engine_.groups() ? engine_.groups()->traffic() : Traffic{}; }
   double exposed() const { return engine_.groups() ? engine_.groups()->exposed_seconds() : 0; }
 
   bool settles_now() const {
@@ -208,13 +209,10 @@ class Training {
 
 }  // namespace
 
-Share share_of_batch(const Engine& engine, std::int64_t batch) {
+Engine::Ready& ready_to_train(Engine& engine, std::int64_t batch) {
   const Distribution ranks = engine.ranks();
-  return share_of(batch, ranks.data_parts, ranks.data_index);
-}
-
-BatchPlace place_of_batch(const Engine& engine, std::int64_t batch) {
-  return {batch, share_of_batch(engine, batch).first};
+  const Share share = share_of(batch, ranks.data_parts, ranks.data_index);
+  return engine.ready(Mode::train, std::max<std::int64_t>(1, share.count), {batch, share.first});
 }
 
 LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
@@ -238,8 +236,7 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
   if (const int parts = engine.ranks().data_parts; batch < parts)
     reject(Hint{"take a larger --batch, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
            parts);
-  const Program& program =
-      engine.ready(Mode::train, share_of_batch(engine, batch).count, place_of_batch(engine, batch)).program;
+  const Program& program = ready_to_train(engine, batch).program;
   const std::int64_t units = classes_of(program);
   require_labels(engine, program, data.train);
   const bool text = !data.train.text.empty();
@@ -262,9 +259,7 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
            with_commas(data.train.count()));
   // The short last batch has a plan of its own, which may be refused too: now rather than at the end.
   const std::int64_t last = data.train.count() % batch;
-  if (engine.groups() != nullptr && last > 0)
-    engine.ready(Mode::train, std::max<std::int64_t>(1, share_of_batch(engine, last).count),
-                 place_of_batch(engine, last));
+  if (engine.groups() != nullptr && last > 0) ready_to_train(engine, last);
 }
 
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer) {

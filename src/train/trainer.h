@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/shares.h"
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -64,9 +63,8 @@ struct TrainObserver {
 // batch. train() checks by itself; callers who do something slow before it can ask first.
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch);
 
-// What a rank has of a batch of this size, and where in it.
-Share share_of_batch(const Engine& engine, std::int64_t batch);
-BatchPlace place_of_batch(const Engine& engine, std::int64_t batch);
+// The plan for this rank's share of a batch, or for one image where it gets none.
+Engine::Ready& ready_to_train(Engine& engine, std::int64_t batch);
 
 // How training images reach a network.
 LoaderOptions training_loader(const Engine& engine, const TrainOptions& options);
