@@ -24,7 +24,8 @@ struct Capabilities {
   // What the user allows, beside what the device can do.
   bool tf32 = false;           // fp32 products may round their factors to 11 bits
   bool deterministic = false;  // the same bits every run: no choice by timing, no atomic sums
-  // Of a plan that runs with other ranks: who they are, and the device whose memory is exchanged. Null: alone.
+  // Of a plan that runs with other ranks: who they are, and the device whose memory is exchanged. Null:
+  // alone.
   Groups* groups = nullptr;
   Device* device = nullptr;
 };
