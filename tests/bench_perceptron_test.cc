@@ -1,15 +1,15 @@
 // The perceptron course's graded cases: norms and criteria by hand, small cases by the program, alone and on
 // two ranks.
-#include "train/bench_perceptron.h"
+#include "bench/perceptron.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "bench/published_perceptron.h"
 #include "support/program.h"
 #include "support/ranks.h"
-#include "train/published_perceptron.h"
 #include "train/recipe.h"
 
 namespace headroom::testing {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "base/testing/bad_input.h"
+#include "bench/switches.h"
 #include "models/layers.h"
 #include "models/testing/small_models.h"
-#include "train/bench_switches.h"
 #include "train/compare.h"
 #include "train/weights.h"
 

@@ -1,11 +1,11 @@
 #include "cli/bench.h"
 #include "base/table.h"
+#include "bench/operators.h"
+#include "bench/switches.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
-#include "profile/bench_operators.h"
 #include "report/record.h"
-#include "train/bench_switches.h"
 
 namespace headroom::cli {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/json.h"
+#include "bench/convnets.h"
 #include "cli/command.h"
-#include "train/bench_convnets.h"
 
 namespace headroom::cli {
 

@@ -1,4 +1,4 @@
-#include "profile/bench_allreduce.h"
+#include "bench/allreduce.h"
 
 #include "base/table.h"
 #include "cli/bench.h"

@@ -1,11 +1,11 @@
-#include "train/bench_convnets.h"
+#include "bench/convnets.h"
 
 #include "base/table.h"
 #include "base/text.h"
+#include "bench/published_convnets.h"
 #include "cli/bench.h"
 #include "cli/options.h"
 #include "report/record.h"
-#include "train/published_convnets.h"
 
 namespace headroom::cli {
 namespace {

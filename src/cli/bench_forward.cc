@@ -1,5 +1,5 @@
-#include "train/bench_forward.h"
 #include "base/table.h"
+#include "bench/forward.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"

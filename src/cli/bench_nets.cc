@@ -1,7 +1,8 @@
-#include "train/bench_nets.h"
+#include "bench/nets.h"
 
 #include "base/table.h"
 #include "base/text.h"
+#include "bench/random_batch.h"
 #include "cli/bench.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -9,7 +10,6 @@
 #include "predict/predict.h"
 #include "report/record.h"
 #include "train/program.h"
-#include "train/random_batch.h"
 
 namespace headroom::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/table.h"
+#include "bench/perceptron.h"
+#include "bench/published_perceptron.h"
 #include "cli/run_setup.h"
-#include "train/bench_perceptron.h"
-#include "train/published_perceptron.h"
 
 namespace headroom::cli {
 

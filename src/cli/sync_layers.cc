@@ -6,9 +6,9 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "bench/layer_waits.h"
+#include "bench/random_batch.h"
 #include "train/evaluate.h"
-#include "train/random_batch.h"
-#include "train/sync_layers.h"
 #include "train/weights.h"
 
 namespace headroom::cli {
@@ -45,9 +45,9 @@ class TimedBatch {
   const DeviceBatch* read_ = nullptr;
 };
 
-Json reading_json(const SyncReading& r) {
+Json reading_json(const LayerWaits& r) {
   Json layers = Json::array();
-  for (const SyncedLayer& l : r.layers)
+  for (const WaitedLayer& l : r.layers)
     layers.push_back(
         {{"layer", l.layer}, {"operators", l.operators}, {"synchronized_s", spread_json(l.seconds)}});
   return {
@@ -65,11 +65,11 @@ Json reading_json(const SyncReading& r) {
       {"remaining_percent", 100 * r.remaining_s() / r.whole_s.median}};
 }
 
-void print_reading(const SyncReading& r, bool one_launch) {
+void print_reading(const LayerWaits& r, bool one_launch) {
   Table table({"layer", "operators", "synchronised us", "p10", "p90", "share %"});
   table.left(1);
   auto us = [](double seconds) { return fmt::format("{:.1f}", 1e6 * seconds); };
-  for (const SyncedLayer& l : r.layers)
+  for (const WaitedLayer& l : r.layers)
     table.row({l.layer, l.operators, us(l.seconds.median), us(l.seconds.p10), us(l.seconds.p90),
                fmt::format("{:.2f}", 100 * l.seconds.median / r.medians_s())});
   print(table.str());
@@ -122,7 +122,7 @@ void sync_layers(const RunRequest& request, const Common& common, const SyncRequ
   if (!request.weights.empty()) load_weights(engine, request.weights);
   if (common.explain) note(plan.explain());
   const TimedBatch batch(engine, setup, data ? &*data : nullptr);
-  const SyncReading reading =
+  const LayerWaits reading =
       time_layers(engine, setup.train.batch, batch.images(), batch.labels(), sync.samples);
   const std::string images = data ? setup.data : "random images";
   if (common.json) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "bench/deterministic_overhead.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
@@ -19,7 +20,6 @@
 #include "report/record.h"
 #include "train/checkpoint.h"
 #include "train/save_onnx.h"
-#include "train/step_price.h"
 #include "train/weights.h"
 
 namespace headroom::cli {
@@ -307,22 +307,22 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
     write_file(request.record, json_text(to_json(RunRecord{command_line(), &engine, &plan, &machine,
                                                            &prediction, &result, setup.data, finished.wall_s,
                                                            finished.resources, finished.ranks})));
-  std::optional<StepPrice> price;
+  std::optional<DeterministicOverhead> overhead;
   if (common.deterministic && engine.queues() && !ranks.several())
-    price = deterministic_price(setup.net, *device, options, setup.train.batch);
+    overhead = deterministic_overhead(setup.net, *device, options, setup.train.batch);
   if (common.json) {
     Json json = result_json(finished);
-    if (price)
-      json["deterministic"] = {{"step_ms", spread_json(price->deterministic)},
-                               {"plain_step_ms", spread_json(price->plain)},
-                               {"times_slower", price->times()}};
+    if (overhead)
+      json["deterministic"] = {{"step_ms", spread_json(overhead->deterministic)},
+                               {"plain_step_ms", spread_json(overhead->plain)},
+                               {"times_slower", overhead->times()}};
     return print_json(json);
   }
   print_result(finished);
-  if (price)
+  if (overhead)
     print(fmt::format("bits       the same every run: a step takes {}, {} without: {:.2f} times as long\n",
-                      human_seconds(price->deterministic.median), human_seconds(price->plain.median),
-                      price->times()));
+                      human_seconds(overhead->deterministic.median), human_seconds(overhead->plain.median),
+                      overhead->times()));
   if (demo) print(kNext);
 }
 

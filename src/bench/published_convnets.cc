@@ -1,4 +1,4 @@
-#include "train/published_convnets.h"
+#include "bench/published_convnets.h"
 
 namespace headroom {
 namespace {

@@ -9,7 +9,7 @@
 namespace headroom {
 
 // A layer timed by itself: from when the device had nothing to do to when the layer was waited for.
-struct SyncedLayer {
+struct WaitedLayer {
   std::string layer, operators;
   Spread seconds;
 };
@@ -17,8 +17,8 @@ struct SyncedLayer {
 // A forward pass as a whole against the sum of its layers. The host runs ahead of a device that queues work,
 // so that a clock around a layer sees nothing unless the layer is waited for; and waiting keeps the host from
 // running ahead, which costs time of its own at every layer. An empty step tells how much.
-struct SyncReading {
-  std::vector<SyncedLayer> layers;
+struct LayerWaits {
+  std::vector<WaitedLayer> layers;
   Spread whole_s;            // one wait, at the end; one launch of all steps where the device can
   Spread queued_s;           // the same, but launched step by step
   Spread sum_s;              // of all layers of a pass, each waited for
@@ -33,7 +33,7 @@ struct SyncReading {
 
 // By images and labels of one batch that lie on the engine's device. The kinds of pass take turns, so that a
 // slow spell of the machine falls on all of them.
-SyncReading time_layers(Engine& engine, std::int64_t batch, const void* images, const std::int32_t* labels,
-                        int samples);
+LayerWaits time_layers(Engine& engine, std::int64_t batch, const void* images, const std::int32_t* labels,
+                       int samples);
 
 }  // namespace headroom

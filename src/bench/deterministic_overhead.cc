@@ -1,4 +1,4 @@
-#include "train/step_price.h"
+#include "bench/deterministic_overhead.h"
 
 #include <algorithm>
 #include <chrono>
@@ -62,7 +62,8 @@ Spread step_seconds(Engine& engine, std::int64_t batch, int samples) {
   return spread_of(seconds);
 }
 
-StepPrice deterministic_price(const Net& net, Device& device, EngineOptions options, std::int64_t batch) {
+DeterministicOverhead deterministic_overhead(const Net& net, Device& device, EngineOptions options,
+                                             std::int64_t batch) {
   options.deterministic = false;
   Engine plain(net, device, options);
   options.deterministic = true;

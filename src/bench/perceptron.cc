@@ -1,4 +1,4 @@
-#include "train/bench_perceptron.h"
+#include "bench/perceptron.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "profile/bench_operators.h"
+#include "bench/operators.h"
 
 #include <gtest/gtest.h>
 

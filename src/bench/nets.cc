@@ -1,4 +1,4 @@
-#include "train/bench_nets.h"
+#include "bench/nets.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
+#include "bench/product.h"
+#include "bench/random_batch.h"
 #include "models/zoo.h"
 #include "ops/operator.h"
-#include "train/bench_product.h"
-#include "train/random_batch.h"
 
 namespace headroom {
 namespace {

@@ -10,10 +10,11 @@ namespace headroom {
 Spread step_seconds(Engine& engine, std::int64_t batch, int samples = 5);
 
 // The same for two ways to run one network, in turn; the weights are those of new engines.
-struct StepPrice {
+struct DeterministicOverhead {
   Spread plain, deterministic;
   double times() const { return deterministic.median / plain.median; }
 };
-StepPrice deterministic_price(const Net& net, Device& device, EngineOptions options, std::int64_t batch);
+DeterministicOverhead deterministic_overhead(const Net& net, Device& device, EngineOptions options,
+                                             std::int64_t batch);
 
 }  // namespace headroom

@@ -1,8 +1,8 @@
-#include "train/bench_forward.h"
+#include "bench/forward.h"
 
 #include <chrono>
 
-#include "train/random_batch.h"
+#include "bench/random_batch.h"
 
 namespace headroom {
 namespace {

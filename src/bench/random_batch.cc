@@ -1,4 +1,4 @@
-#include "train/random_batch.h"
+#include "bench/random_batch.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "train/published_perceptron.h"
+#include "bench/published_perceptron.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,14 +1,14 @@
-#include "train/bench_convnets.h"
+#include "bench/convnets.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <set>
 
+#include "bench/random_batch.h"
 #include "ops/operator.h"
 #include "predict/predict.h"
 #include "profile/step_timer.h"
-#include "train/random_batch.h"
 
 namespace headroom {
 namespace {

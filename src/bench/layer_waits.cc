@@ -1,4 +1,4 @@
-#include "train/sync_layers.h"
+#include "bench/layer_waits.h"
 
 #include <algorithm>
 #include <chrono>
@@ -47,8 +47,8 @@ class LayerClock final : public Recorder {
     begin_ = now;
   }
 
-  std::vector<SyncedLayer> layers() const {
-    std::vector<SyncedLayer> list;
+  std::vector<WaitedLayer> layers() const {
+    std::vector<WaitedLayer> list;
     for (std::size_t i = 0; i < layers_.size(); ++i)
       list.push_back({layers_[i], operators_[i], spread_of(seconds_[i])});
     return list;
@@ -113,16 +113,16 @@ double pass(Device& device, const std::function<void()>& run) {
 
 }  // namespace
 
-double SyncReading::medians_s() const {
+double LayerWaits::medians_s() const {
   double sum = 0;
-  for (const SyncedLayer& layer : layers) sum += layer.seconds.median;
+  for (const WaitedLayer& layer : layers) sum += layer.seconds.median;
   return sum;
 }
 
-double SyncReading::wait_s() const { return std::max(0.0, empty_s.median - in_row_s.median); }
+double LayerWaits::wait_s() const { return std::max(0.0, empty_s.median - in_row_s.median); }
 
-SyncReading time_layers(Engine& engine, std::int64_t batch, const void* images, const std::int32_t* labels,
-                        int samples) {
+LayerWaits time_layers(Engine& engine, std::int64_t batch, const void* images, const std::int32_t* labels,
+                       int samples) {
   Engine::Ready& ready = engine.ready(Mode::eval, batch);
   Device& device = engine.device();
   EmptySteps empty(engine);

@@ -1,4 +1,4 @@
-#include "profile/bench_operators.h"
+#include "bench/operators.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "train/bench_switches.h"
+#include "bench/switches.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "train/bench_product.h"
+#include "bench/product.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,9 +1,9 @@
-#include "train/bench_convnets.h"
+#include "bench/convnets.h"
 
 #include <gtest/gtest.h>
 
+#include "bench/published_convnets.h"
 #include "machine/roofline.h"
-#include "train/published_convnets.h"
 
 namespace headroom {
 namespace {

@@ -1,13 +1,13 @@
-#include "train/sync_layers.h"
+#include "bench/layer_waits.h"
 
 #include <gtest/gtest.h>
 
-#include "train/random_batch.h"
+#include "bench/random_batch.h"
 
 namespace headroom {
 namespace {
 
-SyncReading read(const std::string& model, std::int64_t batch, int samples) {
+LayerWaits read(const std::string& model, std::int64_t batch, int samples) {
   const auto device = open_device("cpu");
   Engine engine(find_net(model), *device, {.seed = 1});
   const Program& program = engine.ready(Mode::eval, batch).program;
@@ -15,10 +15,10 @@ SyncReading read(const std::string& model, std::int64_t batch, int samples) {
   return time_layers(engine, batch, data.image(0), data.label(0), samples);
 }
 
-TEST(SyncLayers, EveryLayerOnceInOrder) {
-  const SyncReading r = read("lenet5", 8, 4);
+TEST(LayerWaits, EveryLayerOnceInOrder) {
+  const LayerWaits r = read("lenet5", 8, 4);
   std::vector<std::string> names;
-  for (const SyncedLayer& layer : r.layers) {
+  for (const WaitedLayer& layer : r.layers) {
     names.push_back(layer.layer);
     EXPECT_EQ(layer.seconds.samples, 4);
     EXPECT_GT(layer.seconds.median, 0) << layer.layer;
@@ -29,8 +29,8 @@ TEST(SyncLayers, EveryLayerOnceInOrder) {
   EXPECT_EQ(r.empty_s.samples, 4);
 }
 
-TEST(SyncLayers, TheSumsAddUp) {
-  SyncReading r;
+TEST(LayerWaits, TheSumsAddUp) {
+  LayerWaits r;
   r.layers = {{"a", "conv2d", {.median = 5}}, {"b", "relu", {.median = 2}}};
   r.whole_s.median = 4, r.empty_s.median = 1.5, r.in_row_s.median = 0.5;
   r.sum_s.median = 7.5;
@@ -43,8 +43,8 @@ TEST(SyncLayers, TheSumsAddUp) {
 }
 
 // On a CPU there is nothing to wait for: layers of milliseconds add up to the whole.
-TEST(TimingSyncLayers, OnACpuTheLayersAreTheWhole) {
-  const SyncReading r = read("vgg:depth=11,width=0.25,input=64,classes=10", 8, 9);
+TEST(TimingLayerWaits, OnACpuTheLayersAreTheWhole) {
+  const LayerWaits r = read("vgg:depth=11,width=0.25,input=64,classes=10", 8, 9);
   EXPECT_NEAR(r.corrected_s(), r.whole_s.median, 0.15 * r.whole_s.median);
   EXPECT_LT(r.wait_s(), 2e-5);
 }

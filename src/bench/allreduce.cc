@@ -1,4 +1,4 @@
-#include "profile/bench_allreduce.h"
+#include "bench/allreduce.h"
 
 #include <algorithm>
 #include <chrono>
