@@ -9,10 +9,6 @@
 namespace headroom {
 namespace {
 
-constexpr double kSample = 2e-3;  // short messages are sent so often in a row that a sample lasts this long
-constexpr double kEach = 0.4;     // about so long is spent on each size, a few samples at the least
-constexpr int kFewest = 7, kMostSamples = 31;
-
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -32,51 +28,48 @@ class Bench {
     if (device_ != nullptr) ours.data = there_.data(), ours.device = device_;
     auto* mpi = dynamic_cast<MpiCommunicator*>(&host_);
 
-    run(ours, 2);
-    if (mpi != nullptr) mpi->plain_seconds(c, 2);
-    // The first rank decides how often, for all.
-    double once = run(ours, 1);
-    host_.broadcast(&once, sizeof once);
-    const int calls = static_cast<int>(std::clamp(kSample / once, 1.0, 500.0));
-    const int samples = std::clamp(static_cast<int>(kEach / 2 / (once * calls)), kFewest, kMostSamples);
-
-    const Traffic before = ranks_.traffic();
-    std::vector<double> mine, plain;
-    for (int s = 0; s < samples; ++s)
-      for (const bool turn : {s % 2 == 0, s % 2 != 0}) {  // each is first as often as the other
-        if (turn) mine.push_back(run(ours, calls) / calls);
-        if (!turn && mpi != nullptr) {
-          host_.barrier();
-          plain.push_back(mpi->plain_seconds(c, calls) / calls);
-        }
-      }
-    AllReduceTiming timing{.bytes = bytes, .seconds = of_the_slowest(mine), .plain = of_the_slowest(plain)};
-    add_copies(timing, before, samples * calls);
+    std::vector<TimedBody> bodies = {[&](int calls) { return run(ours, calls); }};
+    if (mpi != nullptr)
+      bodies.push_back([&](int calls) -> std::vector<double> {
+        host_.barrier();
+        return {of_the_slowest(mpi->plain_seconds(c, calls))};
+      });
+    // At most 0.4 s for each size, unless 7 samples take longer.
+    const auto timed = sample_in_turn({.warm_ups = 2,
+                                       .min_samples = 7,
+                                       .max_samples = 31,
+                                       .max_seconds = 0.4,
+                                       .min_sample_seconds = 2e-3,
+                                       .noise = 0.005,
+                                       .alternate = true},
+                                      bodies);
+    AllReduceTiming timing{.bytes = bytes, .seconds = timed[0]};
+    if (mpi != nullptr) timing.plain = timed[1];
+    const std::vector<Spread>& parts = timed[0].parts;
+    timing.copy_s = parts[0].mean, timing.exposed_s = parts[1].mean, timing.total_s = parts[2].mean;
     return timing;
   }
 
  private:
-  double run(const Collective& collective, int calls) {
+  // The parts are the copies, the copies that no message hid, and the whole of both. They are this rank's
+  // own; ranks differ little, since each waits for all.
+  std::vector<double> run(const Collective& collective, int calls) {
+    const Traffic before = ranks_.traffic();
     host_.barrier();
     const double begin = now_s();
     for (int i = 0; i < calls; ++i) ranks_.run(collective);
     if (device_ != nullptr) device_->stream().synchronize();
-    return now_s() - begin;
-  }
-
-  Spread of_the_slowest(std::vector<double> samples) {
-    if (samples.empty()) return {};
-    host_.all_reduce(samples.data(), std::ssize(samples), Reduction::max);
-    return spread_of(samples);
-  }
-
-  // Of this rank; they differ little, for each waits for all.
-  void add_copies(AllReduceTiming& timing, const Traffic& before, int calls) const {
+    const double seconds = now_s() - begin;
     const Traffic after = ranks_.traffic();
-    timing.copy_s = (after.copy_seconds - before.copy_seconds) / calls;
-    timing.exposed_s = (after.copy_exposed - before.copy_exposed) / calls;
     constexpr auto kKind = Collective::Kind::all_reduce;
-    timing.total_s = (after.of(kKind).seconds - before.of(kKind).seconds) / calls;
+    return {of_the_slowest(seconds), after.copy_seconds - before.copy_seconds,
+            after.copy_exposed - before.copy_exposed, after.of(kKind).seconds - before.of(kKind).seconds};
+  }
+
+  // All ranks see the same seconds, so the sampler decides alike on all of them.
+  double of_the_slowest(double seconds) {
+    host_.all_reduce(&seconds, 1, Reduction::max);
+    return seconds;
   }
 
   Communicator &ranks_, &host_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "bench/sampler.h"
 #include "comm/communicator.h"
 
 namespace headroom {
@@ -16,8 +16,8 @@ inline constexpr std::int64_t kLeastAllReduce = 512, kMostAllReduce = 256 << 20;
 // All-reduce of fp32 among all ranks, in one size. Times are those of the slowest rank.
 struct AllReduceTiming {
   std::int64_t bytes = 0;
-  Spread seconds;  // started and waited for
-  Spread plain;    // MPI_Allreduce on the host's memory, called one after the other; no samples: no MPI
+  Sampled seconds;  // started and waited for
+  Sampled plain;    // MPI_Allreduce on the host's memory, called one after the other; no samples: no MPI
   // Of a GPU's memory through the host's, a call: copies of both directions, those of them that messages did
   // not hide, and from first to last.
   double copy_s = 0, exposed_s = 0, total_s = 0;

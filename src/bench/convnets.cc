@@ -1,7 +1,6 @@
 #include "bench/convnets.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -13,7 +12,6 @@
 namespace headroom {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Steps = std::vector<std::size_t>;
 
 // Some steps of a plan as one launch where the device can do so.
@@ -64,20 +62,16 @@ std::vector<bool> weight_gradients(const Plan& plan) {
   return weights;
 }
 
-double seconds_of(Device& device, const std::function<void()>& body, int repeats) {
-  device.stream().synchronize();
-  const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) body();
-  device.stream().synchronize();
-  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+// Everything timed here has run before.
+SamplerOptions sampling(const ConvnetBenchOptions& options) {
+  return {.warm_ups = 0,
+          .min_samples = options.rounds,
+          .max_samples = options.rounds,
+          .repeats = options.repeats};
 }
 
-Spread sampled(Device& device, Piece& piece, const ConvnetBenchOptions& options) {
-  std::vector<double> samples;
-  for (int round = 0; round < options.rounds; ++round)
-    samples.push_back(seconds_of(
-        device, [&] { piece.run(); }, options.repeats));
-  return spread_of(samples);
+Sampled sampled(Device& device, Piece& piece, const ConvnetBenchOptions& options) {
+  return sample(device, sampling(options), [&] { piece.run(); });
 }
 
 double multiply_adds(const Plan& plan) {
@@ -186,23 +180,24 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
   auto is_forward = [&](std::size_t s) { return plan.steps[s].phase == Phase::forward; };
   Piece forward(device, *ready.executor, steps_where(plan, is_forward));
   Piece backward(device, *ready.executor, steps_where(plan, [&](std::size_t s) { return !is_forward(s); }));
-  std::vector<double> first, second, whole;
   const auto begin = device.make_event(), between = device.make_event(), end = device.make_event();
-  for (int round = 0; round < options.rounds; ++round) {
-    for (int i = 0; i < options.repeats; ++i) {
+  const TimedBody halves = [&](int repeats) -> std::vector<double> {
+    double first = 0, second = 0;
+    for (int i = 0; i < repeats; ++i) {
       begin->record(device.stream());
       forward.run();
       between->record(device.stream());
       backward.run();
       end->record(device.stream());
       end->synchronize();
-      first.push_back(between->seconds_since(*begin));
-      second.push_back(end->seconds_since(*between));
+      first += between->seconds_since(*begin);
+      second += end->seconds_since(*between);
     }
-    whole.push_back(seconds_of(device, step, options.repeats));
-  }
+    return {first + second, first, second};
+  };
+  const auto timed = sample_in_turn(sampling(options), {halves, timed_on(device, step)});
+  t.step_forward_s = timed[0].parts[0], t.step_backward_s = timed[0].parts[1], t.step_s = timed[1];
   t.steps = step_times(device, ready, prediction, recorded);
-  t.step_forward_s = spread_of(first), t.step_backward_s = spread_of(second), t.step_s = spread_of(whole);
 }
 
 std::vector<double> scores(const Net& net, Device& device, const EngineOptions& options) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "bench/sampler.h"
 #include "machine/machine.h"
 #include "train/engine.h"
 
@@ -42,10 +42,11 @@ struct ConvnetTiming {
   std::string name;
   std::int64_t batch = 0, parameters = 0;
   // Separate loops: the output is its own gradient; no loss, no update.
-  Spread forward_s, input_gradient_s, weight_gradient_s;
+  Sampled forward_s, input_gradient_s, weight_gradient_s;
   double flop = 0, floor_s = 0;  // products and sums, and the least time, of all three
   // Whole steps: forward with the loss, backward with the update. No samples for a layer.
-  Spread step_forward_s, step_backward_s, step_s;
+  Spread step_forward_s, step_backward_s;
+  Sampled step_s;
   double step_flop = 0, step_floor_s = 0;
   double peak_bytes = 0;  // of the device while steps are trained, workspaces included
   CodeFeatures features;

@@ -75,10 +75,11 @@ TEST(BenchConvnets, TimesBothWays) {
   // Forward and both gradients of the classifier; of the first convolution no gradient of the image.
   const double conv = 2.0 * 2 * 100 * 4 * 27, fc = 2.0 * 2 * 400 * 5;
   EXPECT_EQ(t.flop, 2 * conv + 3 * fc);
-  for (const Spread* s : {&t.forward_s, &t.input_gradient_s, &t.weight_gradient_s, &t.step_s,
-                          &t.step_forward_s, &t.step_backward_s})
-    EXPECT_GT(s->median, 0);
+  for (const Spread& s : std::vector<Spread>{t.forward_s, t.input_gradient_s, t.weight_gradient_s, t.step_s,
+                                             t.step_forward_s, t.step_backward_s})
+    EXPECT_GT(s.median, 0);
   EXPECT_EQ(t.step_s.samples, 2);
+  EXPECT_EQ(t.step_forward_s.samples, 2);
   EXPECT_GT(t.peak_bytes, 0);
   EXPECT_EQ(timings[1].step_s.samples, 0);
   EXPECT_GT(timings[1].total_s(), 0);

@@ -1,7 +1,6 @@
 #include "bench/deterministic_overhead.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/random.h"
 #include "train/evaluate.h"
@@ -9,11 +8,9 @@
 namespace headroom {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// A batch of normal numbers, and labels from 0.
-struct RandomBatch {
-  RandomBatch(Engine& engine, std::int64_t batch) {
+// A batch of normal numbers or random tokens; every label is 0.
+struct StepInput {
+  StepInput(Engine& engine, std::int64_t batch) {
     const Program& program = engine.ready(Mode::train, batch).program;
     const TensorType& type = program.graph.value(program.images).type;
     images = engine.device().allocate(static_cast<std::size_t>(type.bytes()));
@@ -35,32 +32,20 @@ struct RandomBatch {
   Buffer images, labels;
 };
 
-}  // namespace
-
-Spread step_seconds(Engine& engine, std::int64_t batch, int samples) {
-  constexpr int kWarm = 3, kSteps = 10;
-  const RandomBatch data(engine, batch);
+// Training steps on one batch that stays on the device.
+TimedBody steps_of(Engine& engine, const StepInput& data, std::int64_t batch) {
   Engine::Ready& ready = engine.ready(Mode::train, batch);
   engine.set_learning_rate(1e-6);
-  std::int64_t number = 0;
-  auto step = [&] {
+  return timed_on(engine.device(), [&engine, &data, &ready, number = std::int64_t{0}]() mutable {
     const auto* labels = static_cast<const std::int32_t*>(data.labels.data());
     if (engine.queues())
       engine.queue_step(ready, data.images.data(), labels, ++number);
     else
       engine.train_step(ready, data.images.data(), labels, ++number);
-  };
-  for (int i = 0; i < kWarm; ++i) step();
-  std::vector<double> seconds;
-  for (int sample = 0; sample < samples; ++sample) {
-    engine.device().stream().synchronize();
-    const auto start = Clock::now();
-    for (int i = 0; i < kSteps; ++i) step();
-    engine.device().stream().synchronize();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count() / kSteps);
-  }
-  return spread_of(seconds);
+  });
 }
+
+}  // namespace
 
 DeterministicOverhead deterministic_overhead(const Net& net, Device& device, EngineOptions options,
                                              std::int64_t batch) {
@@ -68,7 +53,10 @@ DeterministicOverhead deterministic_overhead(const Net& net, Device& device, Eng
   Engine plain(net, device, options);
   options.deterministic = true;
   Engine strict(net, device, options);
-  return {step_seconds(plain, batch), step_seconds(strict, batch)};
+  const StepInput of_plain(plain, batch), of_strict(strict, batch);
+  const auto timed = sample_in_turn({.warm_ups = 3, .min_samples = 5, .max_samples = 5, .repeats = 10},
+                                    {steps_of(plain, of_plain, batch), steps_of(strict, of_strict, batch)});
+  return {timed[0], timed[1]};
 }
 
 }  // namespace headroom

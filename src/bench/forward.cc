@@ -1,37 +1,19 @@
 #include "bench/forward.h"
 
-#include <chrono>
-
 #include "bench/random_batch.h"
 
 namespace headroom {
 namespace {
 
-constexpr int kWarmUps = 2, kFewest = 3, kMost = 2000;
-
-template <class Run>
-Spread timed(Device& device, double seconds, Run&& run) {
-  using Clock = std::chrono::steady_clock;
-  auto once = [&] {
-    const auto start = Clock::now();
-    run();
-    device.stream().synchronize();
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
-  for (int i = 0; i < kWarmUps; ++i) once();
-  std::vector<double> samples;
-  for (double total = 0; int(samples.size()) < kFewest || (total < seconds && int(samples.size()) < kMost);) {
-    samples.push_back(once());
-    total += samples.back();
-  }
-  return spread_of(std::move(samples));
+SamplerOptions sampling(const ForwardRequest& request) {
+  return {.warm_ups = 2, .min_samples = 3, .max_samples = 2000, .max_seconds = request.seconds};
 }
 
-Spread time_steps(Engine& engine, Device& device, const ForwardRequest& request, const RandomBatch& data) {
+Sampled time_steps(Engine& engine, Device& device, const ForwardRequest& request, const RandomBatch& data) {
   Engine::Ready& train = engine.ready(Mode::train, request.batch);
   engine.set_learning_rate(1e-6);  // random labels: nothing to learn, and nothing to run away
   std::int64_t step = 0;
-  return timed(device, request.seconds, [&] {
+  return sample(device, sampling(request), [&] {
     engine.queues() ? engine.queue_step(train, data.image(0), data.label(0), ++step)
                     : void(engine.train_step(train, data.image(0), data.label(0), ++step));
   });
@@ -61,7 +43,7 @@ ForwardTiming bench_forward(Device& device, const EngineOptions& options, const 
     Executor executor(plan, engine.storage(), arena);
     executor.allow_capture(options.capture && !cpu);
     executor.bind(program.images, data.image(0));
-    timing.forward_s = timed(device, request.seconds, [&] { executor.run(); });
+    timing.forward_s = sample(device, sampling(request), [&] { executor.run(); });
   }
   if (request.steps) timing.step_s = time_steps(engine, device, request, data);
   return timing;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/units.h"
+#include "bench/sampler.h"
 #include "train/engine.h"
 
 namespace headroom {
@@ -12,8 +12,8 @@ struct ForwardTiming {
   std::string model;
   std::int64_t batch = 0, parameters = 0;
   double flop = 0;  // products and sums of a batch
-  Spread forward_s;
-  Spread step_s;  // no samples: not asked for
+  Sampled forward_s;
+  Sampled step_s;  // no samples: not asked for
 };
 
 struct ForwardRequest {

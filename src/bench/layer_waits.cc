@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <numeric>
 
 namespace headroom {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Waits for the device behind every layer and takes the time since the wait before.
 class LayerClock final : public Recorder {
@@ -25,13 +21,9 @@ class LayerClock final : public Recorder {
       layer_of_.push_back(layers_.size() - 1);
     }
     seconds_.resize(layers_.size());
-    for (auto& list : seconds_) list.reserve(kUsualSamples);  // no allocation within what is timed
   }
 
-  double sum() const { return sum_; }  // of the pass since start()
-
   void start() {
-    sum_ = 0;
     stream_.synchronize();
     begin_ = Clock::now();
   }
@@ -41,27 +33,29 @@ class LayerClock final : public Recorder {
     if (!last) return;
     stream_.synchronize();
     const auto now = Clock::now();
-    const double took = std::chrono::duration<double>(now - begin_).count();
-    seconds_[layer_of_[step]].push_back(took);
-    sum_ += took;
+    seconds_[layer_of_[step]] = std::chrono::duration<double>(now - begin_).count();
     begin_ = now;
   }
 
-  std::vector<WaitedLayer> layers() const {
+  // Of the pass since start(): the sum, then each layer.
+  std::vector<double> seconds() const {
+    std::vector<double> list = {std::accumulate(seconds_.begin(), seconds_.end(), 0.0)};
+    list.insert(list.end(), seconds_.begin(), seconds_.end());
+    return list;
+  }
+
+  std::vector<WaitedLayer> layers(const std::vector<Spread>& spreads) const {
     std::vector<WaitedLayer> list;
-    for (std::size_t i = 0; i < layers_.size(); ++i)
-      list.push_back({layers_[i], operators_[i], spread_of(seconds_[i])});
+    for (std::size_t i = 0; i < layers_.size(); ++i) list.push_back({layers_[i], operators_[i], spreads[i]});
     return list;
   }
 
  private:
-  static constexpr std::size_t kUsualSamples = 256;
   Stream& stream_;
   std::vector<std::string> layers_, operators_;
   std::vector<std::size_t> layer_of_;  // by step
-  std::vector<std::vector<double>> seconds_;
+  std::vector<double> seconds_;        // by layer
   Clock::time_point begin_;
-  double sum_ = 0;
 };
 
 // Tells the executor to launch step by step, and does nothing else.
@@ -102,13 +96,13 @@ class EmptySteps {
   std::unique_ptr<Executor> executor_;
 };
 
-// One pass from an idle device to an idle device.
-double pass(Device& device, const std::function<void()>& run) {
-  device.stream().synchronize();
-  const auto start = Clock::now();
-  run();
-  device.stream().synchronize();
-  return seconds_since(start);
+// Seconds of one of `count` equal steps.
+TimedBody one_of(int count, TimedBody all) {
+  return [count, all = std::move(all)](int repeats) {
+    std::vector<double> seconds = all(repeats);
+    for (double& s : seconds) s /= count;
+    return seconds;
+  };
 }
 
 }  // namespace
@@ -129,28 +123,23 @@ LayerWaits time_layers(Engine& engine, std::int64_t batch, const void* images, c
   Executor& row = empty.executor();
   LayerClock layers(device, ready.plan()), single(device, row.plan());
   Silent silent;
-  std::vector<double> whole, queued, sum, alone, in_row;
-  constexpr int kWarm = 3;  // first launches load code and are captured
-  for (int i = -kWarm; i < samples; ++i) {
-    LayerClock unused(device, ready.plan()), unused_single(device, row.plan());
-    LayerClock &clock = i < 0 ? unused : layers, &small = i < 0 ? unused_single : single;
-    auto run = [&](Recorder* recorder) { engine.run_batch(ready, images, labels, recorder); };
-    const double at_once = pass(device, [&] { run(nullptr); });
-    const double by_step = pass(device, [&] { run(&silent); });
-    clock.start();
-    run(&clock);
-    const double together = pass(device, [&] { row.run(); });
-    const double apart = pass(device, [&] { row.run(&small); });
-    if (i < 0) continue;
-    whole.push_back(at_once), queued.push_back(by_step), sum.push_back(clock.sum());
-    in_row.push_back(together / EmptySteps::kCount), alone.push_back(apart / EmptySteps::kCount);
-  }
-  return {.layers = layers.layers(),
-          .whole_s = spread_of(whole),
-          .queued_s = spread_of(queued),
-          .sum_s = spread_of(sum),
-          .empty_s = spread_of(alone),
-          .in_row_s = spread_of(in_row)};
+  auto run = [&](Recorder* recorder) { engine.run_batch(ready, images, labels, recorder); };
+  const TimedBody by_layer = [&](int) {
+    layers.start();
+    run(&layers);
+    return layers.seconds();
+  };
+  const auto timed =
+      sample_in_turn({.warm_ups = 3, .min_samples = samples, .max_samples = samples, .repeats = 1},
+                     {timed_on(device, [&] { run(nullptr); }), timed_on(device, [&] { run(&silent); }),
+                      by_layer, one_of(EmptySteps::kCount, timed_on(device, [&] { row.run(&single); })),
+                      one_of(EmptySteps::kCount, timed_on(device, [&] { row.run(); }))});
+  return {.layers = layers.layers(timed[2].parts),
+          .whole_s = timed[0],
+          .queued_s = timed[1],
+          .sum_s = timed[2],
+          .empty_s = timed[3],
+          .in_row_s = timed[4]};
 }
 
 }  // namespace headroom

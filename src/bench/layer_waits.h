@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "bench/sampler.h"
 #include "train/engine.h"
 
 namespace headroom {
@@ -19,10 +19,11 @@ struct WaitedLayer {
 // running ahead, which costs time of its own at every layer. An empty step tells how much.
 struct LayerWaits {
   std::vector<WaitedLayer> layers;
-  Spread whole_s;            // one wait, at the end; one launch of all steps where the device can
-  Spread queued_s;           // the same, but launched step by step
-  Spread sum_s;              // of all layers of a pass, each waited for
-  Spread empty_s, in_row_s;  // a step that does nothing: waited for; among others of its kind, not waited for
+  Sampled whole_s;   // one wait, at the end; one launch of all steps where the device can
+  Sampled queued_s;  // the same, but launched step by step
+  Sampled sum_s;     // of all layers of a pass, each waited for
+  Sampled empty_s;   // a step that does nothing, waited for
+  Sampled in_row_s;  // the same among others of its kind, not waited for
 
   double waits() const { return static_cast<double>(layers.size()); }
   double wait_s() const;     // what a wait adds to a layer

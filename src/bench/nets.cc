@@ -1,8 +1,6 @@
 #include "bench/nets.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -14,24 +12,6 @@
 
 namespace headroom {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr double kSampleSeconds = 0.05;  // short steps are repeated until a sample is this long
-
-double timed(Device& device, const std::function<void()>& body, int repeats) {
-  device.stream().synchronize();
-  const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) body();
-  device.stream().synchronize();
-  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
-}
-
-// The first runs load code and are captured.
-int repeats_for(Device& device, const std::function<void()>& body) {
-  for (int warm = 0; warm < 3; ++warm) body();
-  const double once = timed(device, body, 2);
-  return std::clamp(static_cast<int>(kSampleSeconds / once), 1, 10'000);
-}
 
 Choice reference_only(const Problem& problem, const Capabilities&) {
   return {&operator_of(problem.op).kernels.back(), "the reference", {}};
@@ -116,12 +96,6 @@ void require_right(const NetWorkload& w, Device& device, const EngineOptions& op
          std::sqrt(error / size));
 }
 
-struct Loop {
-  std::function<void()> body;
-  int repeats = 1;
-  std::vector<double> samples;
-};
-
 }  // namespace
 
 std::vector<NetWorkload> net_workloads(DeviceKind device) {
@@ -138,17 +112,18 @@ NetBench bench_nets(Device& device, const EngineOptions& options, const std::vec
                     int rounds, const std::function<void(const std::string&)>& progress) {
   NetBench bench;
   std::vector<std::unique_ptr<Runner>> runners;
-  std::vector<std::array<Loop, 3>> loops;  // forward, step, epoch
+  const std::unique_ptr<Product> product = make_product(device, options);
+  bench.product = {
+      .size = product->size(), .seconds = {}, .threads = product->threads(), .flop = product->flop()};
+  std::vector<TimedBody> bodies = {timed_on(device, [&] { product->run(); })};
   for (const NetWorkload& w : workloads) {
     progress(fmt::format("{}: checking against the reference", w.model));
     require_right(w, device, options);
     runners.push_back(std::make_unique<Runner>(w, device, options));
     Runner& r = *runners.back();
-    std::array<Loop, 3> three = {Loop{[&r] { r.forward(); }, 1, {}}, Loop{[&r] { r.step(); }, 1, {}},
-                                 Loop{[&r] { r.epoch(); }, w.epoch_images > 0 ? 1 : 0, {}}};
-    for (Loop& loop : three)
-      if (loop.repeats > 0) loop.repeats = repeats_for(device, loop.body);
-    loops.push_back(std::move(three));
+    bodies.push_back(timed_on(device, [&r] { r.forward(); }));
+    bodies.push_back(timed_on(device, [&r] { r.step(); }));
+    if (w.epoch_images > 0) bodies.push_back(timed_on(device, [&r] { r.epoch(); }));
     bench.nets.push_back({.workload = w,
                           .forward_s = {},
                           .step_s = {},
@@ -157,24 +132,18 @@ NetBench bench_nets(Device& device, const EngineOptions& options, const std::vec
                           .step_flop = r.flop(Mode::train),
                           .parameters = r.parameters()});
   }
-  const std::unique_ptr<Product> product = make_product(device, options);
-  bench.product = {
-      .size = product->size(), .seconds = {}, .threads = product->threads(), .flop = product->flop()};
-
-  std::vector<double> baseline;
-  for (int round = 0; round < rounds; ++round) {
-    progress(fmt::format("round {} of {}", round + 1, rounds));
-    baseline.push_back(timed(
-        device, [&] { product->run(); }, 1));
-    for (auto& three : loops)
-      for (Loop& loop : three)
-        if (loop.repeats > 0) loop.samples.push_back(timed(device, loop.body, loop.repeats));
-  }
-  bench.product.seconds = spread_of(baseline);
-  for (std::size_t i = 0; i < runners.size(); ++i) {
-    bench.nets[i].forward_s = spread_of(loops[i][0].samples);
-    bench.nets[i].step_s = spread_of(loops[i][1].samples);
-    bench.nets[i].epoch_s = spread_of(loops[i][2].samples);
+  const std::vector<Sampled> timed =
+      sample_in_turn({.warm_ups = 3,
+                      .min_samples = rounds,
+                      .max_samples = rounds,
+                      .min_sample_seconds = 0.05,
+                      .progress = [&](int round) { progress(fmt::format("round {} of {}", round, rounds)); }},
+                     bodies);
+  auto next = timed.begin();
+  bench.product.seconds = *next++;
+  for (NetTiming& net : bench.nets) {
+    net.forward_s = *next++, net.step_s = *next++;
+    if (net.workload.epoch_images > 0) net.epoch_s = *next++;
   }
   return bench;
 }

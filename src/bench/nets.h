@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "bench/sampler.h"
 #include "train/engine.h"
 
 namespace headroom {
@@ -20,7 +20,7 @@ std::vector<NetWorkload> net_workloads(DeviceKind device);
 
 struct NetTiming {
   NetWorkload workload;
-  Spread forward_s, step_s, epoch_s;       // no samples: not timed
+  Sampled forward_s, step_s, epoch_s;      // no samples: not timed
   double forward_flop = 0, step_flop = 0;  // products and sums of one batch
   std::int64_t parameters = 0;
   double flop_per_s() const { return step_flop / step_s.median; }
@@ -30,7 +30,7 @@ struct NetTiming {
 // A large matrix product: what a rate is held against. On the CPU the library's own, on a GPU the engine's.
 struct Baseline {
   std::int64_t size = 0;
-  Spread seconds;
+  Sampled seconds;
   int threads = 0;  // CPU: the best of its settings
   double flop = 0;
   double flop_per_s() const { return flop / seconds.median; }

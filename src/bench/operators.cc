@@ -1,7 +1,6 @@
 #include "bench/operators.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "base/random.h"
@@ -14,9 +13,6 @@
 
 namespace headroom {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr double kSampleSeconds = 0.02;  // short launches are repeated until a sample is this long
 
 DType type_of(const Case& c, std::size_t i) {
   if (i < c.dtypes.size() && c.dtypes[i]) return *c.dtypes[i];
@@ -116,21 +112,6 @@ class Copy {
   Buffer from_, to_;
 };
 
-template <class Body>
-double timed(Device& device, int repeats, Body&& body) {
-  device.stream().synchronize();
-  const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) body();
-  device.stream().synchronize();
-  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
-}
-
-template <class Body>
-int repeats_of(Device& device, Body&& body) {
-  const double once = std::min(timed(device, 1, body), timed(device, 1, body));
-  return std::max(1, static_cast<int>(kSampleSeconds / once));
-}
-
 OperatorTiming time_case(Device& device, Executor& executor, const Machine& machine, int rounds) {
   const Step& step = executor.plan().steps.at(0);
   const Prediction prediction = predict(executor.plan(), machine);
@@ -145,16 +126,10 @@ OperatorTiming time_case(Device& device, Executor& executor, const Machine& mach
                    .level = level.name,
                    .level_rate = level.bytes_per_s};
   Copy copy(device, t.bytes);
-  auto launch = [&] { executor.run(); };
-  auto move = [&] { copy.run(); };
-  const int repeats = repeats_of(device, launch), copies = repeats_of(device, move);
-  std::vector<double> samples, moves;
-  for (int round = 0; round < rounds; ++round) {
-    samples.push_back(timed(device, repeats, launch));
-    moves.push_back(timed(device, copies, move));
-  }
-  t.seconds = spread_of(samples);
-  t.copy_seconds = spread_of(moves);
+  const auto timed = sample_in_turn(
+      {.warm_ups = 1, .min_samples = rounds, .max_samples = rounds, .min_sample_seconds = 0.02},
+      {timed_on(device, [&] { executor.run(); }), timed_on(device, [&] { copy.run(); })});
+  t.seconds = timed[0], t.copy_seconds = timed[1];
   return t;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "bench/sampler.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
 
@@ -14,13 +14,13 @@ namespace headroom {
 struct OperatorTiming {
   Problem problem;
   std::string kernel;
-  Spread seconds;
+  Sampled seconds;
   double flops = 0, bytes = 0;  // the least, by the schema
   double floor_s = 0;
   std::string bound;      // what sets the floor
   std::string level;      // where inputs and outputs fit
   double level_rate = 0;  // its bytes per second
-  Spread copy_seconds;    // of the C library's copy of as many bytes (half read, half written), in turn
+  Sampled copy_seconds;   // of the C library's copy of as many bytes (half read, half written), in turn
   double bytes_per_s() const { return bytes / seconds.median; }
   double share_of_copy() const { return copy_seconds.median / seconds.median; }
   double share_of_bandwidth() const { return level_rate > 0 ? bytes_per_s() / level_rate : 0; }

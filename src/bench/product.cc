@@ -1,27 +1,26 @@
 #include "bench/product.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/half.h"
 #include "base/random.h"
+#include "bench/sampler.h"
 #include "ops/cpu/gemm.h"
 
 namespace headroom {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // The library's own sgemm on the CPU, on as many threads as serve it best.
 class LibraryProduct final : public Product {
  public:
-  explicit LibraryProduct(int most) : a_(kSize * kSize, 0.5f), b_(a_), c_(a_) {
+  explicit LibraryProduct(Device& device) : a_(kSize * kSize, 0.5f), b_(a_), c_(a_) {
+    const int most = device.capabilities().threads;
     double best_seconds = INFINITY;
     for (int threads = 1; threads <= most;
          threads = threads < most ? std::min(2 * threads, most) : most + 1) {
-      run_on(threads);
-      const double seconds = std::min(seconds_on(threads), seconds_on(threads));
+      const double seconds =
+          sample(device, {.warm_ups = 1, .min_samples = 2, .max_samples = 2}, [&] { run_on(threads); }).min;
       if (seconds < best_seconds) threads_ = threads, best_seconds = seconds;
     }
   }
@@ -32,11 +31,6 @@ class LibraryProduct final : public Product {
  private:
   static constexpr std::int64_t kSize = 2048;
   void run_on(int threads) { library_sgemm(threads, kSize, a_.data(), b_.data(), c_.data()); }
-  double seconds_on(int threads) {
-    const auto start = Clock::now();
-    run_on(threads);
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
 
   std::vector<float> a_, b_, c_;
   int threads_ = 1;
@@ -90,8 +84,7 @@ class MatmulProduct final : public Product {
 }  // namespace
 
 std::unique_ptr<Product> make_product(Device& device, const EngineOptions& options) {
-  if (device.kind() == DeviceKind::cpu)
-    return std::make_unique<LibraryProduct>(device.capabilities().threads);
+  if (device.kind() == DeviceKind::cpu) return std::make_unique<LibraryProduct>(device);
   return std::make_unique<MatmulProduct>(device, options);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/record.h"
+#include "report/sampling.h"
 
 namespace headroom::cli {
 namespace {
@@ -57,6 +58,9 @@ void print_operators(const std::vector<OperatorTiming>& timings) {
       "\nGB/s: inputs and outputs once. In: the level of memory that holds them; its bandwidth was measured "
       "by "
       "reading.\nOf a copy: against memcpy of as many bytes on as many threads, in turn. Medians, warm.\n");
+  std::vector<Sampled> medians;
+  for (const OperatorTiming& t : timings) medians.insert(medians.end(), {t.seconds, t.copy_seconds});
+  print(sampling_note(medians));
 }
 
 void add_bench_operators(Command verb) {

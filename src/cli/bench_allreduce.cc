@@ -8,6 +8,7 @@
 #include "comm/world.h"
 #include "machine/machine.h"
 #include "report/record.h"
+#include "report/sampling.h"
 
 namespace headroom::cli {
 namespace {
@@ -93,6 +94,9 @@ void print_result(const Result& r) {
       "Bus: 2(p-1)/p times the bytes over the time. Of plain MPI: its speed, MPI_Allreduce of the host's "
       "memory being 1.\n",
       r.ranks, r.device, r.communicator, r.timings.back().seconds.samples));
+  std::vector<Sampled> medians;
+  for (const AllReduceTiming& t : r.timings) medians.insert(medians.end(), {t.seconds, t.plain});
+  print(sampling_note(medians));
   if (staged)
     print(
         "Copies: both directions as if nothing overlapped. Total: copies and messages, from first to "

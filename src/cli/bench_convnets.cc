@@ -6,6 +6,7 @@
 #include "cli/bench.h"
 #include "cli/options.h"
 #include "report/record.h"
+#include "report/sampling.h"
 
 namespace headroom::cli {
 namespace {
@@ -125,8 +126,12 @@ Json convnets_json(const std::vector<ConvnetTiming>& timings) {
 
 void print_convnets(const std::vector<ConvnetTiming>& timings, const Machine& machine,
                     const std::string& precision) {
+  std::vector<Sampled> medians;
+  for (const ConvnetTiming& t : timings)
+    medians.insert(medians.end(), {t.forward_s, t.input_gradient_s, t.weight_gradient_s, t.step_s});
   print(fmt::format("\nConvnet benchmarks in {} on {}\n\n", precision, machine.title));
   print(separate_loops(timings));
+  print(sampling_note(medians));
   print(
       "\nLoops over forward pass, gradients of inputs, gradients of weights; the output is its own gradient, "
       "no "

@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "models/zoo.h"
 #include "report/record.h"
+#include "report/sampling.h"
 
 namespace headroom::cli {
 namespace {
@@ -50,7 +51,10 @@ void print_timings(const std::vector<ForwardTiming>& timings, bool steps) {
     }
     table.row(row);
   }
-  print(table.str() + "\nMedians and the fastest; random images, weights as initialised.\n");
+  std::vector<Sampled> medians;
+  for (const ForwardTiming& t : timings) medians.insert(medians.end(), {t.forward_s, t.step_s});
+  print(table.str() + "\nMedians and the fastest; random images, weights as initialised.\n" +
+        sampling_note(medians));
 }
 
 void run(const Request& r) {

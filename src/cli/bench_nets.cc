@@ -9,6 +9,7 @@
 #include "models/onnx/imported.h"
 #include "predict/predict.h"
 #include "report/record.h"
+#include "report/sampling.h"
 #include "train/program.h"
 
 namespace headroom::cli {
@@ -90,6 +91,9 @@ void print_bench(const NetBench& bench, const Machine& machine, const Common& co
                   "rounds, in turn.\n",
                   where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
                   bench.product.seconds.samples));
+  std::vector<Sampled> medians = {bench.product.seconds};
+  for (const NetTiming& t : bench.nets) medians.insert(medians.end(), {t.forward_s, t.step_s, t.epoch_s});
+  print(sampling_note(medians));
 }
 
 constexpr std::int64_t kUsualBatch = 128;

@@ -8,14 +8,20 @@
 #include "base/units.h"
 #include "bench/layer_waits.h"
 #include "bench/random_batch.h"
+#include "report/sampling.h"
 #include "train/evaluate.h"
 #include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
 
-Json spread_json(const Spread& s) {
+Json seconds_json(const Spread& s) {
   return {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}, {"samples", s.samples}};
+}
+Json seconds_json(const Sampled& s) {
+  Json json = seconds_json(static_cast<const Spread&>(s));
+  json["dropped"] = s.dropped, json["settled"] = s.settled;
+  return json;
 }
 
 // One batch on the device: random, or the first test images.
@@ -49,15 +55,15 @@ Json reading_json(const LayerWaits& r) {
   Json layers = Json::array();
   for (const WaitedLayer& l : r.layers)
     layers.push_back(
-        {{"layer", l.layer}, {"operators", l.operators}, {"synchronized_s", spread_json(l.seconds)}});
+        {{"layer", l.layer}, {"operators", l.operators}, {"synchronized_s", seconds_json(l.seconds)}});
   return {
-      {"whole_s", spread_json(r.whole_s)},
-      {"step_by_step_s", spread_json(r.queued_s)},
+      {"whole_s", seconds_json(r.whole_s)},
+      {"step_by_step_s", seconds_json(r.queued_s)},
       {"layers", layers},
-      {"sum_s", spread_json(r.sum_s)},
+      {"sum_s", seconds_json(r.sum_s)},
       {"sum_of_medians_s", r.medians_s()},
       {"synchronizations", r.layers.size()},
-      {"empty_step", {{"synchronized_s", spread_json(r.empty_s)}, {"in_a_row_s", spread_json(r.in_row_s)}}},
+      {"empty_step", {{"synchronized_s", seconds_json(r.empty_s)}, {"in_a_row_s", seconds_json(r.in_row_s)}}},
       {"overhead_per_synchronization_s", r.wait_s()},
       {"overhead_s", r.waits() * r.wait_s()},
       {"corrected_sum_s", r.corrected_s()},
@@ -91,6 +97,7 @@ void print_reading(const LayerWaits& r, bool one_launch) {
   if (one_launch) line("the same, launched step by step", r.queued_s.median, range(r.queued_s));
   line("what remains", r.remaining_s(),
        fmt::format("{:+.1f} % of the whole", 100 * r.remaining_s() / r.whole_s.median));
+  print(sampling_note({r.whole_s, r.queued_s, r.sum_s, r.empty_s, r.in_row_s}));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "report/metrics.h"
 #include "report/ranks.h"
 #include "report/record.h"
+#include "report/sampling.h"
 #include "train/checkpoint.h"
 #include "train/save_onnx.h"
 #include "train/weights.h"
