@@ -178,12 +178,16 @@ class Bench {
   void train_on(Team& team, const PerceptronTask& task, Device& device, EngineOptions options,
                 PerceptronRow& row) {
     options.groups = &team.groups(device, r_.parallel.nccl);
-    std::vector<double> seconds;
-    for (int round = row.of.quick ? -1 : 0; round < r_.rounds; ++round) {
+    const TimedBody training = [&](int) -> std::vector<double> {
       row.trained = train_perceptron(task, device, options);
-      if (round >= 0) seconds.push_back(row.trained.seconds);
-    }
-    row.seconds = spread_of(seconds);
+      return {row.trained.seconds};  // of the slowest rank: all ranks take as many samples
+    };
+    row.seconds = sample_in_turn({.warm_ups = row.of.quick ? 1 : 0,
+                                  .min_samples = r_.rounds,
+                                  .max_samples = r_.rounds,
+                                  .repeats = 1},
+                                 {training})
+                      .front();
   }
 
   const Request& r_;

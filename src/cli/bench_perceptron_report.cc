@@ -2,6 +2,7 @@
 
 #include "cli/options.h"
 #include "report/record.h"
+#include "report/sampling.h"
 
 namespace headroom::cli {
 namespace {

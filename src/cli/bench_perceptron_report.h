@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "bench/perceptron.h"
 #include "bench/published_perceptron.h"
+#include "bench/sampler.h"
 #include "cli/run_setup.h"
 
 namespace headroom::cli {
@@ -21,7 +22,7 @@ struct PerceptronRow {
   int ranks;
   const TrainedPerceptron& serial;
   TrainedPerceptron trained;
-  Spread seconds;
+  Sampled seconds;
   std::vector<ArrayError> errors;
   PerceptronVerdict verdict;
 
