@@ -68,6 +68,25 @@ TEST_F(CliOutput, EveryVerbHasHelpWithAnExample) {
   }
 }
 
+// A verb that uses no ranks is for the first one; whatever is asked, the others say nothing.
+TEST_F(CliOutput, OfSeveralRanksTheFirstAloneRunsAVerbWithoutRanks) {
+  auto as_rank = [&](const char* rank, const Words& words) {
+    return run(words, {{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", rank}});
+  };
+  const std::vector<Words> requests = {{}, {"--help"}, {"--version"}, {"train", "--help"}, {"model", "list"}};
+  for (const Words& words : requests) {
+    EXPECT_NE(as_rank("0", words).out, "");
+    const Outcome other = as_rank("1", words);
+    EXPECT_EQ(other.out + other.err, "");
+    EXPECT_EQ(other.code, 0);
+  }
+  EXPECT_EQ(as_rank("1", {"data", "make", "glyphs", "digits"}).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(file("digits")));
+  const Outcome wrong = as_rank("1", {"model", "lost"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.out + wrong.err, "");
+}
+
 TEST_F(CliOutput, ListsAreComplete) {
   const std::string models = succeed({"model", "list"}).out, recipes = succeed({"recipe", "list"}).out;
   for (const ZooEntry& entry : zoo()) EXPECT_NE(models.find(entry.name), std::string::npos);

@@ -152,7 +152,7 @@ void add_bench_allreduce(Command verb) {
   all.flag("--nccl,!--no-nccl", r->parallel.nccl,
            "GPUs of several ranks: by NCCL where each has one, or through MPI");
   all.example("mpirun -n 2 headroom bench allreduce");
-  all.runs([r] { run(*r); });
+  all.runs_on_ranks([r] { run(*r); });
 }
 
 }  // namespace headroom::cli

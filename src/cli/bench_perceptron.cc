@@ -221,7 +221,7 @@ void add_bench_perceptron(Command verb) {
                   "GPUs of several ranks: by NCCL where each has one, or through MPI");
   perceptron.example("headroom bench perceptron --quick");
   perceptron.example("mpirun -n 4 headroom bench perceptron case3 nsys1 --precision fp64 --ranks 1,2,4");
-  perceptron.runs([r] { Bench(*r).run(); });
+  perceptron.runs_on_ranks([r] { Bench(*r).run(); });
 }
 
 }  // namespace headroom::cli

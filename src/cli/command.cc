@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <span>
+#include <sstream>
 
 #include "base/text.h"
+#include "cli/options.h"
+#include "comm/world.h"
 
 namespace headroom::cli {
 namespace {
@@ -143,7 +145,12 @@ void Command::example(const std::string& command) {
   app_->footer(before.empty() ? "Example:\n  " + command : before + "\n  " + command);
 }
 
-void Command::runs(std::function<void()> body) { app_->callback(std::move(body)); }
+void Command::runs(std::function<void()> body) {
+  app_->callback([body = std::move(body)] {
+    if (launched_rank() == 0) body();
+  });
+}
+void Command::runs_on_ranks(std::function<void()> body) { app_->callback(std::move(body)); }
 
 VerbTree Command::tree() const {
   VerbTree verb{app_->get_name(), app_->get_description(), {}, {}};
@@ -174,9 +181,11 @@ void parse(const std::vector<std::string>& words, const std::string& about,
     std::vector<std::string> reversed(words.rbegin(),
                                       words.rend() - 1);  // the parser takes words from the back
     app.parse(std::move(reversed));
-    if (app.get_subcommands().empty()) std::fputs(app.help().c_str(), stdout);  // "headroom --"
-  } catch (const CLI::Success& success) {                                       // --help, --version
-    app.exit(success);
+    if (app.get_subcommands().empty()) print(app.help());  // "headroom --"
+  } catch (const CLI::Success& success) {                  // --help, --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    print(text.str());
   } catch (const CLI::ParseError& error) {
     const CLI::App& verb = deepest(app);
     if (dynamic_cast<const CLI::ExtrasError*>(&error) && !verb.remaining().empty())

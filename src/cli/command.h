@@ -49,7 +49,9 @@ class Command {
   void flag(const std::string& name, std::optional<bool>& value, const std::string& help);
 
   void example(const std::string& command);  // under the verb's help
+  // What the verb does. Under mpirun the first rank alone does it, unless the verb uses ranks.
   void runs(std::function<void()> body);
+  void runs_on_ranks(std::function<void()> body);
 
   VerbTree tree() const;  // this verb and all below it
 

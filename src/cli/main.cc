@@ -2,7 +2,6 @@
 // 143 stopped by a signal after saving.
 #include <omp.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <new>
@@ -38,14 +37,6 @@ std::string version_text() {
       cuda_version());
 }
 
-bool uses_ranks(const std::vector<std::string>& command) {
-  const auto says = [&](std::string_view word) { return std::ranges::find(command, word) != command.end(); };
-  if (says("--help") || says("-h") || says("--version") || command.size() < 2) return false;
-  if (command[1] == "train" || command[1] == "demo") return true;
-  return command[1] == "bench" && command.size() > 2 &&
-         (command[2] == "allreduce" || command[2] == "perceptron");
-}
-
 // Of several ranks, one that fails in the middle of a run says who it is and ends them all: the others wait
 // for what will never come.
 int report(const Error& error) {
@@ -53,9 +44,9 @@ int report(const Error& error) {
   const std::string who = ranks_started() ? fmt::format("rank {}: ", launched_rank()) : "";
   std::string text = fmt::format("headroom: {}{}\n", who, error.what());
   if (!error.hint().empty()) text += fmt::format("  {}\n", error.hint());
-  if (who.empty()) return note(text), code;
-  // What went wrong on all ranks is said by the first, before it ends the others.
+  // If all ranks fail alike, the first one reports it before another one's exit code ends the job.
   if (launched_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  if (who.empty()) return note(text), code;
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   World::instance().abort(code);
@@ -64,10 +55,7 @@ int report(const Error& error) {
 
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
-  if (launched_as_one_of_several() && launched_rank() > 0) {
-    if (!uses_ranks(words)) return;  // the first one does it
-    be_silent();
-  }
+  if (launched_rank() > 0) be_silent();
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,

@@ -60,7 +60,7 @@ void add_train(Command app) {
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");
-  verb.runs([state] {
+  verb.runs_on_ranks([state] {
     if (state->request.check_against.empty()) return training_run(state->request, state->common, false);
     if (launched_as_one_of_several())
       reject(Hint{"start it without mpirun"}, "--check-against compares two devices in one process");
@@ -73,7 +73,7 @@ void add_demo(Command app) {
   Command verb = app.verb("demo", "train LeNet-5 on the embedded digits and read the result, layer by layer");
   add_run_options(verb, *common);
   verb.example("headroom demo");
-  verb.runs([common] {
+  verb.runs_on_ranks([common] {
     RunRequest request;
     request.recipe = "lenet5-glyphs";
     training_run(request, *common, true);
