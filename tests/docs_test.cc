@@ -143,6 +143,19 @@ TEST(Docs, FoldersIncludeOnlyThoseAboveThem) {
   }
 }
 
+// An error below the command line names a setting, `batch`; only the command line words it as an option.
+TEST(Docs, TextsBelowTheCommandLineNameNoOptions) {
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src")) {
+    const std::string path = entry.path().string();
+    const bool source = path.ends_with(".cc") || path.ends_with(".h") || path.ends_with(".cu");
+    if (!source || path.ends_with("_test.cc") || path.find("/src/cli/") != std::string::npos) continue;
+    EXPECT_EQ(matches(read_file(path), R"(("[^"\n]*--[a-z][^"\n]*"))"), std::vector<std::string>{}) << path;
+    ++files;
+  }
+  EXPECT_GT(files, 400);
+}
+
 // `$ headroom verb [subverb] … --option`: the verb's own help must know them all.
 TEST(Docs, EveryCommandIsKnown) {
   int checked = 0;

@@ -10,7 +10,8 @@ namespace headroom {
 // not (1).
 enum class Blame { request, run };
 
-// What to try next; printed on its own line below the message.
+// What to try next; printed on its own line below the message. Here and in messages a setting stands in
+// backticks, such as `batch`. The program prints it as its option, --batch.
 struct Hint {
   std::string text;
 };

@@ -9,7 +9,7 @@ namespace headroom {
 
 void require_images(const std::string& network, const TensorType& images) {
   if (!is_float(images.dtype))
-    reject(Hint{"headroom train and eval time it on a text: --data text:FILE"},
+    reject(Hint{"headroom train and eval time it on a text: `data` text:FILE"},
            "network '{}' reads {}, not images: there is nothing to time it on", network,
            name_of(images.dtype));
 }

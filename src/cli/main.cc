@@ -42,8 +42,8 @@ std::string version_text() {
 int report(const Error& error) {
   const int code = error.blame() == Blame::request ? 2 : 1;
   const std::string who = ranks_started() ? fmt::format("rank {}: ", launched_rank()) : "";
-  std::string text = fmt::format("headroom: {}{}\n", who, error.what());
-  if (!error.hint().empty()) text += fmt::format("  {}\n", error.hint());
+  std::string text = fmt::format("headroom: {}{}\n", who, with_options(error.what()));
+  if (!error.hint().empty()) text += fmt::format("  {}\n", with_options(error.hint()));
   // If all ranks fail alike, the first one reports it before another one's exit code ends the job.
   if (launched_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (who.empty()) return note(text), code;

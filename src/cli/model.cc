@@ -38,7 +38,7 @@ ModelCost cost_of(const Net& net, const Request& r) {
     return model_cost(forward, &training);
   } catch (const Error& error) {  // a detector, or a net without a gradient: it still has costs
     ModelCost cost = model_cost(forward, nullptr);
-    cost.training_gap = error.what();
+    cost.training_gap = with_options(error.what());
     return cost;
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <cstdio>
+#include <regex>
 
 #include "base/text.h"
 #include "machine/roofline.h"
@@ -122,6 +123,10 @@ void print(const std::string& text) {
 }
 void note(const std::string& text) {
   if (speaks) std::fwrite(text.data(), 1, text.size(), stderr);
+}
+std::string with_options(std::string_view message) {
+  static const std::regex setting("`([a-z][a-z-]*)`");
+  return std::regex_replace(std::string(message), setting, "--$1");
 }
 std::string json_text(const Json& json) {
   // Paths need not be valid UTF-8; that must not lose a finished run.

@@ -51,6 +51,8 @@ void add_run_options(Command verb, Common& common);  // device, precision, seed,
 void be_silent();  // from now on the next two say nothing: of several ranks the first one speaks
 void print(const std::string& text);  // to standard output
 void note(const std::string& text);   // to standard error: anything that is not the result
+// A message of the library with its settings as options: `batch` becomes --batch.
+std::string with_options(std::string_view message);
 std::string json_text(const Json& json);
 void print_json(const Json& json);
 

@@ -53,7 +53,7 @@ std::string usual_mode(const Net& net, std::int64_t batch) {
     make_program(net, Mode::train, batch, {});
     return "train";
   } catch (const Error& error) {
-    note(fmt::format("{}: --mode eval\n", error.what()));
+    note(fmt::format("{}: --mode eval\n", with_options(error.what())));
     return "eval";
   }
 }

@@ -145,8 +145,8 @@ void RankRun::agree(const std::function<void()>& setup) const {
   try {
     setup();
   } catch (const Error& error) {
-    problem = fmt::format("{}{}{}{}", error.blame() == Blame::request ? 2 : 1, error.what(),
-                          error.hint().empty() ? "" : "\n  ", error.hint());
+    problem = fmt::format("{}{}{}{}", error.blame() == Blame::request ? 2 : 1, with_options(error.what()),
+                          error.hint().empty() ? "" : "\n  ", with_options(error.hint()));
   }
   const auto problems = World::instance().gather(problem);
   const auto bad = std::ranges::find_if(problems, [](const std::string& p) { return !p.empty(); });

@@ -25,14 +25,17 @@ void run_cases(const std::string& folder, const Common& common, const Tolerance&
   if (common.json) {
     Json list = Json::array();
     for (const CaseResult& r : results)
-      list.push_back({{"case", r.name}, {"end", word_of(r.end)}, {"worst", r.worst}, {"reason", r.reason}});
+      list.push_back({{"case", r.name},
+                      {"end", word_of(r.end)},
+                      {"worst", r.worst},
+                      {"reason", with_options(r.reason)}});
     print_json({{"passed", counts[0]}, {"failed", counts[1]}, {"skipped", counts[2]}, {"cases", list}});
   } else {
     Table table({"case", "end", "largest error", "reason"});
     for (std::size_t c : {1, 3}) table.left(c);
     for (const CaseResult& r : results)
       table.row({r.name, word_of(r.end), r.end == CaseEnd::skipped ? "-" : fmt::format("{:.2g}", r.worst),
-                 r.reason});
+                 with_options(r.reason)});
     print(table.str());
     print(fmt::format("\n{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]));
   }

@@ -11,7 +11,7 @@ namespace headroom {
 namespace {
 
 Nccl load() {
-  constexpr const char* kInstead = "install NVIDIA's package libnccl2, or add --no-nccl";
+  constexpr const char* kInstead = "install NVIDIA's package libnccl2, or add `no-nccl`";
   const cuda::Library library({"libnccl.so.2", "libnccl.so"});
   if (!library.loaded())
     throw Error(Blame::run, fmt::format("NCCL cannot be loaded: {}", library.why_not()), Hint{kInstead});

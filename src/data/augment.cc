@@ -30,17 +30,17 @@ Augment parse_augment(std::string_view text) {
     const std::size_t colon = item.find(':');
     const std::string name = item.substr(0, colon);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      reject(nearest(name, names), "--augment knows no '{}'", name);
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) reject("--augment names '{}' twice", name);
+      reject(nearest(name, names), "`augment` knows no '{}'", name);
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) reject("`augment` names '{}' twice", name);
     seen.push_back(name);
     const bool valued = colon != std::string::npos;
     if (name == "flip") {
       if (valued) reject("flip takes no number, so not '{}'", item);
       augment.flip = true;
     } else {
-      augment.crop = valued ? parse_int(item.substr(colon + 1), "--augment crop") : kUsualCrop;
+      augment.crop = valued ? parse_int(item.substr(colon + 1), "`augment` crop") : kUsualCrop;
       if (augment.crop < 1 || augment.crop > kMostCrop)
-        reject("--augment crop:{}: the padding must lie between 1 and {} pixels", augment.crop, kMostCrop);
+        reject("`augment` crop:{}: the padding must lie between 1 and {} pixels", augment.crop, kMostCrop);
     }
   }
   return augment;

@@ -124,12 +124,12 @@ void require_not_negative(const DataOptions& options) {
 Dataset read(const DatasetInfo& info, const std::string& settings, const DataOptions& options) {
   if (info.name == "glyphs") return make_glyphs(glyph_options(settings, options));
   if (info.name == "text") {
-    if (settings.empty()) reject(Hint{"write --data text:FILE"}, "'text' names no file");
+    if (settings.empty()) reject(Hint{"write `data` text:FILE"}, "'text' names no file");
     return read_text(settings, options);
   }
   if (info.name == "images" || info.name == "idx") {
     if (settings.empty())
-      reject(Hint{fmt::format("write --data {}:DIR", info.name)}, "'{}' names no folder", info.name);
+      reject(Hint{fmt::format("write `data` {}:DIR", info.name)}, "'{}' names no folder", info.name);
     return info.name == "idx" ? load_idx_folder(settings) : read_image_folder(settings, options);
   }
   if (settings.empty()) return load_published(info, options);
@@ -166,12 +166,12 @@ Dataset load_dataset(std::string_view spec, const DataOptions& options) {
 void parse_image_size(std::string_view text, DataOptions& options) {
   const std::vector<std::string> parts = split(text, 'x');
   if (parts.size() > 2)
-    reject(Hint{"write --image-size 64, or 48x64 for rows x columns"}, "--image-size is '{}'", text);
-  options.image_size = parse_int(parts[0], "--image-size");
-  options.image_width = parts.size() == 2 ? parse_int(parts[1], "--image-size") : 0;
+    reject(Hint{"write `image-size` 64, or 48x64 for rows x columns"}, "`image-size` is '{}'", text);
+  options.image_size = parse_int(parts[0], "`image-size`");
+  options.image_width = parts.size() == 2 ? parse_int(parts[1], "`image-size`") : 0;
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (const std::int64_t n = i == 0 ? options.image_size : options.image_width; n < 1 || n > kWidestImage)
-      reject("--image-size is '{}'; images have 1 to {} pixels per side", text, kWidestImage);
+      reject("`image-size` is '{}'; images have 1 to {} pixels per side", text, kWidestImage);
   if (options.image_width == options.image_size) options.image_width = 0;
 }
 

@@ -65,7 +65,7 @@ void require_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    reject(Hint{"name another folder with --data-dir"}, "cannot make {}: {}", folder.string(),
+    reject(Hint{"name another folder with `data-dir`"}, "cannot make {}: {}", folder.string(),
            error.message());
 }
 
@@ -81,7 +81,7 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
     if (is_here(part) && fs::file_size(part, ignored) == 0) fs::remove(part, ignored);
     if (!error.hint().empty()) throw;
     throw Error(error.blame(), error.what(),
-                Hint{fmt::format("{}name another source with --mirror, or {}",
+                Hint{fmt::format("{}name another source with `mirror`, or {}",
                                  is_here(part) ? "run it again to go on from there, " : "", by_hand(plan))});
   }
   if (const std::string sum = md5_of_file(part); sum != file.md5) {
@@ -89,7 +89,7 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
     throw Error(
         Blame::run,
         fmt::format("{} has the checksum {}, not the published {}; it was removed", url, sum, file.md5),
-        Hint{"try again; should it stay wrong, that source is damaged: name another with --mirror"});
+        Hint{"try again; should it stay wrong, that source is damaged: name another with `mirror`"});
   }
   std::error_code failed;
   fs::rename(part, target, failed);

@@ -101,7 +101,7 @@ TEST_F(Fetch, BringsEveryFileOnce) {
 
 TEST_F(Fetch, GoesOnAfterACut) {
   server_.cut_after = 100'000;
-  expect_failure(plan(), {"a.gz could not be fetched", "run it again", "--mirror", folder().string()});
+  expect_failure(plan(), {"a.gz could not be fetched", "run it again", "`mirror`", folder().string()});
   EXPECT_FALSE(is_there("a.gz"));
   ASSERT_TRUE(is_there("a.gz.part"));
   EXPECT_EQ(fs::file_size(folder() / "a.gz.part"), 100'000u);
@@ -136,7 +136,7 @@ TEST_F(Fetch, ReplacesADamagedFile) {
 TEST_F(Fetch, RemovesWhatHasAWrongChecksum) {
   FetchPlan wrong = plan();
   wrong.files[1].md5 = md5("something else");
-  expect_failure(wrong, {"b.gz", md5(b_), md5("something else"), "removed", "--mirror"});
+  expect_failure(wrong, {"b.gz", md5(b_), md5("something else"), "removed", "`mirror`"});
   EXPECT_TRUE(is_there("a.gz"));
   EXPECT_FALSE(is_there("b.gz"));
   EXPECT_FALSE(is_there("b.gz.part"));

@@ -129,7 +129,7 @@ TEST(Datasets, SayWhatIsMissingAndWhatToTry) {
     ADD_FAILURE();
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("t10k-labels-idx1-ubyte.gz"), std::string::npos) << e.what();
-    for (const char* way : {"--data-dir", "HEADROOM_DATA", "--data glyphs"})
+    for (const char* way : {"`data-dir`", "HEADROOM_DATA", "`data` glyphs"})
       EXPECT_NE(e.hint().find(way), std::string::npos) << e.hint();
   }
   try {

@@ -109,7 +109,7 @@ void inspect(const std::vector<Listed>& pictures, bool resized, Common& common) 
     common.channels = std::max(common.channels, header.channels);
     if (common.first.empty()) common.first = picture.path, common.size = header.size;
     if (!resized && !(header.size == common.size))
-      reject(Hint{"--image-size S resizes all of them to SxS"}, "{} has {}x{} pixels, but {} has {}x{}",
+      reject(Hint{"`image-size` S resizes all of them to SxS"}, "{} has {}x{} pixels, but {} has {}x{}",
              picture.path.string(), header.size.rows, header.size.columns, common.first.string(),
              common.size.rows, common.size.columns);
   }
@@ -121,7 +121,7 @@ Split decode(const std::vector<Listed>& pictures, std::size_t count, const Commo
   const double bytes = double(count) * double(split.image.numel());
   const double memory = double(cpu_capabilities(1).memory_bytes);
   if (bytes > memory / 2)
-    reject(Hint{"ask for fewer or smaller images: --train-size, --image-size"},
+    reject(Hint{"ask for fewer or smaller images: `train-size`, `image-size`"},
            "{} images of {} would take {}; this machine has {}", count, split.image.str(), human_bytes(bytes),
            human_bytes(memory));
   const auto plane = static_cast<std::size_t>(common.size.rows * common.size.columns);

@@ -102,8 +102,8 @@ DatasetFiles find_dataset_files(const DatasetInfo& info, const fs::path& dir) {
 
 Hint elsewhere(std::string_view dataset) {
   return {
-      fmt::format("headroom data fetch {} downloads it; name another folder with --data-dir or "
-                  "HEADROOM_DATA, or take --data glyphs, which needs no download",
+      fmt::format("headroom data fetch {} downloads it; name another folder with `data-dir` or "
+                  "HEADROOM_DATA, or take `data` glyphs, which needs no download",
                   dataset)};
 }
 

@@ -48,7 +48,7 @@ void require_plain(const Split& split, const LoaderOptions& o) {
 
 // Tokens are no pixels, and nothing but tokens goes to a model that reads them.
 void require_tokens(const Split& split, const LoaderOptions& o) {
-  const Hint which{"--data text:FILE is for gpt2, images are for the others"};
+  const Hint which{"`data` text:FILE is for gpt2, images are for the others"};
   if (split.text.empty()) reject(which, "the model reads tokens, but the data are {}", split.image.str());
   if (o.dtype != DType::i32)
     reject(which, "the model takes {} numbers, but the data are text", o.input.str());
@@ -115,7 +115,7 @@ void require_fit(const Shape& image, const Shape& input) {
   if (image.rank() != 3 || input.rank() != 3)
     reject("images of {} cannot be fed to an input of {}", image.str(), input.str());
   auto misfit = [&](std::string_view why) {
-    reject(Hint{"resize the images with --image-size, or set the model's input size to the data's"},
+    reject(Hint{"resize the images with `image-size`, or set the model's input size to the data's"},
            "images of {} do not fit the model's input of {}: {}", image.str(), input.str(), why);
   };
   if (image[0] != input[0]) misfit("they have another number of channels");

@@ -59,7 +59,7 @@ double mix(double a, double b, double share) { return (1 - share) * a + share * 
 ResizeRule parse_resize_rule(std::string_view name) {
   if (name == "edge") return ResizeRule::edge;
   if (name == "zero") return ResizeRule::zero;
-  reject(nearest(name, std::vector<std::string>{"edge", "zero"}), "--resize knows no rule '{}'", name);
+  reject(nearest(name, std::vector<std::string>{"edge", "zero"}), "`resize` knows no rule '{}'", name);
 }
 
 // The zero rule divides by 256 first and multiplies at the end; powers of two change no digit, so that can be

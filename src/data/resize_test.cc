@@ -78,7 +78,7 @@ TEST(Resize, ReadsSizesAndRules) {
   parse_image_size("48x64", options);
   EXPECT_EQ(options.image_width, 64);
   for (const char* wrong : {"", "x", "0", "-3", "12x", "1x2x3", "20000", "5 ", "3.5", "99999999999999999999"})
-    expect_rejected([&] { parse_image_size(wrong, options); }, {"--image-size"});
+    expect_rejected([&] { parse_image_size(wrong, options); }, {"`image-size`"});
   EXPECT_EQ(parse_resize_rule("zero"), ResizeRule::zero);
   expect_rejected([] { parse_resize_rule("zeros"); }, {"'zeros'"});
 }

@@ -24,7 +24,7 @@ void keep_items(Split& split, std::int64_t items, const char* what) {
 Dataset read_text(const std::filesystem::path& file, const DataOptions& options) {
   const std::int64_t context = options.context == 0 ? kUsualContext : options.context;
   if (context < 1) reject("text cannot be cut into stretches of {} bytes", context);
-  if (options.image_size != 0) reject("--image-size is for images; text has none");
+  if (options.image_size != 0) reject("`image-size` is for images; text has none");
   const std::string bytes = read_file(file);
   const auto size = static_cast<std::int64_t>(bytes.size()), tail = options.validation_tail * context;
   const std::int64_t test = tail > 0 ? tail + 1 : std::max(size / 10, std::min(context + 1, size));

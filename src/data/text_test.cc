@@ -87,7 +87,7 @@ TEST_F(TextData, TooShortOrMissing) {
   expect_rejected([&] { load({.context = 500}); }, {"1,000 bytes", "501"});
   expect_rejected([&] { load_dataset("text:" + file_.string() + ".no", {.context = 5}); }, {".no"});
   expect_rejected([] { load_dataset("text", {}); }, {"names no file"});
-  expect_rejected([&] { load({.image_size = 28, .context = 5}); }, {"--image-size"});
+  expect_rejected([&] { load({.image_size = 28, .context = 5}); }, {"`image-size`"});
 }
 
 TEST_F(TextData, GoesToModelsThatReadTokensAlone) {

@@ -38,7 +38,7 @@ std::unique_ptr<Device> open_device(std::string_view name, int threads) {
   if (name.starts_with("cuda")) return open_cuda_device(name);
 #else
   if (const GpuSurvey survey = survey_gpus(); name.starts_with("cuda"))
-    reject(Hint{survey.try_this + "; or use --device cpu"}, "no GPU can be used: {}", survey.why_not);
+    reject(Hint{survey.try_this + "; or use `device` cpu"}, "no GPU can be used: {}", survey.why_not);
 #endif
   reject(nearest(name, std::vector<std::string>{"cpu", "cuda"}), "unknown device '{}'", name);
 }

@@ -16,7 +16,7 @@ std::vector<std::int64_t> image_of(const std::string& name, ModelOptions& option
     reject(Hint{fmt::format("{}:input={} or {}:input=180x240", name, d.side, name)},
            "{}'s option input takes one side of a square, or rows x columns", name);
   if (std::min(sides[0], sides[1]) < d.least)
-    reject(Hint{fmt::format("--image-size {} enlarges images, {}:input={} is the usual size", d.side, name,
+    reject(Hint{fmt::format("`image-size` {} enlarges images, {}:input={} is the usual size", d.side, name,
                             d.side)},
            "{} needs images of at least {}x{}, not {}x{}", name, d.least, d.least, sides[0], sides[1]);
   return {options.integer("channels", 3), sides[0], sides[1]};

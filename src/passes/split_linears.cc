@@ -58,7 +58,7 @@ std::optional<Pair> pair_from(const Graph& graph, const std::map<ValueId, int>& 
 void cut(Graph& graph, ValueId id, int axis, Share share) {
   Value& value = graph.value(id);
   if (value.init.kind == Initializer::Kind::given)
-    reject(Hint{"take --parallel data"}, "the layers of a network from a file cannot be cut among ranks");
+    reject(Hint{"take `parallel` data"}, "the layers of a network from a file cannot be cut among ranks");
   value.part = Part{value.type.shape, axis, share.first, share.count};
   value.type.shape[axis] = share.count;
 }

@@ -43,7 +43,7 @@ std::vector<std::string> tensor_names(const Storage& storage) {
 
 [[noreturn]] void damaged(const std::filesystem::path& path, std::string_view why) {
   throw Error(Blame::run, fmt::format("checkpoint {} is damaged: {}", path.string(), why),
-              Hint{"resume from another one, or --resume auto: it takes the newest that is whole"});
+              Hint{"resume from another one, or `resume` auto: it takes the newest that is whole"});
 }
 
 TensorFile read_whole(const std::filesystem::path& path) {
@@ -61,7 +61,7 @@ TensorFile read_whole(const std::filesystem::path& path) {
   if (sum == file.metadata.end() ? ours : sum->second != checksum_of(file))
     damaged(path, "its checksum does not match its contents");
   if (!ours)
-    reject(Hint{"weights alone are given by --weights"}, "{} is no checkpoint of headroom's", path.string());
+    reject(Hint{"weights alone are given by `weights`"}, "{} is no checkpoint of headroom's", path.string());
   return file;
 }
 
@@ -76,7 +76,7 @@ void require_same_run(const std::filesystem::path& path, const RunIdentity& save
                                short_enough ? fmt::format("is {}, not {}", before, value) : "differs");
   }
   if (!differences.empty())
-    reject(Hint{"give the options the run was started with, or another --checkpoint-dir"},
+    reject(Hint{"give the options the run was started with, or another `checkpoint-dir`"},
            "checkpoint {} belongs to another run: {}", path.string(), differences);
 }
 

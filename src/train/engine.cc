@@ -23,7 +23,7 @@ void require_memory(double there, const Plan& plan, const std::string& model) {
   if (there <= 0 || stored + arena <= there) return;
   const double share = arena > 0 ? (there - stored) / arena : 0;
   const auto fitting = static_cast<std::int64_t>(0.95 * share * double(plan.binding.batch));
-  const std::string hint = fitting >= 1 ? fmt::format("take a smaller --batch: {} fits", fitting)
+  const std::string hint = fitting >= 1 ? fmt::format("take a smaller `batch`: {} fits", fitting)
                                         : std::string("no batch fits: take a smaller model");
   reject(Hint{hint}, "model '{}' with a batch of {} needs {} of memory, but {} has {}", model,
          plan.binding.batch, human_bytes(stored + arena), plan.binding.capabilities.name, human_bytes(there));
@@ -34,11 +34,11 @@ void require_precision(const EngineOptions& options, const Capabilities& device)
   const bool plain = options.precision == DType::f64 || (options.precision == DType::f32 && !options.tf32);
   if (plain) return;
   if (device.kind == DeviceKind::cpu)
-    reject(Hint{"use --precision fp32 or fp64, or a GPU: --device cuda"}, "the CPU does not compute in {}",
+    reject(Hint{"use `precision` fp32 or fp64, or a GPU: `device` cuda"}, "the CPU does not compute in {}",
            wanted);
   constexpr int kAmpere = 80;
   if (device.compute_capability < kAmpere && options.precision != DType::f16)
-    reject(Hint{"use --precision fp32 or fp16"}, "{} has compute capability {}.{} and does not compute in {}",
+    reject(Hint{"use `precision` fp32 or fp16"}, "{} has compute capability {}.{} and does not compute in {}",
            device.name, device.compute_capability / 10, device.compute_capability % 10, wanted);
 }
 
@@ -63,7 +63,7 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
       // Layers that all ranks hold must come to the same bits on each, and nothing is chosen by timing then.
       capabilities_.deterministic = true;
       if (is_narrow(options_.precision) && groups()->of(kModelGroup).kind() != "nccl")
-        reject(Hint{"take --precision tf32, or --parallel data"},
+        reject(Hint{"take `precision` tf32, or `parallel` data"},
                "MPI adds no {}: ranks that share layers cannot exchange it", name_of(options_.precision));
     }
   }
@@ -142,7 +142,7 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
         Blame::run,
         fmt::format("the loss became {} at step {}; the first layer with a value that is not finite is '{}'",
                     loss, step, layer.empty() ? "loss" : layer),
-        Hint{"try a smaller --lr"});
+        Hint{"try a smaller `lr`"});
   }
   ready.executor->run_phase(Phase::backward, recorder);
   ready.executor->run_phase(Phase::update, recorder);

@@ -24,7 +24,7 @@ std::int64_t classes_of(const Program& program) {
 
 void require_labels(const Engine& engine, const Program& program, const Split& split) {
   if (program.correct != kNone && program.labels_each != split.labels_each())
-    reject(Hint{"--data text:FILE is for gpt2, images are for the others"},
+    reject(Hint{"`data` text:FILE is for gpt2, images are for the others"},
            "model '{}' gives {} answers for an item, but the data have {} labels", engine.net().name,
            program.labels_each, split.labels_each());
 }
@@ -40,7 +40,7 @@ void add_padded(Engine& engine, Engine::Ready& ready, const DeviceBatch& b,
                 const std::vector<std::int32_t>& labels, Tally& tally, Metrics& all) {
   const Program& program = ready.program;
   if (program.correct == kNone || engine.net().loss != kCrossEntropy)
-    reject(Hint{"take a --test-size that is a multiple of it"},
+    reject(Hint{"take a `test-size` that is a multiple of it"},
            "{} images are left for a batch of {}, which the network insists on", b.count,
            program.graph.value(program.images).type.shape[0]);
   const TensorType images = program.graph.value(program.images).type;

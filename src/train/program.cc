@@ -27,7 +27,7 @@ double gradient_scale(DType dtype) { return dtype == DType::f16 ? 4096 : 1; }
 void share_norms(Graph& graph, const Lowering& how, const Distribution& ranks, DType dtype) {
   if (!how.training || !ranks.sync_norms) return;
   if (is_narrow(dtype))
-    reject(Hint{"take --precision fp32 or tf32"}, "--sync-bn does not work in {}", name_of(dtype));
+    reject(Hint{"take `precision` fp32 or tf32"}, "`sync-bn` does not work in {}", name_of(dtype));
   sync_norms(graph, how.global_batch);
 }
 
@@ -61,7 +61,7 @@ Program start(const Net& net, std::int64_t batch, Lowering how, const Distributi
   how.items = batch;
   if (net.imported) {
     if (ranks.model_parts > 1)
-      reject(Hint{"take --parallel data"}, "the layers of a network from a file cannot be cut among ranks");
+      reject(Hint{"take `parallel` data"}, "the layers of a network from a file cannot be cut among ranks");
     return start_imported(net, batch, how, dtype, ranks);
   }
   Program p;
@@ -73,7 +73,7 @@ Program start(const Net& net, std::int64_t batch, Lowering how, const Distributi
                                 .layer = {}});
   p.logits = lower(net, p.graph, p.images, how);
   if (ranks.model_parts > 1 && split_linears(p.graph, ranks) == 0)
-    reject(Hint{"take --parallel data"},
+    reject(Hint{"take `parallel` data"},
            "network '{}' has no two linear layers in a row, of {} units or more, to be cut among {} ranks",
            net.name, ranks.model_parts, ranks.model_parts);
   share_norms(p.graph, how, ranks, dtype);
@@ -261,7 +261,7 @@ void require_complete(const Program& p, const Net& net) {
   const UnknownNode& first = p.unknown.front();
   const std::string more =
       p.unknown.size() > 1 ? fmt::format("; nodes of that kind: {}", p.unknown.size()) : "";
-  reject(Hint{"headroom model show lists what is not known; the rest can be predicted with --mode eval"},
+  reject(Hint{"headroom model show lists what is not known; the rest can be predicted with `mode` eval"},
          "network '{}' cannot be run: {} ('{}'): {}{}", net.name, first.op, first.node, first.reason, more);
 }
 

@@ -150,7 +150,7 @@ class Training {
       throw Error(Blame::run,
                   fmt::format("the loss became {} at step {}", sums[kTallyBadLoss],
                               state_.steps - waiting_ + static_cast<std::int64_t>(sums[kTallyBadStep])),
-                  Hint{"try a smaller --lr; with --no-graph the run stops at the layer"});
+                  Hint{"try a smaller `lr`; with `no-graph` the run stops at the layer"});
     if (state_.steps == waiting_) state_.first_loss = sums[kTallyFirstLoss];
     state_.last_loss = sums[kTallyLastLoss];
     state_.tally.loss += sums[kTallyLoss];
@@ -234,7 +234,7 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
     reject(Hint{"export it with an open batch"}, "model '{}' insists on its batch, which ranks cannot share",
            engine.net().name);
   if (const int parts = engine.ranks().data_parts; batch < parts)
-    reject(Hint{"take a larger --batch, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
+    reject(Hint{"take a larger `batch`, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
            parts);
   const Program& program = ready_to_train(engine, batch).program;
   const std::int64_t units = classes_of(program);
@@ -250,11 +250,11 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
     reject("model '{}' has nothing to learn: no layer of it has weights", engine.net().name);
   if (!text) require_fit(data.train.image, Shape(engine.net().input));
   if (const std::int64_t fixed = fixed_batch(engine.net()); fixed > 0 && data.train.count() % fixed != 0)
-    reject(Hint{fmt::format("take --train-size {}", data.train.count() / fixed * fixed)},
+    reject(Hint{fmt::format("take `train-size` {}", data.train.count() / fixed * fixed)},
            "model '{}' insists on a batch of {}, and {} training images are no multiple of it",
            engine.net().name, fixed, with_commas(data.train.count()));
   if (batch > data.train.count())
-    reject(Hint{fmt::format("take a --batch of at most {}", with_commas(data.train.count()))},
+    reject(Hint{fmt::format("take a `batch` of at most {}", with_commas(data.train.count()))},
            "a batch of {} is larger than the set of {} training images", with_commas(batch),
            with_commas(data.train.count()));
   // The short last batch has a plan of its own, which may be refused too: now rather than at the end.

@@ -129,7 +129,7 @@ void* CudaDevice::allocate_bytes(std::size_t bytes, bool on_host) {
                 fmt::format("out of memory: {} of {} were refused; {} are free", human_bytes(double(bytes)),
                             on_host ? "pinned host memory" : capabilities_.name,
                             human_bytes(double(free_bytes_now()))),
-                Hint{"try a smaller --batch, or --no-resident"});
+                Hint{"try a smaller `batch`, or `no-resident`"});
   }
   HEADROOM_CUDA_CHECK(error);
   return data;
@@ -150,7 +150,7 @@ std::unique_ptr<Device> open_cuda_device(std::string_view name) {
   }
   const GpuSurvey survey = survey_gpus();
   if (survey.gpus.empty())
-    reject(Hint{survey.try_this + "; or use --device cpu"}, "no GPU can be used: {}", survey.why_not);
+    reject(Hint{survey.try_this + "; or use `device` cpu"}, "no GPU can be used: {}", survey.why_not);
   if (index < 0 || index >= static_cast<int>(survey.gpus.size()))
     reject(Hint{fmt::format("they are numbered from 0: cuda:0 is {}", survey.gpus[0].name)},
            "there is no GPU {}: this machine has {}", index, survey.gpus.size());

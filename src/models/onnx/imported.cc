@@ -112,7 +112,7 @@ void ImportedGraph::bind(std::map<std::string, std::int64_t> sizes) {
   for (const Input& input : inputs_)
     for (const std::string& symbol : input.symbols)
       if (!symbol.empty() && !all.contains(symbol))
-        reject(Hint{fmt::format("say how large it is: --dim {}=128, or {}:{}=128", symbol, name(), symbol)},
+        reject(Hint{fmt::format("say how large it is: `dim` {}=128, or {}:{}=128", symbol, name(), symbol)},
                "{}: dimension '{}' of input '{}' is open", file_->name(), symbol, input.name);
 }
 

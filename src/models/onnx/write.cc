@@ -33,7 +33,7 @@ std::int64_t opset_of(const Graph& graph) {
 
 constexpr const char* kBatch = "N";
 constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;  // of a message
-const Hint kOneBatch{"--batch 1 writes it for that batch alone"};
+const Hint kOneBatch{"`batch` 1 writes it for that batch alone"};
 
 void set_attribute(AttributeProto& proto, const std::string& name, const Attr& value) {
   proto.set_name(name);

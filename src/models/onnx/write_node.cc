@@ -129,7 +129,7 @@ void NodeWriter::refuse(std::string_view why) const {
 }
 
 void NodeWriter::refuse_batch(std::string_view what) const {
-  reject(Hint{"--batch 1 writes it for that batch alone"},
+  reject(Hint{"`batch` 1 writes it for that batch alone"},
          "layer '{}' cannot be written for any batch: {}, {}", node_.layer, node_.op, what);
 }
 

@@ -261,7 +261,7 @@ Launcher prepare_conv2d_cudnn(const Problem& p, const Capabilities& capabilities
       ways.push_back({folded.name, prepare_conv2d_cuda_folded(folded, capabilities)});
     if (ways.empty())
       throw Error(Blame::run, fmt::format("cuDNN has no algorithm for {}", p.str()),
-                  Hint{"try --layout nchw"});
+                  Hint{"try `layout` nchw"});
     if (capabilities.deterministic) ways.erase(ways.begin() + 1, ways.end());  // no choice by timing
     return ways;
   });

@@ -17,7 +17,7 @@ namespace {
 
 Cudnn load() {
   constexpr const char* kInstead =
-      "install cuDNN 9, or choose --kernel conv2d=cuda:implicit_gemm --layout nchw";
+      "install cuDNN 9, or choose `kernel` conv2d=cuda:implicit_gemm `layout` nchw";
   const cuda::Library library(cuda::cudnn_names());
   if (!library.loaded())
     throw Error(Blame::run, fmt::format("cuDNN cannot be loaded: {}", library.why_not()), Hint{kInstead});

@@ -14,8 +14,8 @@ namespace headroom::cuda {
 namespace {
 
 constexpr const char* kInstead =
-    "install libcublasLt of CUDA 12 or 13, or choose --kernel linear=cuda:tiles and "
-    "--kernel matmul=cuda:tiles";
+    "install libcublasLt of CUDA 12 or 13, or choose `kernel` linear=cuda:tiles and "
+    "`kernel` matmul=cuda:tiles";
 
 CublasLt load() {
   const Library library(cublaslt_names());

@@ -147,7 +147,7 @@ struct GemmPlan::Parts {};
 
 GemmPlan::GemmPlan(const Problem&, std::size_t) {
   throw Error(Blame::run, "this program was built without cublasLt.h",
-              Hint{"choose --kernel linear=cuda:tiles"});
+              Hint{"choose `kernel` linear=cuda:tiles"});
 }
 bool GemmPlan::good() const { return false; }
 void GemmPlan::run(cudaStream_t, const void*, const void*, void*, const void*, void*) const {}

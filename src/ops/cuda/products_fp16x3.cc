@@ -63,7 +63,7 @@ Band band_of(const Product& p, const Fp16x3Plan& plan, const Copy& a, const Copy
   cuda::GemmPlan pieces(problem, bytes);
   if (!correction.good() || !pieces.good())
     throw Error(Blame::run, fmt::format("cuBLASLt has no algorithm for {} x {} x {} in fp16", p.m, p.n, p.k),
-                Hint{"choose --kernel linear=cuda:tf32x3 and --kernel matmul=cuda:tf32x3"});
+                Hint{"choose `kernel` linear=cuda:tf32x3 and `kernel` matmul=cuda:tf32x3"});
   return {std::move(correction), std::move(pieces)};
 }
 
