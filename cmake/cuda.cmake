@@ -1,6 +1,6 @@
-# The device half of kernels: *.cu, and the plain C++ beside them that needs the toolkit (cuda.cc, cudnn*.cc, everything
-# under a folder cuda/). AUTO takes the toolkit where it is; without one all of it is left out, and kernels for GPUs can
-# still be planned and predicted.
+# The device half of kernels: *.cu, and the plain C++ that needs the toolkit (see the list of sources in CMakeLists.txt).
+# AUTO takes the toolkit where it is; without one all of it is left out, and kernels for GPUs can still be planned and
+# predicted.
 set(HEADROOM_CUDA AUTO CACHE STRING "Build for NVIDIA GPUs: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE HEADROOM_CUDA PROPERTY STRINGS AUTO ON OFF)
 

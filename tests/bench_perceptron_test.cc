@@ -1,5 +1,5 @@
-// The perceptron course's graded cases: norms and criteria by hand, small cases by the program, alone and on
-// two ranks.
+// The perceptron course's graded cases: norms and criteria by hand, small cases through the program, with one
+// process and with two ranks.
 #include "bench/perceptron.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ TEST(PerceptronCases, NormsAreTheCourses) {
   ASSERT_EQ(errors.size(), 2U);
   EXPECT_DOUBLE_EQ(errors[0].by(WeightNorm::difference), 0.5);
   EXPECT_DOUBLE_EQ(errors[0].by(WeightNorm::relative), 0.1);
-  EXPECT_DOUBLE_EQ(errors[0].by(WeightNorm::relative_rows), 0.1);  // rows of 0.3 and 0.4, over one of 4
-  // Nothing to divide by: the difference itself.
+  EXPECT_DOUBLE_EQ(errors[0].by(WeightNorm::relative_rows), 0.1);  // row sums 0.3 and 0.4, divided by 4
+  // The reference is zero: the difference itself counts.
   EXPECT_DOUBLE_EQ(errors[1].by(WeightNorm::relative), 0.25);
   EXPECT_THROW(array_errors({other[0]}, reference), Error);
   EXPECT_THROW(array_errors({other[1], other[0]}, reference), Error);
@@ -63,7 +63,7 @@ TEST(PerceptronCases, PassAndFailByTheCoursesCriteria) {
   EXPECT_FALSE(passes(small, DType::f64, std::numeric_limits<double>::quiet_NaN()));
   EXPECT_TRUE(passes(nsys, DType::f64, 1e-15));
   EXPECT_FALSE(judge(old, DType::f32, {}, right, off(1)).graded);
-  // The weights agree, yet all are wrong: the published figures notice.
+  // The weights agree, but all are wrong: the published figures show it.
   right.accuracy = 0.7278;
   EXPECT_FALSE(passes(nsys, DType::f64, 0));
   EXPECT_TRUE(passes(nsys, DType::f32, 0));
@@ -75,7 +75,7 @@ TEST(PerceptronCases, PassAndFailByTheCoursesCriteria) {
 
 class BenchPerceptron : public ProgramTest {
  protected:
-  // Empty where there is no MNIST.
+  // Empty if MNIST is not present.
   std::string data() const {
     const char* named = std::getenv("HEADROOM_DATA");
     const std::filesystem::path folder =

@@ -1,5 +1,5 @@
-// Checkpoints through the program: a run that was killed and taken up again is the undisturbed run to the
-// last byte, and what is damaged, or of another run, is said by name.
+// Checkpoints through the program: a killed and resumed run equals the uninterrupted run byte for byte.
+// Damaged files, and files of another run, are named in the error.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct CliCheckpoint : ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // 30 steps an epoch. Small networks for what needs no time, larger ones for what shall be interrupted.
+  // 30 steps per epoch. Small networks for quick tests, larger ones for runs to be interrupted.
   static Words train(const std::string& model, const Words& more = {}) {
     return with({"train", model, "--train-size", "600", "--test-size", "50", "--batch", "20", "--seed", "3"},
                 more);
@@ -43,7 +43,7 @@ struct CliCheckpoint : ProgramTest {
     return list.empty() ? 0 : step_of(list[0]);
   }
 
-  // Waits until the folder holds a checkpoint of this step or a later one, or the run is over.
+  // Waits until the folder holds a checkpoint of this step or a later one, or the run has ended.
   void wait_for_step(const std::string& name, int step, pid_t child) const {
     siginfo_t ended{};
     while (newest_step(name) < step && ended.si_pid == 0) {
@@ -173,7 +173,7 @@ TEST_F(CliCheckpoint, ATruncatedOneIsPassedOver) {
   }
 }
 
-// In the numbers, in the state of the run, and in the word that says what the file is.
+// In the numbers, in the state of the run, and in the name of the format.
 TEST_F(CliCheckpoint, AnAlteredByteIsNoticedWhereverItIs) {
   succeed(small(checkpoints("c")));
   const std::string whole = read_file(in_folder("c").at(0));
@@ -212,8 +212,9 @@ TEST_F(CliCheckpoint, OneOfAnotherRunIsRefusedByWhatDiffers) {
 
 TEST_F(CliCheckpoint, WeightsAreNoCheckpoint) {
   succeed(small({"--save", "w.st"}));
-  expect_refused(small({"--resume", "w.st"}), {"w.st", "no checkpoint", "--weights"});
-  expect_refused(small({"--resume", "w.st", "--checkpoint-dir", "new"}), {"w.st", "no checkpoint"});
+  expect_refused(small({"--resume", "w.st"}), {"w.st", "not a headroom checkpoint", "--weights"});
+  expect_refused(small({"--resume", "w.st", "--checkpoint-dir", "new"}),
+                 {"w.st", "not a headroom checkpoint"});
   expect_refused(small({"--resume", "none.st"}), {"none.st"});
 }
 
@@ -231,7 +232,7 @@ TEST_F(CliCheckpoint, AFullDiskStopsTheRunAndKeepsWhatIsThere) {
   succeed(small({"--checkpoint-dir", "c", "--save", "w.st"}));
   const auto before = files();
   const std::string old = read_file(in_folder("c").at(0));
-  // Files may grow to 16 blocks of 512 bytes (of 1024 in some shells), a third of what a checkpoint takes.
+  // Files may grow to 16 blocks of 512 bytes (1024 in some shells), a third of a checkpoint.
   ASSERT_GT(old.size(), 3 * 16 * 1024u);
   const Outcome outcome = run_shell(
       "trap '' XFSZ; ulimit -f 16; exec \"$0\" train mlp:hidden=8 --train-size 600 --test-size 50 --batch 20 "

@@ -1,4 +1,4 @@
-// Completion scripts, as the shells run them. zsh and fish are tried where they are installed.
+// Completion scripts, run by the shells. zsh and fish are tested if installed.
 #include "support/program.h"
 
 #include "machine/machine.h"
@@ -28,7 +28,7 @@ class Completion : public ProgramTest {
     return lines;
   }
 
-  // What is offered for the last of these words.
+  // The completions of the last of these words.
   std::set<std::string> in_bash(const std::string& words) const {
     const Outcome outcome = run_shell(
         "bash --norc -c 'source ./script.bash; COMP_WORDS=(" + words +
@@ -38,7 +38,7 @@ class Completion : public ProgramTest {
     return lines_of(outcome.out);
   }
   std::set<std::string> in_zsh(const std::string& words) const {
-    // The functions of zsh's completion, each of which prints what it was to offer.
+    // zsh's completion functions, each replaced by one that prints its candidates.
     const Outcome outcome = run_shell(
         "zsh -f -c 'compdef() { }; _files() { print FILES }; _message() { }; _values() { print -l -- "
         "$@[4,-1] }; "
@@ -77,7 +77,7 @@ TEST_F(Completion, BashKnowsVerbs) {
   EXPECT_TRUE(has(in_bash("headroom --v"), "--version"));
 }
 
-// Whatever --help lists is completed, of every verb: the script is made from the same description.
+// Everything --help lists is completed, for every verb: the script comes from the same description.
 TEST_F(Completion, BashKnowsEveryOptionThatHelpLists) {
   script("bash");
   for (const std::string verb :
@@ -110,7 +110,7 @@ TEST_F(Completion, BashKnowsValues) {
   EXPECT_EQ(in_bash("headroom train lenet5 --optimizer adama"), Set{});
   EXPECT_EQ(in_bash("headroom train lenet5 --optimizer adamw"), Set{"adamw"});
   EXPECT_TRUE(has(in_bash("headroom eval lenet5 --data \"\""), "fashion-mnist"));
-  EXPECT_EQ(in_bash("headroom predict lenet5 --precision = fp6"), Set{"fp64"});  // bash splits at the sign
+  EXPECT_EQ(in_bash("headroom predict lenet5 --precision = fp6"), Set{"fp64"});  // bash splits at '='
   EXPECT_EQ(in_bash("headroom predict lenet5 --machine h20"), Set{"h200"});
   EXPECT_EQ(in_bash("headroom predict lenet5 --machine here,h20"), Set{"here,h200"});
   EXPECT_TRUE(has(in_bash("headroom machine show \"\""), "here"));
@@ -142,7 +142,7 @@ TEST_F(Completion, FishKnowsTheSame) {
   EXPECT_TRUE(has(in_fish("headroom train l"), "lenet5"));
 }
 
-// The names of a user's machines are those of files.
+// The names of a user's machines are file names.
 TEST_F(Completion, OddNamesDoNotReachTheShell) {
   const Json machine = succeed_json({"machine", "show", "h200"});
   for (const char* name : {"a $(touch oops)", "it's", "fine-1"})

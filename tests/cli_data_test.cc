@@ -59,7 +59,7 @@ TEST_F(CliDataVerb, MadeGlyphsAreReadBack) {
     succeed({"train", "mlp:hidden=8", "--data", "idx:" + dir, "--batch", "32"});
   }
   expect_refused({"data", "make", "glyphs", "plain", "--gzip", "--train-size", "2", "--test-size", "2"},
-                 {"plain/train-images-idx3-ubyte", "already lies there"});
+                 {"plain/train-images-idx3-ubyte", "already exists"});
 }
 
 TEST_F(CliDataVerb, MakeRefusesWhatItCannotMake) {
@@ -84,7 +84,7 @@ TEST_F(CliDataVerb, FetchFailsInOneSentence) {
   expect_stopped(1, fetch("mnist", server.address()),
                  {"checksum", "f68b3c2dcbeaaa9fbdd348bbdeb94873", "removed"}, kDirect);
   expect_stopped(1, fetch("cifar10", server.address()), {"404", "cifar-10-binary.tar.gz", "unpack"}, kDirect);
-  expect_refused(fetch("mnist", "gopher://x"), {"no address"});
+  expect_refused(fetch("mnist", "gopher://x"), {"not a download address"});
 }
 
 TEST_F(CliDataVerb, FetchBringsWhatTrainingReads) {
@@ -170,7 +170,7 @@ TEST_F(CliImages, WrongOptionsAreRefused) {
   expect_refused(with("--normalize", "1,2,3/1,2,3"), {"3 means", "1 channel"});
   expect_refused(with("--loader-threads", "0"), {"--loader-threads is 0"});
   expect_refused(train({"--pixels", "raw", "--normalize", "0,1"}, "mlp:hidden=8"), {"contradict"});
-  expect_refused(with("--data", "images"), {"names no folder", "images:DIR"});
+  expect_refused(with("--data", "images"), {"does not name a folder", "images:DIR"});
   expect_refused(with("--data", "idx:nowhere"), {"nowhere", "headroom data make glyphs"});
   expect_refused(with("--data", "cifar"), {"'cifar'", "did you mean 'cifar10'?"});
 }

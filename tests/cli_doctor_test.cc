@@ -1,4 +1,4 @@
-// headroom doctor: what is here, what is missing, how to get it.
+// headroom doctor: what is installed, what is missing, how to get it.
 #include "support/program.h"
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace {
 
 class CliDoctor : public ProgramTest {
  protected:
-  // By the name of each check.
+  // The checks by name.
   std::map<std::string, Json> checks(const Words& more = {}, const Environment& environment = {}) const {
     Words words = {"doctor"};
     words.insert(words.end(), more.begin(), more.end());
@@ -35,7 +35,7 @@ TEST_F(CliDoctor, TellsWhatIsHere) {
   EXPECT_EQ(all.at("downloads").at("state"), can_download() ? "ok" : "missing");
   EXPECT_TRUE(all.contains("MPI (ranks)"));
   EXPECT_EQ(all.at("data set glyphs").at("state"), "ok");
-  EXPECT_EQ(all.at("machine 'here'").at("state"), "ok");  // every test has one made up
+  EXPECT_EQ(all.at("machine 'here'").at("state"), "ok");  // every test has a made-up one
   for (const char* name : {"cuBLASLt", "cuDNN", "NCCL", "CUPTI", "NVML"})
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const auto& item) {
       return item.first.starts_with(name);
@@ -62,7 +62,7 @@ TEST_F(CliDoctor, LooksForLibrariesWhereTheLoaderDoes) {
   put("libnccl.so.2", "not really");
   const Json found =
       checks({}, {{"LD_LIBRARY_PATH", "/nowhere:" + folder().string()}}).at("NCCL (several GPUs)");
-  // Where there is a GPU it is loaded too, and the loader refuses it.
+  // With a GPU it is also loaded, and the loader refuses it.
   EXPECT_EQ(found.at("state"), survey_gpus().gpus.empty() ? "ok" : "missing");
   EXPECT_NE(found.at("details").get<std::string>().find("libnccl.so.2"), std::string::npos) << found;
 }
@@ -73,7 +73,7 @@ TEST_F(CliDoctor, ACacheThatCannotBeWrittenIsNamed) {
   EXPECT_EQ(cache.at("state"), "missing");
   EXPECT_NE(cache.at("try").get<std::string>().find("HEADROOM_CACHE"), std::string::npos);
   EXPECT_EQ(checks({}, {{"HEADROOM_CACHE", file("new/one").string()}}).at("cache folder").at("state"), "ok");
-  EXPECT_FALSE(std::filesystem::exists(file("new")));  // looking leaves nothing behind
+  EXPECT_FALSE(std::filesystem::exists(file("new")));  // the check leaves nothing behind
 }
 
 TEST_F(CliDoctor, AWrongRequestIsRefused) {

@@ -1,4 +1,4 @@
-// Damaged files as a user meets them: data sets that were not fetched whole, weights of another model.
+// Damaged files from the user's side: incomplete data sets, weights of another model.
 #include <gtest/gtest.h>
 
 #include "data/gzip.h"
@@ -163,7 +163,7 @@ TEST_F(CliWeights, DamagedAreRefused) {
   std::string broken = good;
   broken[8] = '[';
   expect_damaged(broken, {"not valid JSON"});
-  expect_damaged(std::string(64, '\xff'), {"absurd"});
+  expect_damaged(std::string(64, '\xff'), {"out of range"});
   expect_damaged("PK\x03\x04 a zip of something", {"safetensors"});
   expect_refused(train({"--weights", "missing.safetensors"}), {"cannot read missing.safetensors"});
   expect_refused(train({"--weights", "."}), {"folder"});

@@ -1,4 +1,4 @@
-// Published totals of whole networks, to the last integer, as `model show` prints them.
+// Published totals of whole networks, exact to the last integer, as `model show` prints them.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -14,7 +14,7 @@ struct Published {
   double forward_flops, convolution_flops;
 };
 
-// Multiply-adds count two; sums of biases, comparisons and activations are no part of the tables.
+// A multiply-add counts as two; the tables do not include bias sums, comparisons and activations.
 constexpr Published kPublished[] = {
     {"ece408:term=2018fa", 2'815'830, 31'299'872, 25'697'952},
     {"ece408:term=2019sp", 729'860, 3'590'320, 2'136'000},
@@ -83,7 +83,7 @@ double child_cpu_seconds() {
 
 struct TimingCliModel : ProgramTest {};
 
-// Of the whole process, which has one thread: what the clock on the wall shows where nobody else computes.
+// CPU time of the whole process, which has one thread: equals the wall time on an idle machine.
 TEST_F(TimingCliModel, LargeNetworksAreShownInAMoment) {
   for (const char* model : {"resnet:depth=50", "resnet:depth=101", "googlenet"}) {
     double best = 1e9;

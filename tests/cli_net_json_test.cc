@@ -1,5 +1,5 @@
-// Networks in files that are broken in every way we could think of. Each is refused by `predict`, which reads
-// and lowers a network without running it, and the message names the file, the layer and the option.
+// Broken network files of every kind. `predict` reads and lowers a network without running it. It refuses
+// each file, and the message names the file, the layer and the option.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -26,8 +26,8 @@ TEST_F(CliNetJson, IsNoJson) {
   expect_broken("{\n  \"input\": [1, 8, 8],\n  \"layers\": [}", {"net.json is not valid JSON", "line 3"});
   expect_broken("{\"name\": \"\xff\"}", {"net.json is not valid JSON"});
   expect_broken(std::string(1000, '\0'), {"net.json is not valid JSON"});
-  expect_broken("[1, 2]", {"net.json holds no JSON object"});
-  expect_broken("null", {"net.json holds no JSON object"});
+  expect_broken("[1, 2]", {"net.json does not hold a JSON object"});
+  expect_broken("null", {"net.json does not hold a JSON object"});
   expect_refused({"predict", "missing.json"}, {"cannot read missing.json"});
   expect_refused({"predict", "."}, {"folder"});
   expect_refused({"predict", "net.json:hidden=3"}, {"net.json", "no options"});
@@ -102,7 +102,7 @@ TEST_F(CliNetJson, NamesLayersWrongly) {
   expect_broken_layer(R"({"type": "relu", "name": "r", "from": ["input", "input"]})",
                       {"'r'", "reads 1 layer"});
   expect_broken_layer(R"({"type": "relu", "name": "a"}, {"type": "relu", "name": "b", "from": ["input"]})",
-                      {"layer 'a' is read by no other layer"});
+                      {"no other layer reads layer 'a'"});
 }
 
 TEST_F(CliNetJson, HoldsNumbersOutOfRange) {

@@ -1,5 +1,5 @@
-// Costs and timings of an ONNX file as its users ask for them: precisions of machines that are not here, and
-// batches that the file decides.
+// Costs and timings of an ONNX file from the user's side: precisions of absent machines, and batches fixed by
+// the file.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -24,7 +24,7 @@ TEST_F(CliOnnxCosts, IsPredictedInPrecisionsOfOtherMachines) {
 
 TEST_F(CliOnnxCosts, TheBatchOfTheFileIsTheOneThatIsTimed) {
   const Outcome outcome = succeed({"predict", "two.onnx", "--machine", "h200", "--batch", "1,64"});
-  EXPECT_NE(outcome.err.find("a batch of 2, as its file says"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a batch of 2, set by its file"), std::string::npos) << outcome.err;
   const Json forward =
       succeed_json({"bench", "forward", "two.onnx", "--batch", "8", "--seconds", "0.01"}).at("nets")[0];
   EXPECT_EQ(forward.at("batch"), 2);

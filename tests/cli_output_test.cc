@@ -1,4 +1,4 @@
-// What the program says when all is well: welcome, help, lists, and one JSON object under --json.
+// The program's output on success: welcome, help, lists, and one JSON object with --json.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -68,7 +68,7 @@ TEST_F(CliOutput, EveryVerbHasHelpWithAnExample) {
   }
 }
 
-// A verb that uses no ranks is for the first one; whatever is asked, the others say nothing.
+// Only the first rank runs a verb that uses no ranks; the others print nothing.
 TEST_F(CliOutput, OfSeveralRanksTheFirstAloneRunsAVerbWithoutRanks) {
   auto as_rank = [&](const char* rank, const Words& words) {
     return run(words, {{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", rank}});
@@ -139,7 +139,7 @@ TEST_F(CliOutput, RecordHoldsTheWholeRun) {
                        "measurement.step_ms", "curve", "command", "commit"});
   EXPECT_EQ(record.at("command").at(1), "train");
   EXPECT_EQ(record.at("curve").size(), record.at("curve").back().at("epoch").get<std::size_t>());
-  // The machine is the one this test made up: a run does not measure again what is known.
+  // The machine is the one this test made up: a run does not measure a known machine again.
   EXPECT_EQ(record.at("machine").at("peak_flops").at("fp32"), 2e11);
 }
 
@@ -192,7 +192,7 @@ TEST_F(CliOutput, AnInterruptSavesTheWeightsAndNothingHalfWritten) {
   succeed({"eval", "mlp:hidden=8", "--weights", "w", "--test-size", "32"});
 }
 
-// Best of a few: another program may take the core.
+// Best of a few runs: another program may use the core.
 struct TimingCli : ProgramTest {
   double best_seconds(const Words& args) const {
     double best = 1e9;

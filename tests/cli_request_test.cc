@@ -1,4 +1,4 @@
-// Wrong requests: one message that says what, where and what to try; exit code 2; nothing half-written.
+// Wrong requests: one message that says what, where and what to try; exit code 2; no partial files.
 #include <gtest/gtest.h>
 
 #include "device/device.h"
@@ -9,7 +9,7 @@ namespace headroom::testing {
 namespace {
 
 struct CliRequest : ProgramTest {
-  // A tiny run to which each case adds its mistake.
+  // A tiny run to which each case adds a mistake.
   Words train(const Words& more) const {
     Words words = {"train", "mlp:hidden=8", "--train-size", "64", "--test-size", "32"};
     words.insert(words.end(), more.begin(), more.end());
@@ -134,7 +134,7 @@ TEST_F(CliRequest, PlacesThatCannotBeWrittenAreRefusedBeforeTraining) {
   std::filesystem::create_directory(file("taken"));
   put("plain", "");
   for (const char* option : {"--save", "--record"}) {
-    // An hour of training that must not begin.
+    // An hour of training that must not start.
     auto long_run = [&](const std::string& path) {
       return Words{"train", "lenet5", "--epochs", "1000", option, path};
     };

@@ -1,4 +1,4 @@
-// The verb run as its users meet it: arrays in, arrays out, and what it says when they do not fit.
+// The verb run from the user's side: arrays in, arrays out, and the messages if they do not fit.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -20,7 +20,7 @@ NamedTensor array(Shape shape, std::vector<T> values, DType dtype = dtype_of<T>(
   return t;
 }
 
-// Two numbers of three: y = (x0 + 2 x1 + 3 x2 + 0.5, -x0 + x2 - 0.5).
+// Two outputs from three inputs: y = (x0 + 2 x1 + 3 x2 + 0.5, -x0 + x2 - 0.5).
 struct CliRun : ProgramTest {
   CliRun() {
     put("net.json",
@@ -120,7 +120,7 @@ TEST_F(CliRun, RefusesWhatDoesNotFit) {
   expect_refused(words({"--input", "x.npy", "--expect", "g=y.npy"}), {"no output 'g'"});
   expect_refused(words({"--input", "net.json"}), {"neither an .npy file nor a .pb file"});
   expect_refused(words({"--input", "x.npy", "--rtol", "-1"}), {"--rtol is -1"});
-  expect_refused(words({"--input", "x.npy", "--output", "net.json"}), {"net.json is no folder"});
+  expect_refused(words({"--input", "x.npy", "--output", "net.json"}), {"net.json is not a folder"});
   expect_refused(words({"--input", "x.npy", "--dim", "n=3"}), {"--dim", "ONNX"});
   expect_refused({"run", "nonet", "--input", "x.npy"}, {"unknown model 'nonet'"});
 }
@@ -163,8 +163,7 @@ TEST_F(CliOnnx, RefusesWhatCannotBeWritten) {
                  {"--save", "--save-onnx", "same"});
 }
 
-// y = the largest over `length` of x[batch, length, 2], and the same numbers in a shape that comes as an
-// input.
+// y = the max over `length` of x[batch, length, 2], and the same numbers in a shape given as an input.
 std::string open_model() {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -221,7 +220,7 @@ TEST_F(CliOnnx, FilesAreMadeToFitTheArrays) {
   expect_refused({"run", "open.onnx", "--input", "o.npy"}, {"cannot be run", "shape"});
 }
 
-// The file insists on a batch of two; six rows are three of them.
+// The file has a fixed batch of two; six rows run as three batches.
 TEST_F(CliOnnx, RunsAFixedBatchInPieces) {
   succeed({"model", "export", "net.json", "--weights", "w.safetensors", "-o", "two.onnx", "--batch", "2"});
   write_npy(file("six.npy"), array<float>({6, 3}, {1, 1, 1, 0, 2, -1, 1, 1, 1, 0, 2, -1, 1, 1, 1, 0, 2, -1}));
@@ -265,7 +264,7 @@ TEST_F(CliCases, CountsWhatIsRight) {
 TEST_F(CliCases, RefusesFoldersWithoutCases) {
   expect_refused({"run", "--cases", "missing"}, {"no folder missing"});
   std::filesystem::create_directories(file("void"));
-  expect_refused({"run", "--cases", "void"}, {"no .onnx file"});
+  expect_refused({"run", "--cases", "void"}, {"does not hold an .onnx file"});
   expect_refused({"run", "net.json", "--cases", "void"}, {"--cases", "no model"});
 }
 

@@ -1,4 +1,4 @@
-// Text through the program: training, its numbers, resuming, evaluation, and what is refused.
+// Text through the program: training, its figures, resuming, evaluation, and refusals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 const std::string kModel = "gpt2:size=tiny,width=16,heads=2,depth=1,context=16,vocab=128";
 
 struct CliText : ProgramTest {
-  // A text in which every letter follows from the one before it, but for a space now and then.
+  // A text in which each letter determines the next, except for an occasional space.
   std::string text(std::size_t size) const {
     std::string bytes = "a";
     std::uint32_t random = 7;
@@ -66,7 +66,7 @@ TEST_F(CliText, WrongRequests) {
   put("short", "too short");
   expect_refused(train({}, "text:short"), {"short", "9 bytes", "17"});
   expect_refused(train({}, "text:none"), {"none"});
-  expect_refused(train({}, "text"), {"names no file"});
+  expect_refused(train({}, "text"), {"does not name a file"});
   expect_refused(train({}, "glyphs"), {"reads text", "text:FILE"});
   expect_refused({"train", "lenet5", "--data", "text:book"}, {"reads images, not text"});
   expect_refused({"train", "gpt2:size=tiny,context=16,vocab=100", "--data", "text:book", "--batch", "2"},

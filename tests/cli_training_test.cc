@@ -1,4 +1,4 @@
-// Training through the program: what must be the same to the bit, what within rounding, and what must differ.
+// Training through the program: results that must be equal to the bit, equal within rounding, or different.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ struct CliTraining : ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // The bytes of the weights a run ends with.
+  // The bytes of a run's final weights.
   std::string weights(Words words) const {
     words.insert(words.end(), {"--save", "w.safetensors"});
     succeed(words);
@@ -33,7 +33,7 @@ struct CliTraining : ProgramTest {
       });
     return all;
   }
-  // The largest difference of any tensor, relative to that tensor's largest element.
+  // The max difference of any tensor, relative to that tensor's largest element.
   double distance(const Values& x, const Values& y) const {
     double worst = 0;
     for (const auto& [name, left] : x) {
@@ -84,7 +84,7 @@ TEST_F(CliTraining, AFileThatDescribesLenet5TrainsAsLenet5) {
 }
 
 TEST_F(CliTraining, ContinuesFromSavedWeights) {
-  // Without momentum and shuffling, two runs of one epoch are one run of two.
+  // Without momentum and shuffling, two runs of one epoch equal one run of two.
   const Words plain = {"--momentum", "0", "--no-shuffle", "--batch", "32"};
   Words two = train("mlp:hidden=16", plain), again = train("mlp:hidden=16", plain);
   two.insert(two.end(), {"--epochs", "2"});
@@ -140,7 +140,7 @@ TEST_F(CliTraining, CourseWeightsAndFileOrderLeaveTheSeedNothingToDo) {
   };
   const std::string in_order = weights(small("1", {"--no-shuffle"}));
   EXPECT_EQ(in_order, weights(small("2", {"--no-shuffle"})));
-  EXPECT_EQ(in_order, weights(small("3", {})));  // the recipe itself keeps the order
+  EXPECT_EQ(in_order, weights(small("3", {})));  // the recipe itself does not shuffle
   EXPECT_NE(weights(small("1", {"--shuffle"})), weights(small("2", {"--shuffle"})));
 }
 

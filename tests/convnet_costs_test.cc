@@ -1,5 +1,5 @@
-// Parameters and FLOPs of the networks for photographs, to the last integer: published tables layer by layer,
-// published totals, and a closed form written apart from the networks for other options.
+// Parameters and FLOPs of the networks for photographs, exact to the last integer: published tables layer by
+// layer, published totals, and an independent closed form for other options.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Counts {
 };
 using Layers = std::map<std::string, Counts>;
 
-// A normalisation counts with the convolution before it; its multiply-adds are no products.
+// A normalisation counts with the convolution before it; its multiply-adds are not products.
 std::string owner(std::string layer) {
   if (layer.ends_with("_bn")) layer.resize(layer.size() - 3);
   return layer;
@@ -31,9 +31,9 @@ bool is_product(const std::string& op) {
   return false;
 }
 
-// Per image, of one training step.
+// Per image, for one training step.
 Layers counts_of(const std::string& model, std::int64_t batch = 1) {
-  const Program p = make_program(find_net(model), Mode::train, batch, {});
+  const Program p = make_program(find_net(model), {.mode = Mode::train, .batch = batch});
   const Plan plan = make_plan(p.graph, {Mode::train, batch, DType::f32, cpu_capabilities(2)});
   EXPECT_EQ(testing::find_overwrite(plan), "") << model;
   Layers layers;
@@ -63,7 +63,7 @@ void expect_rows(Layers& layers, const std::vector<Row>& rows) {
   }
 }
 
-// Weight gradients cost what the layer costs, input gradients as much again but for the first layer.
+// Weight gradients cost as much as the layer; input gradients cost the same again, except in the first layer.
 void expect_backward(Layers& layers, const std::string& first) {
   for (const auto& [layer, counts] : layers) {
     if (layer != "total") {
@@ -96,7 +96,7 @@ TEST(ConvNetCosts, PublishedTotals) {
     }
 }
 
-// Parameters as their authors and the usual weight files have them.
+// Parameter counts from the authors and from common weight files.
 TEST(ConvNetCosts, PublishedParameters) {
   const std::map<std::string, std::int64_t> published = {
       {"vgg:depth=13", 133'047'848},
@@ -143,7 +143,7 @@ TEST(ConvNetCosts, OverFeatByLayer) {
   EXPECT_EQ(layers.size(), 9u);
 }
 
-// Models A, D and E share all they have in common: a layer is a function of its stage and place.
+// Models A, D and E share their common layers: a layer is a function of its stage and position.
 TEST(ConvNetCosts, VggByLayer) {
   const std::vector<Row> rows = {{"conv1_1", 1'792, 173'408'256},       {"conv1_2", 36'928, 3'699'376'128},
                                  {"conv2_1", 73'856, 1'849'688'064},    {"conv2_2", 147'584, 3'699'376'128},
@@ -262,7 +262,7 @@ TEST(ConvNetCosts, ResNet50ByLayer) {
   }
 }
 
-// A second description of the same networks, by sizes alone: what a chain of windows comes to.
+// A second description of the same networks, by sizes only: the totals of a chain of windows.
 struct Sum {
   std::int64_t channels, rows, columns;
   std::int64_t parameters = 0;
@@ -351,7 +351,7 @@ TEST(ConvNetCosts, OtherSizesByClosedForm) {
   alex.conv(64, 11, 4, 2).pool(3, 2).conv(192, 5, 1, 2).pool(3, 2).conv(384, 3, 1, 1).conv(256, 3, 1, 1);
   expect_sum("alexnet:input=64x100,channels=1,classes=10",
              alex.conv(256, 3, 1, 1).pool(3, 2).fc(4096).fc(4096).fc(10));
-  Sum half{3, 224, 224};  // half of everything, and a dropout that costs nothing here
+  Sum half{3, 224, 224};  // half of everything, and a dropout, which costs nothing here
   half.conv(32, 11, 4, 2).pool(3, 2).conv(96, 5, 1, 2).pool(3, 2).conv(192, 3, 1, 1).conv(128, 3, 1, 1);
   expect_sum("alexnet:width=0.5,dropout=0.5,activation=relu",
              half.conv(128, 3, 1, 1).pool(3, 2).fc(2048).fc(2048).fc(1000));
@@ -360,7 +360,7 @@ TEST(ConvNetCosts, OtherSizesByClosedForm) {
   over.conv(96, 11, 4).pool(2, 2).conv(256, 5).pool(2, 2).conv(512, 3, 1, 1).conv(1024, 3, 1, 1);
   expect_sum("overfeat:input=80", over.conv(1024, 3, 1, 1).pool(2, 2).fc(3072).fc(4096).fc(1000));
 
-  for (std::int64_t extra : {1, 3}) {  // a bias; with batch normalisation scale and shift as well
+  for (std::int64_t extra : {1, 3}) {  // a bias; with batch normalisation also scale and shift
     Sum vgg{3, 32, 32};
     for (std::int64_t maps : {64, 128, 256, 512, 512})
       vgg.conv(maps, 3, 1, 1, extra).conv(maps, 3, 1, 1, extra).pool(2, 2);

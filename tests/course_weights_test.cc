@@ -1,5 +1,5 @@
-// The convolution course's published weights on its published images, prepared by its recipe: the accuracy it
-// printed proves the resizing rule, the parameter file's reader and the network's arithmetic at once.
+// The convolution course's published weights on its published images, prepared by its recipe. The printed
+// accuracy checks the resizing rule, the reader of the parameter file and the network's arithmetic together.
 #include <gtest/gtest.h>
 
 #include "data/mxnet_params.h"
@@ -41,7 +41,7 @@ TEST_F(CourseWeights, ReachThePublishedAccuracy) {
     return result.at("accuracy").at("test").get<double>();
   };
   EXPECT_NEAR(accuracy("100", "zero"), 0.84, 1e-9);
-  EXPECT_NEAR(accuracy("100", "edge"), 0.85, 1e-9);  // one image tells the rules apart
+  EXPECT_NEAR(accuracy("100", "edge"), 0.85, 1e-9);  // one image distinguishes the rules
   EXPECT_NEAR(accuracy("1000", "zero"), 0.852, 1e-9);
 }
 

@@ -1,4 +1,4 @@
-// A network in NHWC on a GPU against the same in NCHW on the CPU, and against itself.
+// A network in NHWC on a GPU compared with NCHW on the CPU, and with itself.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,8 +9,8 @@
 namespace headroom {
 namespace {
 
-// All that the layout reaches: a residual connection, branches that are joined, pooling of both kinds,
-// biases, grouped and strided convolutions, a flatten of more than one place.
+// Everything the layout affects: a residual connection, joined branches, both kinds of pooling, biases,
+// grouped and strided convolutions, a flatten of more than one pixel.
 constexpr const char* kNet = R"({"name": "mixed", "input": [3, 20, 20], "layers": [
   {"type": "conv2d", "name": "stem", "maps": 32, "kernel": [3, 3], "pad": [1, 1, 1, 1], "bias": false},
   {"type": "batch_norm", "name": "stem_bn", "activation": "relu"},

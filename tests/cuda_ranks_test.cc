@@ -1,5 +1,5 @@
-// Collectives of the memory of GPUs. The suite CudaInRanks runs under mpirun, started by CudaRanks; with
-// fewer GPUs than ranks they share.
+// Collectives in GPU memory. CudaRanks starts the suite CudaInRanks under mpirun; with fewer GPUs than ranks
+// they share GPUs.
 #include <gtest/gtest.h>
 
 #include "support/collectives.h"
@@ -39,7 +39,7 @@ TEST_F(CudaInRanks, SeveralAreInFlightBehindTheWorkThatMakesThem) {
   device_->upload(source.data(), ones.data(), kCount * 4);
   for (int i = 0; i < 5; ++i) {
     buffers.push_back(device_->allocate(kCount * 4));
-    device_->copy(buffers.back().data(), source.data(), kCount * 4);  // queued, not waited for
+    device_->copy(buffers.back().data(), source.data(), kCount * 4);  // queued, without a wait
     tickets.push_back(ranks_->start(
         {.kind = Kind::all_reduce, .data = buffers.back().data(), .count = kCount, .device = device_.get()}));
   }
@@ -71,7 +71,7 @@ TEST_F(CudaInRanks, CopiesAreCountedAndHidden) {
   const double copies = after.copy_seconds - before.copy_seconds,
                exposed = after.copy_exposed - before.copy_exposed;
   EXPECT_EQ(after.of(Kind::all_reduce).bytes - before.of(Kind::all_reduce).bytes, kCount * 4);
-  EXPECT_GT(copies, 0);  // 0 where MPI reads the GPU's memory by itself
+  EXPECT_GT(copies, 0);  // 0 if MPI reads the GPU's memory itself
   EXPECT_GE(exposed, 0);
   RecordProperty("hidden", std::to_string(1 - exposed / copies));
 }

@@ -1,4 +1,4 @@
-// Whole networks on a GPU: against the CPU, captured against step by step, one feed against another.
+// Whole networks on a GPU: compared with the CPU, captured with step by step, one feed with another.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ class CudaTraining : public ::testing::Test {
     gpu_ = open_device("cuda");
     cpu_ = open_device("cpu");
   }
-  // As many random pictures of the model's size as ten batches and a bit have.
+  // Random pictures of the model's size, a little more than ten batches.
   static Dataset pictures(const Net& net, std::int64_t count) {
     Dataset data{.name = "random"};
     data.classes = 10;
@@ -60,8 +60,8 @@ class CudaTraining : public ::testing::Test {
   std::unique_ptr<Device> gpu_, cpu_;
 };
 
-// Ten steps. Each rounds every sum once more or less than the CPU; nets with pooling may also pick another of
-// two equal maxima. The bound is a thousand roundings.
+// Ten steps. Each rounds sums differently from the CPU; networks with pooling may also pick another of two
+// equal maxima. The bound is a thousand roundings.
 TEST_F(CudaTraining, TenStepsAgreeWithTheCpu) {
   for (DType dtype : {DType::f64, DType::f32})
     for (const char* model : {"mlp:hidden=100", "lenet5", "ece408"}) {
@@ -79,8 +79,8 @@ TEST_F(CudaTraining, TenStepsAgreeWithTheCpu) {
     }
 }
 
-// Losses to a few roundings of the short type, weights to one of their own size. Biases begin at zero, so
-// that all there is of them is ten gradients: they are printed.
+// Losses agree to a few roundings of the short type, weights to one rounding of their own size. Biases start
+// at zero and hold only ten gradients, so their error is only printed.
 TEST_F(CudaTraining, ShortPrecisionsFollowFp32) {
   struct Row {
     const char* name;
@@ -108,7 +108,7 @@ TEST_F(CudaTraining, ShortPrecisionsFollowFp32) {
     }
 }
 
-// Steps of every network of the zoo by every precision: each operator they use has a kernel for it.
+// Steps of every zoo network in every precision: each operator they use has a kernel for it.
 TEST_F(CudaTraining, EveryModelRunsInEveryPrecision) {
   struct Row {
     DType dtype;

@@ -1,4 +1,4 @@
-// Transformers on a GPU against the CPU, in every precision, and against themselves.
+// Transformers on a GPU compared with the CPU, in every precision, and with themselves.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What the documents say is there, is there: paths, links, commands, lists, examples, and the run record's
+// Everything the documents mention exists: paths, links, commands, lists, examples, and the run record's
 // schema.
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ Outcome headroom_says(const std::string& arguments) {
   return outcome;
 }
 
-// A cache in which this machine has been measured already, by fiction: nothing here is about its ceilings.
+// A cache with a made-up measurement of this machine: these tests do not depend on its ceilings.
 class DocsRun : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -91,7 +91,7 @@ class DocsRun : public ::testing::Test {
                   .measured = true,
                   .peak_flops = {{"fp32", 1e13}, {"fp64", 1e13}},
                   .levels = {{"memory", 1e12, 1e13}},
-                  .launch_s = 1e-6,
+                  .launch = {.host_s = 1e-6},
                   .cores = 1});
   }
   void TearDown() override {
@@ -122,7 +122,7 @@ TEST(Docs, EveryLinkLeadsSomewhere) {
     }
 }
 
-// The order of the map's first table is the order of the floors.
+// The order of the map's first table is the order of the layers of the code.
 TEST(Docs, FoldersIncludeOnlyThoseAboveThem) {
   const auto floors = matches(document("docs/map.md"), R"(\| `src/([a-z]+)/` \|)");
   std::vector<std::string> folders;
@@ -143,7 +143,7 @@ TEST(Docs, FoldersIncludeOnlyThoseAboveThem) {
   }
 }
 
-// An error below the command line names a setting, `batch`; only the command line words it as an option.
+// An error below the command line names a setting, `batch`; only the command line turns it into an option.
 TEST(Docs, TextsBelowTheCommandLineNameNoOptions) {
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src")) {
@@ -156,7 +156,7 @@ TEST(Docs, TextsBelowTheCommandLineNameNoOptions) {
   EXPECT_GT(files, 400);
 }
 
-// `$ headroom verb [subverb] … --option`: the verb's own help must know them all.
+// `$ headroom verb [subverb] … --option`: the verb's own help must list them all.
 TEST(Docs, EveryCommandIsKnown) {
   int checked = 0;
   for (const fs::path& file : documents())
@@ -226,7 +226,7 @@ TEST(Docs, ExampleNetworksAreWhatTheySay) {
   const std::string text = document("docs/net-json.md");
   EXPECT_EQ(to_json_text(parse_net(block(text, "json"), "doc")), to_json_text(find_net("lenet5")));
   const Net branch = parse_net(block(text, "json", 1), "doc");
-  EXPECT_GT(make_program(branch, Mode::train, 4, {}).graph.nodes().size(), 10u);
+  EXPECT_GT(make_program(branch, {.mode = Mode::train, .batch = 4}).graph.nodes().size(), 10u);
   EXPECT_EQ(block(document("README.md"), "json"), document("examples/tiny-net.json"));
 }
 
@@ -261,7 +261,7 @@ TEST_F(DocsRun, TheExampleTrainsAndItsRecordFitsTheSchema) {
   check_schema(schema, written, "record", wrong);
   EXPECT_TRUE(wrong.empty()) << fmt::format("{}", fmt::join(wrong, "\n"));
 
-  // The other way round: a key that the schema does not describe has been forgotten there.
+  // In the other direction: a key without a description is missing in the schema.
   for (const auto& [key, value] : written.items()) {
     EXPECT_TRUE(schema["properties"].contains(key)) << key;
     if (!value.is_object()) continue;

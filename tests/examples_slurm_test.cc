@@ -1,4 +1,4 @@
-// The scripts of examples/slurm, with an srun that knows two nodes: this one, twice.
+// The scripts of examples/slurm, with a fake srun that has two nodes: this one, twice.
 #include <gtest/gtest.h>
 
 #include "support/ranks.h"

@@ -1,4 +1,4 @@
-// Every example runs: the scripts of examples/, small.
+// Runs every example script of examples/, at a small size.
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
   for (const char* verb : {"bench", "data", "demo", "doctor", "eval", "machine", "model", "predict", "recipe",
-                           "roofline", "run", "train"})
+                           "roofline", "run", "train", "tune"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

@@ -1,5 +1,5 @@
-// Running statistics of batch normalisation over several steps of training against PyTorch's, and the same
-// network in evaluation, before and after its weights went through a file.
+// Running statistics of batch normalisation over several training steps compared with PyTorch's, and the same
+// network in evaluation, before and after its weights were saved and loaded.
 #include <gtest/gtest.h>
 
 #include "base/testing/bad_input.h"
@@ -27,7 +27,7 @@ struct GoldenBatchNorm : ::testing::Test {
             {.precision = DType::f64, .seed = 1, .update = {.momentum = golden_["momentum"]}}};
   }
 
-  // Scales and biases of the normalisations begin with 1 and 0, as they do by themselves.
+  // Scales and biases of the normalisations keep their defaults, 1 and 0.
   void set_parameters(Engine& engine) const {
     std::uint64_t tensor = 0;
     for (const auto& [name, dims] : golden_["shapes"].items()) {

@@ -1,4 +1,4 @@
-// The deterministic numbers of tests/golden are the same in C++ as in Python, and a digest notices what it
+// The deterministic numbers of tests/golden are the same in C++ and in Python, and a digest detects what it
 // should.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(GoldenFormula, InitialParametersAreThoseOfPython) {
   }
 }
 
-// The largest tensor, where one element weighs least in a sum.
+// The largest tensor, where one element has the least weight in a sum.
 class GoldenDigest : public ::testing::Test {
  protected:
   const Json want_ = golden_json("mlp").at("initial").at("hidden.weight");
@@ -66,7 +66,7 @@ TEST_F(GoldenDigest, SeesOneAlteredElementByItsWeight) {
   EXPECT_NE(mismatch().find("sum"), std::string::npos) << mismatch();
 }
 
-// Where the cosine is nearly zero the weighted sum is blind, and the plain one is not.
+// Where the cosine is nearly zero the weighted sum detects nothing, but the plain one does.
 TEST_F(GoldenDigest, SeesOneAlteredElementOfNoWeight) {
   const auto weight = [](std::size_t i) { return std::abs(std::cos(0.37 * static_cast<double>(i) + 0.1)); };
   std::size_t lightest = 100000;
@@ -76,7 +76,7 @@ TEST_F(GoldenDigest, SeesOneAlteredElementOfNoWeight) {
   EXPECT_EQ(mismatch(1e-6).find("sum is"), 0u) << mismatch(1e-6);
 }
 
-// A pattern orthogonal to the constant and to the cosine leaves both sums alone.
+// A pattern orthogonal to the constant and to the cosine changes neither sum.
 TEST_F(GoldenDigest, SeesWhatOnlyTheSquaresShow) {
   const double inner = 1 + 2 * std::cos(0.37);
   const double pattern[] = {1, -inner, inner, -1};
@@ -84,7 +84,7 @@ TEST_F(GoldenDigest, SeesWhatOnlyTheSquaresShow) {
   EXPECT_EQ(mismatch(1e-6).find("sum of squares"), 0u) << mismatch(1e-6);
 }
 
-// A transposed or shuffled tensor keeps its sum and its squares; only the weighted sum tells.
+// A transposed or shuffled tensor keeps its sum and its squares; only the weighted sum shows it.
 TEST_F(GoldenDigest, SeesTwoElementsExchanged) {
   ASSERT_GT(std::abs(values_[123457] - values_[123461]), 0.1 * rms_);
   std::swap(values_[123457], values_[123461]);

@@ -1,5 +1,5 @@
-// Whole networks against PyTorch's numbers: logits, loss, every gradient, steps of each kind of descent and
-// of each optimizer; in fp64 and fp32, small networks with the planned kernels and with the plain ones.
+// Whole networks compared with PyTorch's numbers: logits, loss, every gradient, steps of each optimizer and
+// its forms; in fp64 and fp32; small networks with the planned and with the plain kernels.
 #include <gtest/gtest.h>
 
 #include "golden/golden.h"
@@ -8,8 +8,8 @@
 namespace headroom::testing {
 namespace {
 
-// Rounding of the precision, grown over a network of a few layers and ten steps. PyTorch's own fp32 run stays
-// within 2e-6 of its fp64 one.
+// Rounding error of the precision, grown over a network of a few layers and ten steps. PyTorch's own fp32 run
+// stays within 2e-6 of its fp64 run.
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-10 : 1e-5; }
 
 Net mixed_net() {
@@ -34,7 +34,7 @@ struct Setting {
   bool plain;  // im2col and reference kernels instead of the planned ones
 };
 
-// A batch and initial weights by the shared formula.
+// A batch and initial weights from the shared formula.
 class Golden {
  public:
   Golden(const Setting& s, const Update& update)
@@ -117,7 +117,7 @@ class Golden {
 class GoldenNets : public ::testing::TestWithParam<Setting> {};
 
 void expect_logits(const Json& logits, const std::vector<double>& got, double rtol) {
-  if (logits.is_object()) {  // many: a digest
+  if (logits.is_object()) {  // large: a digest
     EXPECT_EQ(compare_digest(logits, got, rtol), "");
     return;
   }
@@ -139,7 +139,7 @@ TEST_P(GoldenNets, LogitsLossAndGradients) {
 
 void expect_steps(const Setting& setting, const Update& update, const Json& training) {
   const double rtol = tolerance(setting.dtype);
-  // Our loss includes the penalty the gradient belongs to; PyTorch's does not. The decay of adamw is none.
+  // Our loss includes the penalty of its gradient; PyTorch's does not. adamw's decay is not a penalty.
   const double l2 = update.kind == "adamw" ? 0 : update.l2;
   Golden golden(setting, update);
   golden.engine().set_learning_rate(training["setting"]["lr"]);
@@ -155,7 +155,7 @@ void expect_steps(const Setting& setting, const Update& update, const Json& trai
     EXPECT_EQ(compare_digest(digest, golden.parameter(name), rtol), "") << name;
 }
 
-// The options of torch.optim that a setting was made with.
+// The torch.optim options of a setting.
 Update update_of(const std::string& kind, const Json& setting) {
   Update update{.kind = kind};
   update.momentum = setting.value("momentum", 0.0);
@@ -169,7 +169,7 @@ Update update_of(const std::string& kind, const Json& setting) {
 }
 
 TEST_P(GoldenNets, StepsOfEachDescent) {
-  const Json all = golden_json(GetParam().network)["training"];  // items() of a temporary would see nothing
+  const Json all = golden_json(GetParam().network)["training"];  // kept alive: items() refers to it
   ASSERT_FALSE(all.empty());
   for (const auto& [kind, training] : all.items()) {
     SCOPED_TRACE(kind);
@@ -177,7 +177,7 @@ TEST_P(GoldenNets, StepsOfEachDescent) {
   }
 }
 
-// Names are those of the optimizers, with what is special about the setting after an underscore.
+// Names are those of the optimizers, with the special setting after an underscore.
 TEST(GoldenOptimizers, TenStepsOfEach) {
   const Json golden = golden_json("optimizers");
   for (DType dtype : {DType::f64, DType::f32})

@@ -1,6 +1,6 @@
-// One graph with every operator in it against PyTorch's numbers in fp64: forward values, running statistics
-// and the gradient of every leaf; with the planned kernels and with the references. And dropout, whose random
-// numbers no other framework repeats.
+// One graph with every operator compared with PyTorch's numbers in fp64: forward values, running statistics
+// and the gradient of every leaf, with the planned kernels and with the references. Also dropout, whose
+// random numbers no other framework reproduces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-Choice by_reference(const Problem& problem, const Capabilities&) {
+Choice by_reference(const Problem& problem, const Target&) {
   return {&operator_of(problem.op).kernels.back(), "the definition", {}};
 }
 
@@ -162,7 +162,7 @@ TEST_F(GoldenOperators, EveryOperatorOfTheListIsThere) {
     EXPECT_TRUE(found.count(op)) << op;
 }
 
-// The gradient of a weighted sum of dropout(x) is the weights times what each element was multiplied by.
+// The gradient of a weighted sum of dropout(x) is the weights times the factor of each element.
 TEST(GoldenDropout, DropsItsShareAndItsGradientTheSameElements) {
   constexpr double kRate = 0.3;
   constexpr std::size_t kCount = 40'000;

@@ -1,4 +1,4 @@
-// Attention, a small ViT and a small GPT-2 against PyTorch's numbers: results, every gradient, steps.
+// Attention, a small ViT and a small GPT-2 compared with PyTorch's numbers: results, every gradient, steps.
 #include <gtest/gtest.h>
 
 #include "golden/golden.h"
@@ -17,7 +17,7 @@ Values scaled(std::uint64_t tensor, const Shape& shape, double by) {
   return values;
 }
 
-// Every kernel that this machine has, and on a GPU in 16 bits and tf32 too.
+// Every kernel of this machine, on a GPU also in 16-bit and tf32.
 struct Precision {
   DType dtype;
   bool tf32;
@@ -44,10 +44,9 @@ void expect_attention(const Kernel& kernel, const Kernel& gradient, const Json& 
             .inputs = {p.outputs[0], p.inputs[0], p.outputs[0], p.outputs[1]},
             .outputs = p.inputs,
             .attrs = p.attrs};
-  Capabilities capabilities =
-      kernel.device == DeviceKind::cuda ? test_gpu()->capabilities() : cpu_capabilities();
-  capabilities.tf32 = how.tf32;
-  if (!kernel.accepts(p, capabilities).ok || !gradient.accepts(g, capabilities).ok) return;
+  Target target = kernel.device == DeviceKind::cuda ? test_gpu()->capabilities() : cpu_capabilities();
+  target.policy.tf32 = how.tf32;
+  if (!kernel.accepts(p, target).ok || !gradient.accepts(g, target).ok) return;
   SCOPED_TRACE(fmt::format("{} by {}{}", p.str(), kernel.name, how.tf32 ? " in tf32" : ""));
   const Values qkv = scaled(1, p.inputs[0].shape, 2), dy = scaled(2, p.outputs[0].shape, 1);
   const Run forward = run_kernel(kernel, p, {qkv}, how.tf32);
@@ -67,7 +66,7 @@ TEST(GoldenTransformers, AttentionOfEveryKernel) {
         expect_attention(kernels[k], gradients[k], want, how);
 }
 
-// Numbers of a type as an engine takes them.
+// Numbers in an engine's type.
 std::vector<std::byte> stored(DType dtype, const Values& values) {
   std::vector<std::byte> bytes(values.size() * size_of(dtype));
   dispatch_float(dtype, [&]<class T>() {

@@ -1,5 +1,5 @@
-// The zoo's convolutional networks at full depth against PyTorch's numbers: outputs, loss, every gradient and
-// the running statistics after one step, and outputs in evaluation by those; in fp64 and fp32.
+// The zoo's convolutional networks at full depth compared with PyTorch's numbers: outputs, loss, every
+// gradient and the running statistics after one step, and outputs in evaluation with those; in fp64 and fp32.
 #include <gtest/gtest.h>
 
 #include "golden/golden.h"
@@ -8,7 +8,7 @@
 namespace headroom::testing {
 namespace {
 
-// Biases and normalisations have one axis; weights keep the size of signals through many layers of ReLU.
+// Biases and normalisations have one axis; weights keep the size of signals through many ReLU layers.
 std::vector<double> initial(std::uint64_t tensor, const std::string& name, const Shape& shape) {
   std::vector<double> values(static_cast<std::size_t>(shape.numel()));
   const bool scale = name.ends_with("_bn.weight"), shift = name.ends_with("_bn.bias");
@@ -42,7 +42,7 @@ class GoldenZoo : public ::testing::TestWithParam<Setting> {
     images_ = cast(golden_fill(0, Shape(golden_["input"].get<std::vector<std::int64_t>>())));
   }
 
-  // PyTorch's own error in fp32 is what rounding does to this network; ours rounds in another order.
+  // PyTorch's own fp32 error shows the effect of rounding on this network; ours rounds in another order.
   double tolerance(const std::string& what) const {
     if (GetParam().dtype == DType::f64) return 1e-10;
     return std::max(2e-5, 8 * golden_["fp32_error"][what].get<double>());

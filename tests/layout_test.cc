@@ -11,13 +11,8 @@
 namespace headroom {
 namespace {
 
-Capabilities gpu(bool tf32 = true) {
-  Capabilities c;
-  c.kind = DeviceKind::cuda;
-  c.compute_capability = 90;
-  c.multiprocessors = 132;
-  c.tf32 = tf32;
-  return c;
+Target gpu(bool tf32 = true) {
+  return {{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132}, {.tf32 = tf32}};
 }
 
 int count(const Graph& graph, std::string_view op) {
@@ -83,7 +78,7 @@ TEST(Layout, PutsConvolutionsAndWhatLiesBetweenInNhwc) {
   Block b = block(32, 64, 56, true);
   drop_unused(b.graph);
   lay_out(b.graph, gpu(), LayoutWish::automatic);
-  // Images, and the filters of more than one tap; back come only the gradients of those filters.
+  // There: images, and filters with more than one tap. Back: only the gradients of those filters.
   int there = 0, back = 0;
   for (const Node* node : all(b.graph, "relayout")) ++(node->attrs.text("layout") == "nhwc" ? there : back);
   EXPECT_EQ(there, 3);
@@ -100,7 +95,7 @@ TEST(Layout, PutsConvolutionsAndWhatLiesBetweenInNhwc) {
 }
 
 TEST(Layout, LeavesOthersAlone) {
-  const auto relayouts = [](Block b, const Capabilities& device, LayoutWish wish) {
+  const auto relayouts = [](Block b, const Target& device, LayoutWish wish) {
     lay_out(b.graph, device, wish);
     return count(b.graph, "relayout");
   };
@@ -129,7 +124,7 @@ TEST(Layout, FoldsReluAndSumsIntoNorms) {
   EXPECT_NO_THROW(make_plan(b.graph, {Mode::train, 32, DType::f32, gpu()}));
 }
 
-// As reference kernels take it: fp64, NCHW, where relayout is a copy.
+// The form for reference kernels: fp64, NCHW, with relayout as a copy.
 Graph plain(Graph graph) {
   for (std::size_t i = 0; i < graph.values().size(); ++i) {
     TensorType& type = graph.value(static_cast<ValueId>(i)).type;
@@ -173,7 +168,7 @@ TEST(Layout, ChangesNoNumber) {
   expect_same_numbers(b.graph, laid);
 }
 
-// Two convolutions with biases behind relu: the gradient of the first one's relu joins its bias_grad.
+// Two convolutions with biases, each before a relu: the gradient of the first relu joins its bias_grad.
 TEST(Layout, FoldsReluIntoGradientsOfBiases) {
   Graph g;
   ValueId x = g.add_value({.name = "images", .type = {{2, 3, 6, 6}, DType::f32}, .role = Role::input});
@@ -202,7 +197,7 @@ TEST(Layout, FoldsReluIntoGradientsOfBiases) {
   expect_same_numbers(g, laid);
 }
 
-// Many small casts cost one start: copies of parameters, and gradients on their way to the update.
+// Many small casts cost one launch: copies of parameters, and gradients for the update.
 TEST(Casts, OfParametersAndOfSmallGradientsAreOneEach) {
   Graph g;
   const auto value = [&](const std::string& name, const Shape& shape, DType dtype, Role role) {

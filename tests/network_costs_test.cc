@@ -1,4 +1,4 @@
-// Parameters and FLOPs of whole networks, to the last integer, against closed forms and published tables.
+// Parameters and FLOPs of whole networks, exact to the last integer, by closed forms and published tables.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,10 +16,10 @@ struct Counts {
   double parameters = 0, forward = 0, backward = 0;
 };
 
-// Multiply-add FLOPs of a training step per image, by the layer of each step's node. Updates are no part of
-// the tables.
+// Multiply-add FLOPs of a training step per image, by the layer of each step's node. The tables do not
+// include updates.
 std::map<std::string, Counts> counts_of(const std::string& model, std::int64_t batch) {
-  const Program p = make_program(find_net(model), Mode::train, batch, {});
+  const Program p = make_program(find_net(model), {.mode = Mode::train, .batch = batch});
   const Plan plan = make_plan(p.graph, {Mode::train, batch, DType::f32, cpu_capabilities(2)});
   EXPECT_EQ(testing::find_overwrite(plan), "") << model;
   std::map<std::string, Counts> counts;
@@ -44,8 +44,8 @@ void expect_counts(std::map<std::string, Counts>& counts, const std::string& lay
   EXPECT_EQ(counts[layer].backward, want.backward) << layer;
 }
 
-// Window products: outputs x maps x depth x 2. Backward is once for the weights and, but for C1, once more
-// for the input.
+// Window products: outputs x maps x depth x 2. Backward costs this once for the weights and, except for C1,
+// once for the input.
 TEST(NetworkCosts, LeNet) {
   for (const char* model : {"lenet5", "lenet5:pool=avg,activation=tanh"})
     for (std::int64_t batch : {1, 7, 64}) {
@@ -115,9 +115,9 @@ TEST(NetworkCosts, TwoHiddenLayers) {
   expect_counts(counts, "out", {128 * 7 + 7, 2.0 * 128 * 7, 4.0 * 128 * 7});
 }
 
-// What the report shows per layer is the same plan, with sums and comparisons on top of the products.
+// The report's layers come from the same plan, with sums and comparisons in addition to the products.
 TEST(NetworkCosts, ReportedLayersHoldTheProducts) {
-  const Program p = make_program(find_net("lenet5"), Mode::train, 64, {});
+  const Program p = make_program(find_net("lenet5"), {.mode = Mode::train, .batch = 64});
   const Plan plan = make_plan(p.graph, {Mode::train, 64, DType::f32, cpu_capabilities(2)});
   Prediction none;
   none.steps.resize(plan.steps.size());

@@ -19,13 +19,13 @@ TEST(NoAllocation, TheCounterCounts) {
   GTEST_SKIP() << "sanitizers bring operators of their own: nothing is counted";
 #endif
   EXPECT_EQ(count_allocations([] {}), 0);
-  // Calls, not new expressions: the compiler may leave those out where nobody looks at the memory.
+  // Calls, not new expressions: the compiler may remove those if nothing uses the memory.
   EXPECT_EQ(count_allocations([] { ::operator delete(::operator new(64)); }), 1);
   constexpr std::align_val_t kWide{64};
   EXPECT_EQ(count_allocations([&] { ::operator delete(::operator new(64, kWide), kWide); }), 1);
 }
 
-// Loader, engine and timer together, as the trainer runs them; batches of both precisions, shuffled.
+// Loader, engine and timer together, as in the trainer; batches of both precisions, shuffled.
 void train_steadily(const char* model, DType precision, const Update& update) {
   SCOPED_TRACE(fmt::format("{} in {}", model, name_of(precision)));
   constexpr std::int64_t kBatch = 16, kWarmUp = 2, kSteps = 12;
@@ -37,13 +37,14 @@ void train_steadily(const char* model, DType precision, const Update& update) {
   Loader loader(data.train, options);
   Engine::Ready& ready = engine.ready(Mode::train, kBatch);
   engine.set_learning_rate(0.01);
-  StepTimer timer(*device, ready.plan().steps.size(), 4);  // the ring runs round meanwhile
+  StepTimer timer(*device, ready.plan().steps.size(), 4);  // the ring wraps around during the test
+  Recorder* const recorders[] = {&timer};
   std::int64_t step = 0;
   double loss = 0;
   auto run = [&](std::int64_t steps) {
     for (std::int64_t i = 0; i < steps; ++i) {
       const Batch* batch = loader.next();
-      loss = engine.train_step(ready, batch->images, batch->labels, ++step, &timer);
+      loss = engine.train_step(ready, batch->images, batch->labels, ++step, recorders);
       loss += ready.executor->read_scalar(ready.program.correct);
     }
   };
@@ -65,7 +66,7 @@ TEST(NoAllocation, InTrainingAPerceptron) {
   train_steadily("mlp:hidden=64x32,activation=relu", DType::f64, {.momentum = 0.9, .nesterov = true});
 }
 
-// The loader's own thread fills several epochs ahead of a consumer that only takes.
+// The loader's own thread fills several epochs ahead of a consumer that only takes batches.
 TEST(NoAllocation, InTheLoader) {
   const Dataset data = make_glyphs({.train = 100, .test = 1});
   LoaderOptions options{.batch = 16, .epochs = 5, .shuffle = true, .input = {784}};

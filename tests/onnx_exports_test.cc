@@ -1,5 +1,5 @@
-// Networks that PyTorch exported, by golden/export_models.py: nothing in them is unknown here, and they
-// answer as PyTorch does. The files are too large to be kept; HEADROOM_ONNX_EXPORTS names a folder of them.
+// Networks exported by PyTorch with golden/export_models.py: no operator is unknown here, and the results
+// agree with PyTorch's. The files are too large to store; HEADROOM_ONNX_EXPORTS names their folder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<NamedTensor> arrays_of(const fs::path& folder, std::string_view kind
   return arrays;
 }
 
-// The largest error, relative to the largest element: what a sum of many terms can be held to.
+// The largest error, relative to the largest element: the right bound for a sum of many terms.
 double error_of(const NamedTensor& got, const NamedTensor& want) {
   const std::vector<double> a = values_of(got), b = values_of(want);
   if (a.size() != b.size()) return INFINITY;

@@ -1,5 +1,5 @@
-// The folder of ONNX files from elsewhere: operators with stored answers, whole graphs, trained networks with
-// the accuracy another evaluator measured.
+// The folder of foreign ONNX files: operators with stored results, whole graphs, trained networks with an
+// accuracy measured by another evaluator.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ struct OnnxFolder : ProgramTest {
       GTEST_SKIP() << "no folder " << (data_folder() / "onnx").string() << "; set HEADROOM_DATA";
   }
 
-  // As the verb tells it. Those that may be skipped are named here, each with a word of its reason.
+  // The verb's own report. Cases that may be skipped are named here, each with a word of its reason.
   void expect_cases(const std::string& name, std::size_t count, const Environment& skips,
                     const Words& more = {}) {
     Words words = {"run", "--cases", (data_folder() / "onnx" / name).string(), "--json"};
@@ -52,7 +52,7 @@ TEST_F(OnnxFolder, OperatorsAnswerAsStored) { expect_cases("node", 53, {}); }
 TEST_F(OnnxFolder, EarlyExportsAnswerAsStored) { expect_cases("pytorch", 16, {}); }
 TEST_F(OnnxFolder, WholeGraphsAnswerAsStored) { expect_cases("light", 5, {}); }
 
-// Pixels as the model wants them: (x / 255 - mean) / deviation, by channel; without a divisor as they are.
+// The model's input format: (x / 255 - mean) / deviation, by channel; without a divisor, unchanged.
 struct Trained {
   const char *file, *data;
   double divisor;
@@ -121,7 +121,7 @@ Split images_for(const Trained& t) {
   return load_dataset(t.data, options).test;
 }
 
-// Some hundred images, so that this is quick; as many are right as another program says, to the last one.
+// Some hundred images, to be quick; the number of correct ones must equal another program's exactly.
 TEST_F(OnnxFolder, TrainedNetworksAreAsGoodAsMeasuredElsewhere) {
   const auto device = open_device("cpu", 0);
   for (const Trained& t : trained()) {
@@ -138,7 +138,7 @@ TEST_F(OnnxFolder, TrainedNetworksAreAsGoodAsMeasuredElsewhere) {
   }
 }
 
-// Two outputs of a detector with its shapes worked out by nodes; it runs and gives what the file declares.
+// Two outputs of a detector whose nodes compute its shapes; it runs and returns what the file declares.
 TEST_F(OnnxFolder, ADetectorHasTwoOutputs) {
   const auto device = open_device("cpu", 0);
   Engine engine(read_onnx((data_folder() / "onnx" / "models" / "ultraface-slim-320.onnx").string()), *device,

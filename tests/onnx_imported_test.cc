@@ -38,7 +38,7 @@ Net net_of(const ModelMaker& m, std::map<std::string, std::int64_t> sizes = {}) 
   return net;
 }
 
-// Runs the forward pass on 1, 2, 3, … and gives the first output.
+// Runs the forward pass on 1, 2, 3, … and returns the first output.
 std::vector<double> run(const Net& net, std::int64_t batch, DType dtype = DType::f32) {
   const auto device = open_device("cpu", 1);
   Program p = make_forward(net, batch, dtype);
@@ -53,7 +53,7 @@ std::vector<double> run(const Net& net, std::int64_t batch, DType dtype = DType:
     std::vector<double> values(static_cast<std::size_t>(type.shape.numel()));
     std::iota(values.begin(), values.end(), 1.0);
     held.emplace_back(static_cast<std::size_t>(type.bytes()));
-    given(type.shape, values, DType::f64).convert(type.dtype, held.back().data());
+    constant_data(type.shape, values, DType::f64).convert(type.dtype, held.back().data());
     executor.bind(port.value, held.back().data());
   }
   executor.run();
@@ -93,7 +93,7 @@ TEST(OnnxFile, AFixedBatchStays) {
   EXPECT_EQ(make_forward(net, 7, DType::f32).graph.value(0).type.shape, (Shape{2, 4}));
 }
 
-// Reshape to [batch, -1] by way of Shape, Gather, Unsqueeze and Concat, as exporters write it.
+// Reshape to [batch, -1] through Shape, Gather, Unsqueeze and Concat, as exporters write it.
 TEST(OnnxFile, ShapesAreWorkedOutForEveryBatch) {
   ModelMaker m;
   m.input("x", {"batch", "2", "3"});
@@ -135,7 +135,7 @@ TEST(OnnxFile, TheBatchIsFoundByNameOnAnyAxis) {
   EXPECT_EQ(make_forward(net_of(m), 3, DType::f32).graph.value(0).type.shape, (Shape{5, 3}));
 }
 
-// What is unknown is named; what lies around it is still there.
+// Unknown operators are named; everything around them is still there.
 TEST(OnnxFile, UnknownOperatorsAreGaps) {
   ModelMaker m = dense();
   m.graph.mutable_node(1)->set_op_type("Whirl");
@@ -149,7 +149,7 @@ TEST(OnnxFile, UnknownOperatorsAreGaps) {
   EXPECT_EQ(p.graph.nodes().back().op, "gap");
   EXPECT_EQ(p.graph.value(p.outputs.at(0).value).type.shape, (Shape{2, 3}));
   for (Mode mode : {Mode::train, Mode::eval})
-    expect_rejected([&] { make_program(net, mode, 2, {}); }, {"Whirl", "turn"});
+    expect_rejected([&] { make_program(net, {.mode = mode, .batch = 2}); }, {"Whirl", "turn"});
   expect_rejected([&] { run(net, 2); }, {"Whirl"});
 }
 
@@ -170,7 +170,7 @@ TEST(OnnxFile, ALastSoftmaxIsLeftToTheLoss) {
   ModelMaker m = dense();
   m.graph.mutable_node(1)->set_op_type("Softmax");
   const Net net = net_of(m);
-  const Program eval = make_program(net, Mode::eval, 2, {});
+  const Program eval = make_program(net, {.mode = Mode::eval, .batch = 2});
   for (const Node& node : eval.graph.nodes()) EXPECT_NE(node.op, "softmax");
   const Program forward = make_forward(net, 2, DType::f32);
   EXPECT_EQ(forward.graph.nodes().back().op, "softmax");
@@ -223,7 +223,7 @@ TEST(OnnxFile, WeightsBesideTheFile) {
     }
     return folder.put("models/m.onnx", m.bytes()).string();
   };
-  folder.put("models/sub/w.bin", "abc" + weights);  // not on a multiple of four
+  folder.put("models/sub/w.bin", "abc" + weights);  // not at a multiple of four
   folder.put("outside.bin", "abc" + weights);
   EXPECT_EQ(run(find_net(refer("sub/w.bin")), 1), (std::vector<double>{1.5, 0, 0}));
   expect_rejected([&] { make_forward(find_net(refer("../outside.bin")), 1, DType::f32); }, {"outside"});
@@ -248,7 +248,7 @@ TEST(OnnxFile, DamageIsRejected) {
         parts);
   };
   const std::string whole = dense().bytes();
-  refused("", {"no graph"});
+  refused("", {"not hold a graph"});
   refused("not protobuf at all", {"bad.onnx"});
   refused(whole.substr(0, whole.size() / 2), {"bad.onnx"});
   auto changed = [&](auto change) {
@@ -303,7 +303,7 @@ TEST(OnnxFile, LargeConstantsCostNothing) {
   EXPECT_EQ(make_forward(net, 1, DType::f32).outputs.size(), 2u);
 }
 
-// Any change of any byte either leaves a file that can be read, or one that is refused.
+// After any change of any byte, a file is either read or refused.
 TEST(OnnxFile, ManyChangedFilesAreReadOrRefused) {
   ModelMaker m = dense();
   m.node("Shape", {"y"}, {"s"});

@@ -53,7 +53,7 @@ Net classifier(const std::string& batch) {
   return net;
 }
 
-// Rows of one brightness each, which the class decides.
+// Rows of constant brightness, which the class determines.
 Split images(std::int64_t count) {
   Split split;
   split.image = {1, 4, 4};
@@ -93,13 +93,13 @@ TEST(OnnxNetwork, LearnsFromTheWeightsItCameWith) {
   EXPECT_LT(evaluate(engine, split, Preprocess::scaled(), 12).loss, 0.5 * before);
   engine.storage().read("w2", now.data(), now.size() * sizeof(float));
   EXPECT_NE(now, was);
-  // Running statistics moved; the shift of the same layer, stored as the same zeros in the file, is its own.
+  // Running statistics have changed; the layer's shift, stored as the same zeros in the file, is separate.
   engine.storage().read("zero#2", mean.data(), mean.size() * sizeof(float));
   EXPECT_NE(mean, std::vector<float>(kHidden, 0));
   EXPECT_EQ(engine.weight_names().size(), 7u);
 }
 
-// What a node computes from the batch is a constant of one plan, not of all plans that share the storage.
+// A constant that a node computes from the batch belongs to one plan, not to all plans of the storage.
 TEST(OnnxNetwork, ConstantsOfOneBatchAreNotThoseOfAnother) {
   ModelMaker m;
   m.input("x", {"N", "2"});

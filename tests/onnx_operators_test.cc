@@ -1,6 +1,6 @@
-// Graphs of one ONNX node each, read and run, against what onnxruntime answers
-// (golden/make_onnx_operators.py). Once as they are, and once with all inputs stored in the file, so that the
-// reader works them out itself.
+// Graphs of one ONNX node each, read and run, compared with onnxruntime's results
+// (golden/make_onnx_operators.py). Once unchanged, and once with all inputs stored in the file, so that the
+// reader computes them itself.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -100,14 +100,14 @@ onnx::ModelProto model_of(const Json& c, bool all_stored) {
     auto& tensor = *input.mutable_type()->mutable_tensor_type();
     tensor.set_elem_type(type);
     for (std::int64_t d : dims) tensor.mutable_shape()->add_dim()->set_dim_value(d);
-    tensor.mutable_shape();  // also of a scalar
+    tensor.mutable_shape();  // for a scalar too
   };
   for (const Json& json : c["inputs"])
     if (all_stored)
       store(json);
     else
       declare(json["name"], number_of(dtype_of(json["type"])), json["shape"]);
-  if (graph.input().empty()) declare("unused", onnx::TensorProto::FLOAT, {1});  // a network has an input
+  if (graph.input().empty()) declare("unused", onnx::TensorProto::FLOAT, {1});  // a network needs an input
   for (const Json& json : c["outputs"]) {
     node.add_output(json["name"].get<std::string>());
     graph.add_output()->set_name(json["name"].get<std::string>());
@@ -135,7 +135,7 @@ void check(const Json& c, bool all_stored, DType dtype) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const NamedTensor want = tensor_of(c["outputs"][i]);
     const bool floats = is_float(want.type.dtype);
-    // onnxruntime answered in fp32.
+    // onnxruntime computed in fp32.
     const Difference d = compare(floats ? as_type(outputs[i], DType::f64) : outputs[i],
                                  floats ? as_type(want, DType::f64) : want, {2e-5, 2e-5});
     EXPECT_TRUE(d.passed()) << want.name << ": " << d.mismatch << d.wrong << " of " << d.elements

@@ -5,7 +5,7 @@
 #include "headroom/net.h"
 #include "plan/streams.h"
 #include "plan/testing/small_net.h"
-#include "train/program.h"
+#include "train/build.h"
 
 namespace headroom {
 namespace {
@@ -19,9 +19,10 @@ Capabilities gpu() {
 }
 
 Plan gpu_plan(const std::string& model, std::int64_t batch, int streams, bool head = true) {
-  const Program program = make_program(find_net(model), Mode::train, batch,
-                                       {.update = {.momentum = 0.9}, .tally = true, .fuse_head = head});
-  return make_plan(program.graph, {Mode::train, batch, DType::f32, gpu(), streams});
+  BuildRequest request{
+      .mode = Mode::train, .batch = batch, .target = gpu(), .update = {.momentum = 0.9}, .streams = streams};
+  if (!head) request.fusion = Fusion::portable;
+  return build(find_net(model), request).plan;
 }
 
 const std::vector<std::pair<std::string, std::int64_t>>& small_networks() {
@@ -34,7 +35,7 @@ const std::vector<std::pair<std::string, std::int64_t>>& small_networks() {
   return list;
 }
 
-// before[b]: is step `a` over when b begins, whatever the streams' speeds?
+// before[b]: true if step `a` has ended when b starts, at any speed of the streams.
 std::vector<std::vector<bool>> happens_before(const Plan& plan) {
   const std::size_t n = plan.steps.size();
   std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));
@@ -74,7 +75,7 @@ std::vector<Range> arena_of(const Step& step) {
   return ranges;
 }
 
-// Names two steps that may run at once although one writes what the other touches.
+// Names two steps that may run at the same time although one writes what the other touches.
 std::string find_race(const Plan& plan) {
   const auto before = happens_before(plan);
   for (std::size_t b = 0; b < plan.steps.size(); ++b)
@@ -84,7 +85,7 @@ std::string find_race(const Plan& plan) {
         for (const Range& y : arena_of(plan.steps[b]))
           if ((x.written || y.written) && x.begin < y.end && y.begin < x.end)
             return plan.steps[a].problem.str() + " and " + plan.steps[b].problem.str();
-      for (const Slot& x : plan.steps[a].inputs)  // weights change only when nobody reads them any more
+      for (const Slot& x : plan.steps[a].inputs)  // weights change only after their last reader
         for (const Slot& y : plan.steps[b].outputs)
           if (x.where == Slot::Where::storage && y.where == Slot::Where::storage && x.value == y.value)
             return plan.steps[a].problem.str() + " reads what is updated";
@@ -92,7 +93,7 @@ std::string find_race(const Plan& plan) {
   return {};
 }
 
-// One of the orders in which the streams may come to their steps.
+// One of the orders in which the streams may run their steps.
 Plan run_as(const Plan& plan, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::size_t> queue[2];
@@ -156,7 +157,7 @@ TEST(PlanStreams, GradientsOfWeightsGoToTheSecond) {
   const Plan plan = gpu_plan("lenet5", 256, 2);
   for (const Step& step : plan.steps) {
     const std::string &op = step.problem.op, &layer = plan.graph.node(step.node).layer;
-    // The last of all stays: nothing else is left to do on the first.
+    // The last one stays: the first stream has nothing else left to do.
     const bool second = op == "bias_grad" || (op == "conv2d_grad_weight" && layer != "C1") ||
                         (op == "matmul" && step.problem.attrs.integer("trans_a") == 1) || op == "tally";
     EXPECT_EQ(step.stream, second ? 1 : 0) << layer << " " << step.problem.str();
@@ -166,7 +167,7 @@ TEST(PlanStreams, GradientsOfWeightsGoToTheSecond) {
   EXPECT_EQ(on_second(gpu_plan("lenet5", 256, 1)), 0u);
 }
 
-// A perceptron with its end in one node has one gradient left, and beside that the tally.
+// A perceptron with a fused head has one gradient left, and the tally beside it.
 TEST(PlanStreams, TheTallyWaitsForNoGradient) {
   const Plan plan = gpu_plan("mlp:hidden=64", 100, 2);
   const auto tally = std::find_if(plan.steps.begin(), plan.steps.end(),
@@ -186,7 +187,7 @@ TEST(PlanStreams, KernelsThatCountNeverOverlap) {
       const auto before = happens_before(plan);
       for (std::size_t b = 0; b < plan.steps.size(); ++b)
         for (std::size_t a = 0; a < b; ++a) {
-          const bool both = plan.steps[a].kernel->counts && plan.steps[b].kernel->counts;
+          const bool both = plan.steps[a].kernel->shares_counter && plan.steps[b].kernel->shares_counter;
           EXPECT_TRUE(!both || before[b][a])
               << model << ": " << plan.steps[a].problem.str() << " and " << plan.steps[b].problem.str();
         }
@@ -209,7 +210,7 @@ TEST(PlanStreams, LargeNetworksKeepToOne) {
   EXPECT_EQ(one.arena_bytes, two.arena_bytes);
 }
 
-// The order of the list is what runs step by step: phases one after the other.
+// The list order is the order without capture: phases one after another.
 TEST(PlanStreams, PhasesStayInOrder) {
   for (const auto& [model, batch] : small_networks()) {
     const Plan plan = gpu_plan(model, batch, 2);

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Precision, ActivationsAreNarrowAndParametersAreNot) {
   for (DType dtype : {DType::bf16, DType::f16}) {
-    const Program p = make_program(find_net("lenet5"), Mode::train, 4, {.dtype = dtype});
+    const Program p = make_program(find_net("lenet5"), {.mode = Mode::train, .batch = 4, .precision = dtype});
     for (ValueId id : p.graph.with_role(Role::parameter))
       EXPECT_EQ(p.graph.value(id).type.dtype, DType::f32) << p.graph.value(id).name;
     EXPECT_EQ(p.graph.value(p.loss).type.dtype, DType::f32);
@@ -24,9 +24,10 @@ TEST(Precision, ActivationsAreNarrowAndParametersAreNot) {
   }
 }
 
-// What enters the 16-bit part times the scale leaves it over the scale, for every parameter.
+// For every parameter, gradients enter the 16-bit part times the scale and leave it divided by the scale.
 TEST(Precision, Fp16GradientsAreScaledInAndOut) {
-  const Program p = make_program(find_net("lenet5"), Mode::train, 4, {.dtype = DType::f16});
+  const Program p =
+      make_program(find_net("lenet5"), {.mode = Mode::train, .batch = 4, .precision = DType::f16});
   std::map<double, int> scales;
   for (const Node& node : p.graph.nodes())
     if (node.op == "cast" && node.attrs.has("scale")) ++scales[node.attrs.real("scale")];
@@ -35,7 +36,7 @@ TEST(Precision, Fp16GradientsAreScaledInAndOut) {
 }
 
 TEST(Precision, WideProgramsHaveNoCasts) {
-  const Program p = make_program(find_net("lenet5"), Mode::train, 4, {});
+  const Program p = make_program(find_net("lenet5"), {.mode = Mode::train, .batch = 4});
   for (const Node& node : p.graph.nodes()) EXPECT_NE(node.op, "cast");
 }
 

@@ -1,4 +1,4 @@
-// Published and promised accuracies. The two quick ones run with every `make test`, the rest with `make
+// Published and promised accuracies. The two quick tests run with every `make test`, the others with `make
 // accuracy`.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Published : public ProgramTest {
     return succeed_json(words);
   }
 
-  // To every digit in fp64, as the course's sheets print it; within 0.0005 in fp32.
+  // Exact to the digits of the course's sheets in fp64; within 0.0005 in fp32.
   void expect_perceptron(const std::string& recipe, const Words& options, const std::string& printed) {
     const int digits = static_cast<int>(printed.size()) - 2;
     for (const char* precision : {"fp64", "fp32"}) {
@@ -70,8 +70,8 @@ TEST_F(AccuracyPerceptron, FourEpochsAndManyHiddenUnits) {
 
 TEST_F(AccuracyPerceptron, GradingCaseOne) { expect_perceptron("perceptron-case1", {}, "0.894333"); }
 
-// A change of the first weights by 6e-8 moves this one by up to four images of 6,000, more than the three
-// allowed: in fp32 it holds on a Neoverse-V1 (0.924333), and may not elsewhere.
+// A change of the initial weights by 6e-8 moves this result by up to four images of 6,000, more than the
+// three allowed: in fp32 it passes on a Neoverse-V1 (0.924333), and may fail elsewhere.
 TEST_F(AccuracyPerceptron, GradingCaseTwo) { expect_perceptron("perceptron-case2", {}, "0.924167"); }
 
 TEST_F(AccuracyLenet, ReadsMnistAfterThreeEpochs) {
@@ -88,7 +88,7 @@ TEST_F(AccuracyEce408, LearnsClothesInThreeEpochs) {
             0.86);
 }
 
-// Glyphs are no toy: what was learnt from them alone reads real handwriting.
+// Glyphs are a real test: a network trained only on them reads real handwriting.
 TEST_F(AccuracyLenet, LearnsGlyphsAndReadsMnistByThem) {
   for (const char* seed : {"0", "1"}) {
     const Json json =
@@ -110,7 +110,7 @@ class CudaPublished : public Published {
   }
 };
 
-// The course's sheets, to every digit, by the GPU in fp64.
+// The course's sheets, to every digit, on the GPU in fp64.
 TEST_F(CudaPublished, ThePerceptronsCases) {
   const std::pair<const char*, const char*> rows[] = {{"perceptron-nsys1", "0.7279"},
                                                       {"perceptron-case1", "0.894333"},

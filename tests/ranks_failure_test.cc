@@ -1,4 +1,4 @@
-// What goes wrong on some of several ranks: said once, by whose fault, and nobody waits for what never comes.
+// Failures on some of several ranks: reported once, with the cause, and no rank waits forever.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct RanksFailure : RanksProgramTest {
   Outcome train(int ranks, const Words& more, double limit_s = 60) const {
     return run_in_ranks(ranks, program(more), folder(), environment(), limit_s);
   }
-  // The first rank does one thing, the second another.
+  // The first rank runs one command, the second another.
   Outcome apart(const Words& first, const Words& second) const {
     return run_in_ranks(1, with(with(first, {":", "-n", "1"}), second), folder(), environment(), 30);
   }
@@ -30,7 +30,7 @@ struct RanksFailure : RanksProgramTest {
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++n;
     return n;
   }
-  // One message of the program, whatever mpirun says about it afterwards.
+  // One message from the program, whatever mpirun adds to it.
   static void expect_refused(const Outcome& outcome, const Words& parts, int code = 2) {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out.find("accuracy"), std::string::npos);
@@ -41,7 +41,7 @@ struct RanksFailure : RanksProgramTest {
       EXPECT_EQ(outcome.err.find(internal), std::string::npos) << outcome.err;
   }
 
-  // 30 steps an epoch.
+  // 30 steps per epoch.
   static Words run(const std::string& name, const Words& more = {}, int epochs = 6, int every = 5) {
     return with({"mlp:hidden=128", "--train-size", "600", "--test-size", "50", "--batch", "20", "--seed", "3",
                  "--precision", "fp64", "--epochs", std::to_string(epochs), "--checkpoint-dir", name,
@@ -57,7 +57,7 @@ struct RanksFailure : RanksProgramTest {
     return newest;
   }
 
-  // mpirun, under way.
+  // A running mpirun.
   pid_t start_ranks(int ranks, const Words& words) const {
     Words all = {mpirun_path(), "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
     return start_any(with(all, program(words)), {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
@@ -85,12 +85,12 @@ struct RanksFailure : RanksProgramTest {
         if (read_file(entry.path() / "status").find(parent) == std::string::npos) continue;
         for (const std::string& variable : split(read_file(entry.path() / "environ"), '\0'))
           if (variable == self) return std::stoi(name);
-      } catch (const Error&) {  // over in the meantime
+      } catch (const Error&) {  // ended in the meantime
       }
     }
     return 0;
   }
-  // Ended within `limit_s`, or ended here.
+  // Waits up to `limit_s`, then kills it.
   Outcome finish_within(pid_t child, double limit_s) const {
     const auto start = Clock::now();
     while (!is_over(child) && std::chrono::duration<double>(Clock::now() - start).count() < limit_s)
@@ -101,7 +101,7 @@ struct RanksFailure : RanksProgramTest {
     }
     return finish(child);
   }
-  // The newest checkpoint of a run that was disturbed in the middle, by copy: several can go on from it.
+  // Copies the newest checkpoint of an interrupted run, so that several runs can resume from it.
   void copy_folder(const std::string& from, const std::string& to) const {
     std::filesystem::copy(file(from), file(to), std::filesystem::copy_options::recursive);
   }
@@ -150,7 +150,7 @@ TEST_F(RanksFailure, AKilledRankEndsTheJobAndTheRunGoesOnToTheSameBits) {
   }
 }
 
-// The optimizer's state and layers in parts are whole in a checkpoint, and cut anew by who takes it up.
+// Checkpoints hold split optimizer state and layers as a whole; the resuming run splits them again.
 TEST_F(RanksFailure, PartsAreTakenUpByAnotherNumberOfRanks) {
   const Words short_run = {
       "mlp:hidden=37", "--train-size", "200",    "--test-size", "50",          "--batch", "20",
@@ -167,7 +167,7 @@ TEST_F(RanksFailure, PartsAreTakenUpByAnotherNumberOfRanks) {
   EXPECT_LT(distance("all.st", "w.st"), 1e-10);
 }
 
-// A run without end is told to stop: all ranks save at the same step, and the message says where to go on.
+// An endless run gets a signal: all ranks save at the same step, and the message says how to resume.
 TEST_F(RanksFailure, ASignalToTheJobOrToOneRankSavesAndStopsAll) {
   enum Target { job, one_rank };
   for (const auto& [name, signal, target] : {std::tuple("int", SIGINT, job), std::tuple("term", SIGTERM, job),
@@ -182,7 +182,7 @@ TEST_F(RanksFailure, ASignalToTheJobOrToOneRankSavesAndStopsAll) {
     if (target == one_rank) {
       EXPECT_EQ(stopped.code, 128 + SIGTERM);
     }
-    const std::string said = "stopped by SIGTERM after step ";  // what mpirun makes of either
+    const std::string said = "stopped by SIGTERM after step ";  // mpirun turns both into this
     const std::size_t at = stopped.err.find(said);
     ASSERT_NE(at, std::string::npos) << stopped.err;
     EXPECT_EQ(std::stoi(stopped.err.substr(at + said.size())), newest_step(name));
@@ -215,13 +215,13 @@ TEST_F(RanksFailure, DifferentDataIsFoundByItsChecksum) {
   expect_refused(apart(from("one"), from("none")), {"rank 1", "none"});
   expect_refused(apart(from("none"), from("one")), {"rank 0", "none"});
   expect_refused(apart(from("none"), from("none")), {"none"});
-  // Where the first reads for all, the others need none.
+  // If the first rank reads for all, the others need no data.
   auto scattered = [&](const char* folder) { return with(from(folder), {"--shard", "scatter"}); };
   EXPECT_EQ(apart(scattered("one"), scattered("none")).code, 0);
   expect_refused(apart(scattered("none"), scattered("one")), {"none"});
 }
 
-// The same program with another commit written into it.
+// The same program with another commit hash in it.
 TEST_F(RanksFailure, DifferentBuildsAreRefused) {
   std::string bytes = read_file(HEADROOM_PROGRAM);
   const std::string own(commit());
@@ -264,7 +264,7 @@ TEST_F(RanksFailure, AWrongRequestIsAnsweredOnce) {
   put("flat.json", R"({"name": "flat", "input": [1, 28, 28], "layers": [{"type": "linear", "units": 10}]})");
   expect_refused(train(2, {"flat.json", "--train-size", "100", "--test-size", "50", "--parallel", "model"}),
                  {"flat", "--parallel data"});
-  // Alone, too, what cannot be is said.
+  // A single process reports an impossible request too.
   const Outcome alone = finish(start_any(program(with(same, {"--parallel", "hybrid:2x2"})), {}));
   EXPECT_EQ(alone.code, 2);
   EXPECT_NE(alone.err.find("mpirun -n 4"), std::string::npos) << alone.err;

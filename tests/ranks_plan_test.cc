@@ -1,12 +1,11 @@
-// What a plan for one of several ranks looks like: who holds what, and what a step exchanges, by the closed
-// forms.
+// The plan of one of several ranks: who holds what, and what a step exchanges, by the closed forms.
 #include <gtest/gtest.h>
 
 #include "base/shares.h"
 #include "models/zoo.h"
 #include "ops/all_reduce/all_reduce.h"
 #include "predict/predict.h"
-#include "train/program.h"
+#include "train/build.h"
 #include "train/rank_times.h"
 
 namespace headroom {
@@ -14,9 +13,12 @@ namespace {
 
 Plan plan_of(const std::string& model, std::int64_t batch, Distribution ranks, std::string update = "sgd") {
   const std::int64_t own = share_of(batch, ranks.data_parts, ranks.data_index).count;
-  ProgramOptions options{.update = parse_update(update), .ranks = ranks, .global_batch = batch};
-  Program program = make_program(find_net(model), Mode::train, own, options);
-  return make_plan(program.graph, {Mode::train, own, DType::f32, cpu_capabilities(1)});
+  return build(find_net(model), {.mode = Mode::train,
+                                 .batch = own,
+                                 .target = Target(cpu_capabilities(1), {}, ranks),
+                                 .update = parse_update(update),
+                                 .global_batch = batch})
+      .plan;
 }
 
 std::int64_t payload(const GroupTraffic& traffic) { return traffic.bytes - traffic.report_bytes; }
@@ -45,7 +47,7 @@ TEST(RanksPlan, ModelParallelExchangesOneOutputPerPair) {
     const auto traffic = traffic_of(plan, ranks);
     ASSERT_EQ(traffic.size(), 1u);
     EXPECT_EQ(2 * payload(traffic[0]), 240'000);
-    EXPECT_EQ(traffic[0].calls, 2);  // and one to report
+    EXPECT_EQ(traffic[0].calls, 2);  // and one for the report
     const Share share = share_of(512, parts, 1);
     for (ValueId id : plan.graph.with_role(Role::parameter)) {
       const Value& value = plan.graph.value(id);
@@ -67,7 +69,7 @@ TEST(RanksPlan, HybridExchangesBoth) {
   EXPECT_EQ(payload(traffic[1]), 4 * 10 * 1500);
 }
 
-// An exchange begins before gradients that come later are computed.
+// An exchange starts before later gradients are computed.
 TEST(RanksPlan, ExchangesBeginWithinTheBackwardPass) {
   const Plan plan = plan_of("alexnet:input=67", 8, {.data_parts = 2});
   int products = 0, later = 0;
@@ -94,23 +96,34 @@ TEST(RanksPlan, ShardedStateIsAShare) {
   EXPECT_EQ(gathers, 2);
 }
 
-// By the link that bench allreduce keeps: latency, and 2 (p - 1) / p of the bytes over the bandwidth.
+// By the link that bench allreduce saved: latency, plus 2 (p - 1) / p of the bytes over the bandwidth.
 TEST(RanksPlan, ExchangeIsPredictedByTheLink) {
-  const auto alone = make_self_communicator();
   const Distribution ranks{.data_parts = 4};
-  Groups groups(ranks, *alone, *alone, *alone);
-  Plan plan = plan_of("mlp:hidden=512", 400, ranks);
-  plan.binding.capabilities.groups = &groups;
+  const Plan plan = plan_of("mlp:hidden=512", 400, ranks);
   Machine machine = find_machine("h200");
   machine.kind = "cpu";
   const double without = predict(plan, machine).predicted_s;
-  machine.extras["allreduce_latency"] = {1e-3, "s"};
-  machine.extras["allreduce_bandwidth"] = {1e9, "B/s"};
+  machine.rank_link = {.ranks = 4, .latency_s = 1e-3, .bytes_per_s = 1e9};
   const auto traffic = traffic_of(plan, ranks);
   int finishes = 0;
   for (const Step& step : plan.steps) finishes += step.problem.op == "all_reduce_finish";
   EXPECT_NEAR(predict(plan, machine).predicted_s - without,
               finishes * 1e-3 + 1.5 * double(traffic[0].bytes) / 1e9, 1e-9);
+}
+
+// No rank and no communicator exists: a plan is data.
+TEST(RanksPlan, AThousandRanksNeedNotBeThere) {
+  const Distribution ranks{.data_parts = 1024, .data_index = 1023};
+  const Plan plan = plan_of("mlp:hidden=512", 4096, ranks);
+  EXPECT_EQ(plan.binding.target.ranks.data_parts, 1024);
+  EXPECT_EQ(plan.binding.batch, 4);
+  const std::int64_t parameters = 512 * 784 + 512 + 10 * 512 + 10;
+  EXPECT_EQ(payload(traffic_of(plan, ranks)[0]), 4 * parameters);
+  Machine machine = find_machine("h200");
+  machine.kind = "cpu";
+  const double without = predict(plan, machine).predicted_s;
+  machine.rank_link = {.ranks = 2, .latency_s = 1e-5, .bytes_per_s = 1e10};
+  EXPECT_GT(predict(plan, machine).predicted_s, without + 4 * double(parameters) / 1e10);
 }
 
 TEST(RanksPlan, NothingToCutIsSaid) {

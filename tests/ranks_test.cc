@@ -1,4 +1,4 @@
-// Collectives among processes. The suites InRanks… run under mpirun, started by the suite Ranks.
+// Collectives among processes. The suite Ranks starts the suites InRanks… under mpirun.
 #include <gtest/gtest.h>
 
 #include "base/testing/allocations.h"
@@ -12,7 +12,7 @@ namespace {
 using testing::check_kinds, testing::check_types, testing::of, testing::ranks_mode, testing::values;
 using Kind = Collective::Kind;
 
-// MPI is to be ended by all ranks, after all tests.
+// All ranks must end MPI, after all tests.
 class EndOfRanks : public ::testing::Environment {
  public:
   void TearDown() override {
@@ -56,7 +56,7 @@ TEST_F(InRanks, GroupsWorkApartAndInTheOrderTheyAreStarted) {
   EXPECT_EQ(alone->size(), 1);
   for (Communicator* c : {halves.get(), same.get(), alone.get()}) check_types(*c, 11);
   check_types(*halves->split(0), 5);
-  // Without waiting in between: of the whole, of a part, of the whole again.
+  // Without waits in between: on the whole, on a part, on the whole again.
   std::vector<double> a(3, 1), b(3, 1), c(3, 1);
   const auto first = all().start(of(Kind::all_reduce, a)), second = halves->start(of(Kind::all_reduce, b)),
              third = all().start(of(Kind::all_reduce, c));
@@ -125,17 +125,17 @@ TEST_F(InRanks, WhatCannotBeDoneIsRefusedBeforeItIsStarted) {
   Collective c{.kind = Kind::all_reduce, .data = v.data(), .count = 4, .dtype = DType::bf16};
   EXPECT_THROW(all().start(c), Error);
   c.kind = Kind::broadcast;
-  all().run(c);  // moved as it is
+  all().run(c);  // moved unchanged
   c.root = size();
   EXPECT_THROW(all().start(c), Error);
   c.root = 0, c.count = -1;
   EXPECT_THROW(all().start(c), Error);
-  all().barrier();  // and nothing is broken by it
+  all().barrier();  // the ranks still work
 }
 
 class InRanksBroken : public ::testing::Test {};
 
-// Ranks that disagree on a length: MPI's own words, with the name of the call, now and for all that follows.
+// Ranks disagree on a length: MPI's own message, with the name of the call, now and in all later calls.
 TEST_F(InRanksBroken, AnErrorOfMpiIsNamedAndLasts) {
   if (ranks_mode() != "error") GTEST_SKIP() << "runs under mpirun, by the tests Ranks.*";
   Communicator& all = World::instance().communicator();
@@ -144,7 +144,7 @@ TEST_F(InRanksBroken, AnErrorOfMpiIsNamedAndLasts) {
     all.broadcast(v.data(), 1000);
     v.resize(1);
     all.broadcast(v.data(), 1);
-    all.barrier();  // nobody comes
+    all.barrier();  // no other rank arrives
   }
   for (int again = 0; again < 2; ++again) try {
       all.broadcast(v.data(), 10);

@@ -1,5 +1,5 @@
-// Training on several ranks through the program: the weights of one rank up to rounding, whatever is shared
-// and however unevenly, and the bytes that the plan says.
+// Training on several ranks through the program: the weights of one rank up to rounding, for every way to
+// split the work, even unevenly, and the bytes that the plan says.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ Values read_values(const std::filesystem::path& path) {
   return all;
 }
 
-// The largest difference of any tensor, relative to that tensor's largest element.
+// The max difference of any tensor, relative to that tensor's largest element.
 double distance(const Values& x, const Values& y) {
   EXPECT_EQ(x.size(), y.size());
   double worst = 0;
@@ -61,7 +61,7 @@ struct RanksTraining : RanksProgramTest {
     int ranks;
     Words options;
   };
-  // Weights, losses and accuracy of one rank, by each way to share the work.
+  // Weights, losses and accuracy must equal those of one rank, for each way to split the work.
   void expect_alike(const Words& words, const std::vector<Way>& ways, double bound) const {
     Json one;
     const Values alone = weights(1, words, &one);
@@ -97,7 +97,7 @@ struct RanksTraining : RanksProgramTest {
     EXPECT_NEAR(slowest, 1, 1e-9);
   }
 
-  // 7 steps an epoch, the last of them with 20 images, whatever the network.
+  // 7 steps per epoch for any network; the last one has 20 images.
   static Words small(const std::string& model, const Words& more = {}) {
     return with(
         {model, "--train-size", "320", "--test-size", "100", "--batch", "50", "--seed", "3", "--epochs", "1"},
@@ -125,12 +125,12 @@ TEST_F(RanksTraining, BothAtOnceGiveTheWeightsOfOneRank) {
   const Way both{4, {"--parallel", "hybrid:2x2"}};
   expect_alike(wide("mlp:hidden=37", {"--momentum", "0.9"}), {both}, kWide);
   expect_alike(small("mlp:hidden=37"), {both}, kSingle);
-  // All ranks in one of the two is what the plain words say.
+  // A hybrid with all ranks in one dimension equals the plain form.
   expect_alike(wide("mlp:hidden=37"), {{2, {"--parallel", "hybrid:1x2"}}, {2, {"--parallel", "hybrid:2x1"}}},
                kWide);
 }
 
-// A gradient large enough to be exchanged in bands, by either kernel.
+// A gradient large enough to be exchanged in bands, with either kernel.
 TEST_F(RanksTraining, ProductsInBandsGiveTheWeightsOfOneRank) {
   const Words words = wide("mlp:hidden=400", {"--l2", "0.01"});
   expect_alike(words, {two_}, kWide);
@@ -139,7 +139,7 @@ TEST_F(RanksTraining, ProductsInBandsGiveTheWeightsOfOneRank) {
   EXPECT_LT(distance(bands, by_hand), kWide);
 }
 
-// Training and testing must cut the same layers, though testing has no dropout.
+// Training and testing must split the same layers, although testing has no dropout.
 TEST_F(RanksTraining, DropoutBetweenLayersThatAreCut) {
   write_file(file("dropped.json"), R"({"name": "dropped", "input": [784], "layers": [
       {"type": "linear", "name": "a", "units": 40}, {"type": "dropout", "name": "d", "rate": 0.5},
@@ -162,7 +162,7 @@ TEST_F(RanksTraining, ConvolutionsShareBatchesToo) {
   expect_alike(wide("lenet5"), {two_, {2, {"--parallel", "model"}}}, kWide);
 }
 
-// Gradients from 1 MiB on are exchanged in bands while the next is computed, or scattered.
+// Gradients from 1 MiB on are exchanged in bands while the next one is computed, or scattered.
 TEST_F(RanksTraining, LargeLayersAreExchangedInBands) {
   const Words large = wide("mlp:hidden=512", {"--momentum", "0.9"});
   expect_alike(large, {two_, three_, {2, {"--shard-optimizer"}}, {3, {"--shard-optimizer"}}}, kWide);
@@ -191,12 +191,12 @@ TEST_F(RanksTraining, NormsOverTheWholeBatch) {
   put("normed.json",
       head + R"({"type": "linear", "units": 20, "bias": false}, {"type": "batch_norm"}, )" + tail);
   put("maps.json", head + tail);
-  // What adds up in another order is a mean and a variance, of which roots are taken: a digit more is lost.
+  // A mean and a variance are summed in another order, then roots are taken: one more digit is lost.
   expect_alike(wide("normed.json"), {{2, {"--sync-bn"}}, {3, {"--sync-bn"}}}, 1e-11);
   const Words one_left = {"maps.json", "--train-size", "301", "--test-size", "61",  "--batch",
                           "100",       "--epochs",     "1",   "--precision", "fp64"};
   expect_alike(one_left, {{4, {"--sync-bn"}}}, 1e-11);
-  // By each rank's own part of a batch it is another network, and trains as well.
+  // With statistics of each rank's own part of a batch it is another network, and trains as well.
   const double apart = distance(weights(1, wide("normed.json")), weights(2, wide("normed.json")));
   EXPECT_GT(apart, 1e-6);
 }
@@ -214,10 +214,10 @@ TEST_F(RanksTraining, SharedOptimizerStateIsKeptOnce) {
   const Json whole = train(2, small("mlp:hidden=512", {"--optimizer", "adam"})),
              shared = train(2, small("mlp:hidden=512", {"--optimizer", "adam", "--shard-optimizer"}));
   EXPECT_EQ(whole["ranks"]["optimizer_bytes_saved"], 0);
-  // Two numbers for every weight, half of them elsewhere; biases are too small to be shared.
+  // Two numbers per weight, half of them on the other rank; biases are too small to be split.
   EXPECT_EQ(shared["ranks"]["optimizer_bytes_saved"], (784 * 512 + 512 * 10) / 2 * 2 * 4);
-  // Scattered and gathered is as much as summed; the second layer is too small for that, and gathered
-  // besides.
+  // Scattering and gathering together move as much as a sum; the second layer is too small for that and is
+  // gathered in addition.
   EXPECT_EQ(shared["ranks"]["planned"][0]["two_way_bytes"].get<int>() -
                 whole["ranks"]["planned"][0]["two_way_bytes"].get<int>(),
             512 * 10 * 4);
@@ -260,8 +260,8 @@ TEST_F(RanksCourse, PublishedAccuracyOnEveryNumberOfRanks) {
   }
 }
 
-// H = 512, D = 784, C = 10, batches of B = 3000, and 2 b bytes for a sum of b: 2 (HD + H + CH + C) 4 where
-// batches are shared, 2 C B 4 where layers are.
+// H = 512, D = 784, C = 10, batches of B = 3000, and 2 b bytes for a sum of b: 2 (HD + H + CH + C) 4 if
+// batches are split, 2 C B 4 if layers are.
 TEST_F(RanksCourse, BytesAreThoseOfTheClosedForms) {
   const Json data = train(2, course({}))["ranks"], model = train(2, course({"--parallel", "model"}))["ranks"];
   ASSERT_EQ(data["planned"].size(), 1u);

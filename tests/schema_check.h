@@ -1,7 +1,7 @@
 #pragma once
 
-// As much of JSON Schema draft 07 as docs/run-record.schema.json uses to say what must be there: type, const,
-// enum, required, properties, items, minItems, minimum, maximum and dependencies.
+// The part of JSON Schema draft 07 that docs/run-record.schema.json uses: type, const, enum, required,
+// properties, items, minItems, minimum, maximum and dependencies.
 
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ inline bool has_type(const Json& value, const std::string& type) {
   return type == "number" && value.is_number();
 }
 
-// Every complaint, with the path of what is wrong; none when the value fits.
+// Collects every error with its path; none if the value fits.
 inline void check_schema(const Json& schema, const Json& value, const std::string& path,
                          std::vector<std::string>& wrong) {
   if (schema.contains("type") && !has_type(value, schema["type"]))

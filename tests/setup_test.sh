@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/setup against a make-believe machine: a copy of it runs with stubs of every command it asks, so nothing here
-# is installed and no state of this machine matters.
+# Tests scripts/setup on a fake machine: a copy of it runs with stubs of every command it calls, so nothing is
+# installed and the state of this machine does not matter.
 set -euo pipefail
 setup=$(cd "$(dirname "$0")/.." && pwd)/scripts/setup
 root=$(mktemp -d)
@@ -11,8 +11,8 @@ failures=0
 
 stub() { cat >"$root/bin/$1" && chmod +x "$root/bin/$1"; }
 
-# machine USER SUDO: a fresh machine; SUDO is yes when sudo asks no password. Files in $STATE/absent are the headers
-# that machine lacks; installing a package brings the header it is named for below.
+# machine USER SUDO: a fresh machine; SUDO is yes if sudo needs no password. Files in $STATE/absent are the headers
+# that machine lacks; installing a package adds its header, by the names below.
 machine() {
   rm -rf "$root/bin" "$root/tree" "$STATE"
   mkdir -p "$root/bin" "$root/tree/scripts" "$STATE/absent"

@@ -1,4 +1,4 @@
-// Parameters and multiply-adds of ViT and GPT-2, to the last integer, against closed forms of their own.
+// Parameters and multiply-adds of ViT and GPT-2, exact to the last integer, compared with closed forms.
 #include <gtest/gtest.h>
 
 #include "models/zoo.h"
@@ -13,9 +13,9 @@ struct Counts {
   double parameters = 0, forward = 0, backward = 0, arena = 0;
 };
 
-// FLOPs are two per multiply-add and for the whole batch; those of normalisations are no part of the forms.
+// FLOPs are two per multiply-add and for the whole batch; the forms do not include normalisations.
 Counts counts_of(const std::string& model, std::int64_t batch) {
-  const Program p = make_program(find_net(model), Mode::train, batch, {});
+  const Program p = make_program(find_net(model), {.mode = Mode::train, .batch = batch});
   const Plan plan = make_plan(p.graph, {Mode::train, batch, DType::f32, cpu_capabilities(1)});
   EXPECT_EQ(testing::find_overwrite(plan), "") << model;
   Counts counts;
@@ -34,8 +34,8 @@ Counts counts_of(const std::string& model, std::int64_t batch) {
 double block_weights(double d, double h) { return 4 * d * d + 2 * d * h; }
 double block_parameters(double d, double h) { return block_weights(d, h) + 4 * d + h + d + 4 * d; }
 
-// Forward: two FLOPs per weight and token, and 4 d for each pair of tokens that meet. Backward: twice the
-// products with weights, but 10 d for each pair (the scores are computed again), and dy . y for each token.
+// Forward: two FLOPs per weight and token, and 4 d per pair of attending tokens. Backward: twice the products
+// with weights, but 10 d per pair (the scores are computed again), and dy . y per token.
 struct Stack {
   double width, hidden, depth, tokens, pairs;
   double forward() const { return depth * (2 * tokens * block_weights(width, hidden) + 4 * pairs * width); }
@@ -96,8 +96,8 @@ TEST(TransformerCosts, Gpt2) {
   EXPECT_EQ(counts_of("gpt2", 1).parameters, 124'439'808);
 }
 
-// Twice the time is twice the memory: nothing of time x time is stored. A score each would be 4 bytes per
-// pair and head.
+// Twice the time needs twice the memory: nothing of size time x time is stored. One score each would be
+// 4 bytes per pair and head.
 TEST(TransformerCosts, MemoryGrowsWithTimeNotItsSquare) {
   const auto arena = [](int context) {
     return counts_of(fmt::format("gpt2:size=tiny,context={}", context), 1).arena;

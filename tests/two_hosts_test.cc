@@ -1,4 +1,4 @@
-// Two hosts, as far as MPI can tell: network namespaces of this machine and a slow link between them.
+// Two hosts from MPI's view: network namespaces of this machine with a slow link between them.
 #include <gtest/gtest.h>
 
 #include "support/ranks.h"
@@ -44,7 +44,7 @@ TEST_F(TwoHosts, TheLinkCarriesThePlansBytes) {
   const Json ranks = Json::parse(outcome.out).at("ranks");
   EXPECT_EQ(ranks["planned_bytes"], ranks["counted_bytes"]);
 
-  // Headers, acknowledgements and what mpirun has to say come on top.
+  // Headers, acknowledgements and mpirun's own messages come on top.
   const std::size_t at = outcome.err.find("the link saw ");
   ASSERT_NE(at, std::string::npos) << outcome.err;
   const auto words = split(outcome.err.substr(at), ' ');
@@ -52,11 +52,11 @@ TEST_F(TwoHosts, TheLinkCarriesThePlansBytes) {
     EXPECT_GT(std::stod(times), 0.999) << outcome.err;
     EXPECT_LT(std::stod(times), 1.08) << outcome.err;
   }
-  // A step lasts at least as long as its bytes need, each way at once. The bucket is allowed a first gush.
+  // A step takes at least the time of its bytes, in both directions at once. The bucket allows a burst.
   const double least_ms = ranks["planned_bytes"].get<double>() * 8 / 100e6 * 1e3;
   EXPECT_GT(ranks["over_ranks"]["step_ms"]["mean"], 0.8 * least_ms) << ranks.dump(2);
 
-  // Of two ranks, sums are the same in any order: the same bits as on one host.
+  // With two ranks, sums are equal in any order: the same bits as on one host.
   ASSERT_EQ(run_in_ranks(2, train("near.st"), folder(), environment()).code, 0);
   EXPECT_TRUE(read_file(file("far.st")) == read_file(file("near.st")));
 }

@@ -10,7 +10,7 @@
 namespace headroom::testing {
 namespace {
 
-// As many random numbers as a batch has, and labels in turn.
+// One batch of random numbers, and labels in turn.
 struct Batch {
   std::vector<float> images;
   std::vector<std::int32_t> labels;
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(ConvNets, ZooTraining,
                          });
 
 struct CliZoo : ProgramTest {
-  // Photographs as CIFAR-10 has them: a label, then three planes.
+  // Photographs in CIFAR-10's format: a label, then three planes.
   static std::string records(int count) {
     std::string bytes;
     for (int i = 0; i < count; ++i)
@@ -73,7 +73,7 @@ struct CliZoo : ProgramTest {
   }
 };
 
-// Glyphs are drawn at the size a network asks for; their one channel and ten classes go into it.
+// Glyphs are drawn at the network's input size; the network gets their one channel and ten classes.
 TEST_F(CliZoo, ModelsFitTheData) {
   for (const char* model : {"resnet:depth=18,stem=cifar,width=0.125", "squeezenet:width=0.25,input=40",
                             "mobilenet:width=0.125,input=32"})
@@ -93,7 +93,7 @@ TEST_F(CliZoo, ImagesTooSmallAreRefusedUnlessEnlarged) {
                  {"3x32x32", "3x48x48", "--image-size"});
 }
 
-// The zoo's own choice of first weights gives way to the user's.
+// The user's choice of initial weights overrides the zoo's.
 TEST_F(CliZoo, FirstWeightsAsTheUserSays) {
   auto first_loss = [&](Words more) {
     return succeed_json(training("vgg:depth=11,width=0.125,input=32", std::move(more)))

@@ -11,7 +11,7 @@ namespace headroom {
 
 using Attr = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
 
-// Named constants of a node. A getter returns the default where the name is absent and fails on another type.
+// Named constants of a node. A getter returns the default for an absent name and throws if the type differs.
 class Attrs {
  public:
   Attrs() = default;

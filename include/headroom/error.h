@@ -6,18 +6,18 @@
 
 namespace headroom {
 
-// Who has to act: a wrong request is mended by whoever made it (exit code 2 of the program), a failed run is
-// not (1).
+// Who has to act. `request`: the caller made a wrong request and can correct it (the program exits with 2).
+// `run`: the run failed (exit code 1).
 enum class Blame { request, run };
 
-// What to try next; printed on its own line below the message. Here and in messages a setting stands in
-// backticks, such as `batch`. The program prints it as its option, --batch.
+// The next thing to try. It is printed on its own line below the message.
+// Here and in messages a setting stands in backticks: `batch`. The program prints it as --batch.
 struct Hint {
   std::string text;
 };
 
-// The one exception type: whatever stops the run. what() says what was wrong and where, hint() what to try;
-// the hint may be empty.
+// The only exception type; it means that the run cannot go on. what() says what is wrong and where. hint()
+// says what to try; it may be empty.
 class Error : public std::runtime_error {
  public:
   Error(Blame blame, const std::string& what, Hint hint = {})

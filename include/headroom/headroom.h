@@ -1,6 +1,6 @@
 #pragma once
 
-// All of it. docs/api.md is the tour.
+// Includes the whole API. docs/api.md is the tour.
 
 #include "headroom/data.h"
 #include "headroom/error.h"

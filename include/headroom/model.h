@@ -17,7 +17,7 @@ namespace headroom {
 struct ModelSettings {
   std::string device = "cpu";
   std::string precision = "fp32";  // or "fp64"; on GPUs also "tf32", "bf16" and "fp16"
-  std::uint64_t seed = 0;          // of the first weights, of dropout and of the order of the images
+  std::uint64_t seed = 0;          // of the initial weights, dropout and the order of the images
   int threads = 0;                 // 0: one per core
 };
 
@@ -35,7 +35,7 @@ struct TrainSettings {
   double target = 0;  // > 0: stop after the epoch that reaches this test accuracy
 };
 
-// One epoch. Accuracies are 0 where the network is no classifier.
+// One epoch. Accuracies are 0 if the network is not a classifier.
 struct Epoch {
   std::int64_t number = 0;    // from 1
   double loss = 0;            // mean over the epoch's steps, as they ran
@@ -57,10 +57,10 @@ struct Evaluation {
   double loss = 0;
   std::int64_t images = 0;
   double seconds = 0;
-  std::vector<std::int64_t> confusion;  // classes x classes, rows: what it is
+  std::vector<std::int64_t> confusion;  // classes x classes; row: the true class
 };
 
-// What the last layer gives, one row per item; of a classifier, logits.
+// The output of the last layer, one row per item. A classifier returns logits.
 struct Scores {
   std::int64_t rows = 0, columns = 0;
   std::vector<float> values;
@@ -71,8 +71,8 @@ struct Scores {
   std::int64_t best(std::int64_t i) const;  // the column of a row's highest score
 };
 
-// A network with weights on a device. One thread at a time; it uses as many as its settings say by itself.
-// Whatever cannot be done is an Error (headroom/error.h), and leaves the weights as they were.
+// A network with weights on a device. Call it from one thread at a time; it starts its own threads. A call
+// that fails throws an Error (headroom/error.h) and leaves the weights unchanged.
 class Model {
  public:
   explicit Model(Net net, const ModelSettings& settings = {});
@@ -80,27 +80,27 @@ class Model {
   Model(Model&& other) noexcept;
   Model& operator=(Model&& other) noexcept;
 
-  // Each call is a run of its own: it starts from the present weights, with a fresh optimizer. `on_epoch` is
-  // called on this thread. Where the loss stops being finite, an Error names the layer, and the weights are
-  // those before that step.
+  // Each call is a separate run: it starts from the current weights, with a fresh optimizer. `on_epoch` is
+  // called on this thread. If the loss stops being finite, an Error names the layer, and the weights stay as
+  // they were before that step.
   Training train(const Data& data, const TrainSettings& settings = {},
                  const std::function<void(const Epoch&)>& on_epoch = {});
 
   Evaluation evaluate(const Data& data, std::int64_t batch = 256);  // on the test items
 
-  // Items as the network takes them: any number, each of its input's extents.
+  // Takes any number of items. Each has the shape of the network's input.
   Scores predict(std::span<const float> items);
-  // Pixels prepared as those of `like`, whose extents each has.
+  // Prepares the pixels as `like` prepares its own. Each item has the shape of the items of `like`.
   Scores predict(std::span<const std::uint8_t> pixels, const Data& like);
 
   void save(const std::string& path) const;  // safetensors
-  void load(const std::string& path);        // all weights by name and shape, or none
+  void load(const std::string& path);        // all weights, matched by name and shape, or none
 
-  // Of the last training. Floors are those of this machine, which is measured if it is not known yet (1.5 s).
+  // Describes the last training. Floors are for this machine, which is measured first if necessary (1.5 s).
   Profile profile() const;
 
-  // Holds the times of train, evaluate, predict, save and load; yours nest around them and stand in the
-  // profile with them.
+  // Holds the times of train, evaluate, predict, save and load. Your own timers nest around them and appear
+  // in the same profile.
   Timer& timer();
 
   const Net& net() const;

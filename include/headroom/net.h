@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// Rows and columns, or the same for both.
+// Rows and columns. One number means both.
 struct Pair {
   std::int64_t h = 1, w = 1;
   Pair(std::int64_t both)
@@ -17,7 +17,7 @@ struct Pair {
   Pair(std::int64_t rows, std::int64_t columns) : h(rows), w(columns) {}
 };
 
-// Padding of a window: explicit on each side, or what keeps the size.
+// Padding of a window: a number for each side, or the padding that keeps the size.
 struct Padding {
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;
   std::string same;  // "same_upper" or "same_lower" instead of numbers
@@ -37,7 +37,7 @@ struct Convolution {
   std::string
       activation;    // "", "relu", "sigmoid", "tanh", "relu6", "leaky_relu", "elu", "gelu", "hard_swish"
   std::string init;  // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
-  double init_scale = 0.01;  // deviation, bound or value of the last three
+  double init_scale = 0.01;  // the deviation (normal), bound (uniform) or value (constant)
 };
 
 struct Pool {
@@ -58,17 +58,17 @@ struct Linear {
 
 struct BatchNorm {
   double epsilon = 1e-5;
-  double momentum = 0.1;  // share of the newest batch in the running statistics
+  double momentum = 0.1;  // weight of the newest batch in the running statistics
   std::string activation;
 };
 
 struct LayerNorm {
-  std::int64_t axis = 1;  // over this axis and those behind it; axis 0 is the batch, -1 the last
+  std::int64_t axis = 1;  // over this axis and all after it; axis 0 is the batch, -1 the last
   double epsilon = 1e-5;
   std::string activation;
 };
 
-// Each value over (bias + alpha / size * sum of squares over `size` neighbouring channels) to the beta.
+// y = x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta.
 struct LocalResponseNorm {
   std::int64_t size = 5;
   double alpha = 1e-4, beta = 0.75, bias = 1;
@@ -81,30 +81,30 @@ struct Attention {
   bool bias = true;
   std::string init;  // as for Convolution
   double init_scale = 0.01;
-  double out_init_scale = 0;  // of the projection behind it; 0: init_scale
+  double out_init_scale = 0;  // of the output projection; 0: init_scale
 };
 
-// What training makes smaller.
+// The quantity that training minimises.
 inline constexpr const char* kCrossEntropy = "cross_entropy";     // of the logits and the label
 inline constexpr const char* kSquaredError = "squared_error";     // mean square of outputs less one-hot label
 inline constexpr const char* kReconstruction = "reconstruction";  // mean square of outputs less inputs
 
-// One layer of a network: a type, a name, what it reads and its options under the names net.json uses.
+// One layer of a network: a type, a name, its inputs and its options, named as in net.json.
 struct Layer {
   std::string type, name;
-  std::vector<std::string> from;  // empty: the layer before
+  std::vector<std::string> from;  // empty: the previous layer
   Attrs options;
 };
 
 class ImportedGraph;
 
-// A network as a list of layers, without batch, precision or device. The same thing as a net.json.
+// A network as a list of layers, without batch, precision or device. It holds the same as a net.json.
 class Net {
  public:
   Net(std::string net_name, std::vector<std::int64_t> item)
       : name(std::move(net_name)), input(std::move(item)) {}
 
-  // A layer reads the one before it; reads() says otherwise. An empty name is made from the type.
+  // A layer reads the previous layer unless reads() names another. An empty name is made from the type.
 
   // Windows over images.
   Net& conv2d(const std::string& layer, const Convolution& options);
@@ -112,19 +112,21 @@ class Net {
   Net& avg_pool(const std::string& layer, const Pool& options);
   Net& global_max_pool(const std::string& layer = {});
   Net& global_avg_pool(const std::string& layer = {});
-  Net& adaptive_max_pool(const std::string& layer, Pair output);  // windows as they must be for this output
+  Net& adaptive_max_pool(const std::string& layer, Pair output);  // windows follow from the output size
   Net& adaptive_avg_pool(const std::string& layer, Pair output);
 
   // Dense.
   Net& linear(const std::string& layer, const Linear& options);
 
-  // Normalisation, and what works against overfitting.
+  // Normalisation and regularisation.
   Net& batch_norm(const std::string& layer, const BatchNorm& options = {});
   Net& layer_norm(const std::string& layer, const LayerNorm& options = {});
   Net& lrn(const std::string& layer, const LocalResponseNorm& options = {});
-  Net& dropout(const std::string& layer, double rate);  // in training alone
+  Net& dropout(const std::string& layer, double rate);  // active in training only
 
-  // Functions of each element; softmax and log_softmax: of the last axis.
+  // Functions of each element; softmax and log_softmax: of the last axis. function() adds any function of
+  // docs/net-json.md by its name, these and the others.
+  Net& function(const std::string& type, const std::string& layer = {}, const Attrs& options = {});
   Net& relu(const std::string& layer = {});
   Net& leaky_relu(const std::string& layer = {}, double alpha = 0.01);
   Net& elu(const std::string& layer = {}, double alpha = 1);
@@ -139,13 +141,13 @@ class Net {
   Net& clip(const std::string& layer, double min, double max);
   Net& threshold(const std::string& layer, double threshold, double value);  // x > threshold ? x : value
 
-  // Two earlier layers of one shape, element by element.
+  // Element by element, on two earlier layers of the same shape.
   Net& add(const std::string& layer, const std::string& a, const std::string& b);
   Net& sub(const std::string& layer, const std::string& a, const std::string& b);
   Net& mul(const std::string& layer, const std::string& a, const std::string& b);
   Net& div(const std::string& layer, const std::string& a, const std::string& b);
 
-  // Shapes, not values. Shapes and axes are those of one item: the batch stands before them.
+  // These change the shape, not the values. Shapes and axes are of one item, without the batch dimension.
   Net& flatten(const std::string& layer = {});
   Net& reshape(const std::string& layer, const std::vector<std::int64_t>& shape);
   Net& transpose(const std::string& layer, const std::vector<std::int64_t>& axes);
@@ -154,34 +156,34 @@ class Net {
            const std::string& mode = "constant");                                         // edge, reflect
   Net& resize(const std::string& layer, Pair size, const std::string& mode = "nearest");  // bilinear
 
-  // Sequences: items of time x width. The first of these reads tokens, which are whole numbers.
+  // Sequences: items of time x width. The first such layer reads tokens, which are integers.
   Net& embedding(const std::string& layer, std::int64_t tokens, std::int64_t width);
-  Net& positions(const std::string& layer = {});    // a learned vector added at each place
-  Net& class_token(const std::string& layer = {});  // a learned vector in front of the others
+  Net& positions(const std::string& layer = {});    // adds a learned vector at each position
+  Net& class_token(const std::string& layer = {});  // puts a learned vector first
   Net& attention(const std::string& layer, const Attention& options);
   Net& take_token(const std::string& layer, std::int64_t index = 0);
   Net& mean_tokens(const std::string& layer = {});
-  Net& unembedding(const std::string& layer, const std::string& table);  // scores by an embedding's weights
+  Net& unembedding(const std::string& layer, const std::string& table);  // scores from an embedding's weights
 
-  // The layer just added reads this earlier one, or "input", instead of the layer before it.
+  // The layer just added reads this earlier layer, or "input", instead of the previous layer.
   Net& reads(const std::string& earlier);
 
-  Net& append(Layer layer);  // any type, options by their names in net.json; checks type, options and names
+  Net& append(Layer layer);  // any type; options named as in net.json; checks type, options and names
 
   std::string name;
   std::vector<std::int64_t> input;  // one item of a batch: channels, height, width; or one number
   std::vector<Layer> layers;
   std::string loss = kCrossEntropy;
-  std::shared_ptr<const ImportedGraph> imported;  // read from a file of another format: then it has no layers
+  std::shared_ptr<const ImportedGraph> imported;  // set if read from another format: no layers then
 };
 
-// net.json, read and written. Errors name the layer, the option and the nearest known name.
+// Read and write net.json. Errors name the layer, the option and the nearest known name.
 Net read_net(const std::string& path);
 Net parse_net(const std::string& json, const std::string& origin);
 std::string to_json_text(const Net& net);
 
-// A zoo name with options ("mlp:hidden=512"), the path of a net.json, or that of an ONNX file, whose open
-// dimensions may follow it ("bert.onnx:sequence=128").
+// `spec` is a zoo name with options ("mlp:hidden=512"), the path of a net.json, or the path of an ONNX file.
+// Values for the open dimensions of an ONNX file may follow its path ("bert.onnx:sequence=128").
 Net find_net(const std::string& spec);
 
 }  // namespace headroom

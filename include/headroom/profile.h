@@ -9,12 +9,12 @@
 
 namespace headroom {
 
-// What training took, beside what it had to take on this machine.
+// The time training took, and the lower bound on this machine.
 struct Profile {
   std::string model, machine, precision;
   std::int64_t batch = 0;
   int threads = 0;
-  std::int64_t samples = 0;        // steps that were timed
+  std::int64_t samples = 0;        // number of timed steps
   double step_s = 0;               // median of a whole step
   std::vector<LayerTimes> layers;  // medians of one step, and floors
   double floor_s = 0, predicted_s = 0;

@@ -7,20 +7,20 @@
 
 namespace headroom {
 
-// All calls of one timer at one place of the nesting.
+// All calls of one timer at one position of the nesting.
 struct TimerRow {
   std::string name;
-  int depth = 0;  // 0: outermost; a row stands below the one it was nested in
+  int depth = 0;  // 0: outermost; a row follows the row it is nested in
   std::int64_t calls = 0;
-  double total_s = 0;  // with what was nested in it
-  double self_s = 0;   // without
+  double total_s = 0;  // including nested timers
+  double self_s = 0;   // excluding nested timers
   double min_s = 0, max_s = 0;
   double mean_s() const { return calls > 0 ? total_s / static_cast<double>(calls) : 0; }
 };
 
 // Wall times of named pieces of code, nested as they were started. Any number of threads may use one Timer at
-// once: each has its own nesting, and equal names at equal places share a row. A start and its stop cost 0.1
-// to 0.2 us (Neoverse-V1, one thread).
+// the same time. Each thread has its own nesting; equal names at equal positions share a row. One start and
+// stop cost 0.1 to 0.2 us (Neoverse-V1, one thread).
 class Timer {
  public:
   Timer();
@@ -29,11 +29,11 @@ class Timer {
   Timer& operator=(Timer&& other) noexcept;
 
   void start(const std::string& name);
-  // Ends what this thread started last, which must bear this name; anything else is an Error.
+  // Ends the timer this thread started last. Its name must be `name`; anything else is an Error.
   void stop(const std::string& name);
 
-  // Runs from here to the end of the block. Whatever was started inside and not stopped ends with it, so that
-  // an exception leaves nothing running.
+  // Runs until the end of the block. Timers that were started inside and not stopped end with it, so an
+  // exception leaves no timer running.
   class Scope {
    public:
     Scope(Scope&& other) noexcept;
@@ -48,9 +48,9 @@ class Timer {
   };
   [[nodiscard]] Scope scope(const std::string& name);
 
-  std::vector<TimerRow> rows() const;  // of what has ended, in the order of first starts
+  std::vector<TimerRow> rows() const;  // of timers that have ended, in order of first start
   std::string dump() const;            // the rows as a table
-  void reset();                        // forgets the rows; what is running goes on
+  void reset();                        // clears the rows; running timers continue
 
  private:
   struct Impl;

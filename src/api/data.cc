@@ -17,10 +17,10 @@ Shape item_shape(const std::vector<std::int64_t>& shape) {
   return Shape(shape);
 }
 
-// How many items there are; both ways of counting them must agree.
+// The number of items; both ways of counting must agree.
 std::size_t count_of(const Items& items, const Shape& shape, const char* what) {
   if (!items.pixels.empty() && !items.values.empty())
-    reject("the {} items have pixels and values; one of the two is what the network is fed", what);
+    reject("the {} items have both pixels and values; give one of the two", what);
   const std::size_t elements = std::max(items.pixels.size(), items.values.size());
   const auto each = static_cast<std::size_t>(shape.numel());
   if (elements % each != 0)
@@ -85,9 +85,9 @@ Data make_data(const std::vector<std::int64_t>& shape, const Items& train, const
     reject("data '{}' has no items", settings.name);
   const int found = classes_in(impl->set);
   impl->set.classes = settings.classes == 0 ? found : settings.classes;
-  if (settings.classes < 0 || settings.classes > kMostClasses || found > impl->set.classes)
-    reject("data '{}' has labels up to {}, which {} classes do not hold; {} is the most", settings.name,
-           found - 1, settings.classes, kMostClasses);
+  if (settings.classes < 0 || settings.classes > kMaxClasses || found > impl->set.classes)
+    reject("data '{}' has labels up to {}, too many for {} classes; the max is {}", settings.name, found - 1,
+           settings.classes, kMaxClasses);
   return Data(std::move(impl));
 }
 

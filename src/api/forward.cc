@@ -12,22 +12,19 @@ constexpr std::int64_t kLargestBatch = 256;
 
 Forward::Ready& Forward::ready(std::int64_t batch) {
   if (const auto it = ready_.find(batch); it != ready_.end()) return it->second;
-  const EngineOptions& options = engine_.options();
-  const bool cpu = engine_.capabilities().kind == DeviceKind::cpu;
-  const Program program =
-      make_forward(engine_.net(), batch, options.precision, cpu ? Fusion::blocks : Fusion::plain);
-  engine_.storage().prepare(program.graph, options.seed);
-  const Plan plan = make_plan(program.graph, {Mode::eval, batch, options.precision, engine_.capabilities()});
+  Engine::Ready made =
+      engine_.make_ready(build_request(engine_.options(), engine_.target(), Mode::infer, batch), arena_);
+  const Program& program = made.program;
+  const TensorType images = program.graph.value(program.images).type;
   const std::int64_t columns = program.graph.value(program.logits).type.shape.without_first().numel();
   return ready_
       .emplace(batch, Ready{program.images, program.logits, columns,
-                            engine_.device().allocate(
-                                static_cast<std::size_t>(program.graph.value(program.images).type.bytes())),
-                            std::make_unique<Executor>(plan, engine_.storage(), arena_)})
+                            engine_.device().allocate(static_cast<std::size_t>(images.bytes())),
+                            std::move(made.executor)})
       .first->second;
 }
 
-// Batches are powers of two, the last one filled up with zeros: no more than nine plans, whatever is asked.
+// Batches are powers of two, the last one padded with zeros: at most nine plans for any request.
 Scores Forward::run(std::int64_t count, const std::function<void(std::int64_t, void*)>& fill) {
   const DType dtype = reads_tokens(engine_.net()) ? DType::i32 : master_of(engine_.options().precision);
   const std::size_t item = static_cast<std::size_t>(Shape(engine_.net().input).numel()) * size_of(dtype);

@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// The forward pass alone, over the weights of an engine, for any number of items.
+// The forward pass only, over the weights of an engine, for any number of items.
 class Forward {
  public:
   explicit Forward(Engine& engine) : engine_(engine), arena_(engine.device()) {}

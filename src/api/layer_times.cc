@@ -34,7 +34,7 @@ std::string layer_times_table(const std::vector<LayerTimes>& layers) {
                         .predicted_s = l.predicted_s,
                         .bound = l.bound});
   const bool predicted = std::any_of(layers.begin(), layers.end(), [](auto& l) { return l.predicted_s > 0; });
-  return layer_table(readings, predicted);
+  return layer_sheet(readings, predicted).text();
 }
 
 }  // namespace headroom

@@ -9,7 +9,7 @@ namespace headroom {
 
 std::vector<LayerTimes> layer_times(const std::vector<LayerReading>& readings);
 
-// For people: the same table as the program prints.
+// The same table as the program prints.
 std::string layer_times_table(const std::vector<LayerTimes>& layers);
 
 }  // namespace headroom

@@ -7,14 +7,17 @@
 #include "api/data_impl.h"
 #include "api/forward.h"
 #include "api/layer_times.h"
-#include "api/settings.h"
 #include "data/pixel_writer.h"
-#include "machine/roofline.h"
+#include "train/settings.h"
 #include "train/trainer.h"
 #include "train/weights.h"
 
 namespace headroom {
 namespace {
+
+void require_at_least_one(std::int64_t value, const char* what) {
+  if (value < 1) reject("{} is {}; it must be at least 1", what, value);
+}
 
 void require_not_negative(double value, const char* what) {
   if (!std::isfinite(value) || value < 0) reject("{} is {}; it must be a non-negative number", what, value);
@@ -73,7 +76,7 @@ std::unique_ptr<Device> opened(const ModelSettings& settings) {
 struct Model::Impl {
   Impl(Net net, const ModelSettings& s)
       : settings(s),
-        precision(precision_named(s.precision)),
+        precision(parse_precision(s.precision)),
         dtype(master_of(precision.dtype)),
         device(opened(s)),
         engine(make(std::move(net), {})) {}
@@ -86,7 +89,7 @@ struct Model::Impl {
                                                   .update = std::move(update)});
   }
 
-  // An optimizer belongs to an engine, so that a new run has a new one; the weights move.
+  // An optimizer belongs to an engine, so a new run gets a new engine; the weights move.
   void begin_run(const Data& data, const Update& update, std::int64_t batch) {
     std::unique_ptr<Engine> next = make(engine->net(), update);
     require_trainable(*next, data.impl().set, batch);
@@ -108,7 +111,7 @@ struct Model::Impl {
 
   ModelSettings settings;
   Precision precision;
-  DType dtype;  // what items are handed over in
+  DType dtype;  // type in which items are passed
   Timer timer;
   std::unique_ptr<Device> device;
   std::unique_ptr<Engine> engine;
@@ -175,7 +178,7 @@ Scores Model::predict(std::span<const std::uint8_t> pixels, const Data& like) {
   const auto scope = impl_->timer.scope("predict");
   const Shape image(like.shape()), input(net().input);
   if (reads_tokens(net()))
-    reject(Hint{"give their numbers as values"}, "model '{}' reads tokens, not pixels", net().name);
+    reject(Hint{"pass token numbers as values"}, "model '{}' reads tokens, not pixels", net().name);
   require_fit(image, input);
   const std::int64_t each = image.numel(), elements = std::ssize(pixels);
   if (elements % each != 0)
@@ -209,18 +212,17 @@ Profile Model::profile() const {
     reject(Hint{"call train() first"}, "model '{}' was not trained, so there are no times", net().name);
   const auto& [batch, result] = *impl_->trained;
   const Plan& plan = impl_->engine->ready(Mode::train, batch).plan();
-  constexpr double kQuickRoofline = 1.5;  // seconds
-  const Machine machine = here_or_measure(impl_->settings.threads, kQuickRoofline);
+  const Machine machine = ceilings_of(*impl_->device, impl_->settings.threads);
   const Prediction prediction = headroom::predict(plan, machine);
   const Spread step = spread_of(result.step_seconds);
   return {.model = net().name,
-          .machine = plan.binding.capabilities.name,
+          .machine = plan.binding.target.device.name,
           .precision = impl_->settings.precision,
           .batch = batch,
-          .threads = plan.binding.capabilities.threads,
+          .threads = plan.binding.target.device.threads,
           .samples = step.samples,
           .step_s = step.median,
-          .layers = layer_times(read_layers(plan, prediction, result.plan_steps)),
+          .layers = layer_times(read_layers(plan, prediction, result.measurement)),
           .floor_s = prediction.floor_s,
           .predicted_s = prediction.has_times ? prediction.predicted_s : 0,
           .timers = impl_->timer.rows()};

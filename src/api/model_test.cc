@@ -30,7 +30,7 @@ const Data& digits() {
 const ModelSettings kOneThread{.seed = 3, .threads = 1};
 const TrainSettings kAdam{.epochs = 2, .batch = 32, .lr = 0.01, .optimizer = "adam", .schedule = "cosine"};
 
-// What pixels of these data are as values: (pixel / 255 - mean) / deviation of the digits.
+// The input values of pixels: (pixel / 255 - mean) / deviation of the digits.
 std::vector<float> as_values(std::span<const std::uint8_t> pixels) {
   std::vector<float> values;
   for (const std::uint8_t pixel : pixels)
@@ -100,7 +100,7 @@ TEST(Model, PredictsWhatItEvaluates) {
   EXPECT_EQ(model.predict(std::span<const float>{}).rows, 0);
 }
 
-// Whatever comes with an item must not change its scores beyond rounding.
+// Other items in the batch must not change an item's scores beyond rounding.
 TEST(Model, AnyNumberOfItemsCanBePredicted) {
   Model model(small_net(), kOneThread);
   const std::vector<float> values = as_values(digits().test_pixels());
@@ -163,7 +163,7 @@ TEST(Model, ProfilesTheLastTraining) {
   const Profile profile = model.profile();
   EXPECT_EQ(profile.batch, 32);
   EXPECT_EQ(profile.threads, 1);
-  EXPECT_EQ(profile.samples, 38);  // 40 steps less two to warm up
+  EXPECT_EQ(profile.samples, 38);  // 40 steps minus two warm-up steps
   std::vector<std::string> layers;
   double floor = 0, measured = 0;
   for (const LayerTimes& layer : profile.layers) {
@@ -204,7 +204,7 @@ TEST(Model, WrongRequestsLeaveItAsItWas) {
   expect_rejected([&] { model.evaluate(digits(), 0); }, {"batch is 0"});
   expect_rejected([&] { Model(small_net(), {.precision = "fp31"}); }, {"'fp31'"});
   expect_rejected([&] { Model(small_net(), {.device = "gpu"}); }, {"'gpu'"});
-  expect_rejected([&] { Model(small_net(), {.threads = -1}); }, {"threads is -1"});
+  expect_rejected([&] { Model(small_net(), {.threads = -1}); }, {"`threads` is -1"});
   EXPECT_EQ(model.predict(image).values, before.values);
   try {
     model.train(digits(), {.optimizer = "adams"});
@@ -220,6 +220,23 @@ TEST(Model, CanBeMoved) {
   Model second = std::move(first);
   EXPECT_EQ(second.evaluate(digits()).loss, loss);
   EXPECT_EQ(second.parameter_count(), 4 * 25 + 4 + 8 + 4 * 36 * 10 + 10);
+}
+
+// The same model on a GPU: its times are compared with the GPU's ceilings, not with the CPU's.
+TEST(CudaModel, TrainsAndProfilesOnAGpu) {
+  if (survey_gpus().gpus.empty()) GTEST_SKIP() << "no GPU here: " << survey_gpus().why_not;
+  const KnownMachine machine(1);
+  Model model(small_net(), {.device = "cuda", .precision = "tf32", .seed = 3});
+  const Training training = model.train(digits(), kAdam);
+  EXPECT_LT(training.epochs[1].loss, training.epochs[0].loss);
+  const Profile profile = model.profile();
+  EXPECT_EQ(profile.machine, survey_gpus().gpus[0].name);
+  EXPECT_EQ(find_machine("here-gpu").title, profile.machine) << "the GPU was measured for it";
+  EXPECT_GT(profile.predicted_s, 0) << "kernels of its own kind have times";
+  // On the made-up CPU a step could not be faster than this; a GPU's floor is far below.
+  EXPECT_LT(profile.floor_s, predict(small_net(), "here", {.batch = 32, .threads = 1}).floor_s);
+  Model again(small_net(), {.device = "cuda", .precision = "tf32", .seed = 3});
+  EXPECT_EQ(again.predict(std::vector<float>(28 * 28, 0.5f)).columns, 10);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 #include "headroom/predict.h"
 
 #include "api/layer_times.h"
-#include "api/settings.h"
 #include "base/text.h"
-#include "machine/roofline.h"
-#include "predict/predict.h"
-#include "train/planned.h"
+#include "train/forecast.h"
+#include "train/settings.h"
 
 namespace headroom {
 namespace {
@@ -19,20 +17,17 @@ Mode mode_named(const std::string& name) {
 }  // namespace
 
 CostPrediction predict(const Net& net, const std::string& machine, const PredictSettings& settings) {
-  require_at_least_one(settings.batch, "batch");
+  if (settings.batch < 1) reject("batch is {}; it must be at least 1", settings.batch);
   require_threads(settings.threads);
   const Mode mode = mode_named(settings.mode);
-  const DType dtype = cpu_precision(settings.precision);
-  constexpr double kQuickRoofline = 1.5;  // seconds
-  const Machine ceilings =
-      machine == "here" ? here_or_measure(settings.threads, kQuickRoofline) : find_machine(machine);
-  const Plan plan = plan_on(ceilings, net,
-                            {.mode = mode,
-                             .batch = settings.batch,
-                             .dtype = dtype,
-                             .threads = settings.threads,
-                             .update = parse_update(settings.optimizer)});
-  const Prediction prediction = predict(plan, ceilings);
+  const Precision precision = parse_precision(settings.precision);
+  const Machine ceilings = machine_named(machine, settings.threads);
+  if (ceilings.kind == "cpu") require_cpu_precision(precision, settings.precision);
+  const EngineOptions options{
+      .precision = precision.dtype, .tf32 = precision.tf32, .update = parse_update(settings.optimizer)};
+  const Forecast reading = forecast(net, ceilings, options, mode, settings.batch, settings.threads);
+  const Plan& plan = reading.built.plan;
+  const Prediction& prediction = reading.prediction;
   return {.machine = ceilings.name,
           .batch = settings.batch,
           .layers = layer_times(read_layers(plan, prediction)),

@@ -39,6 +39,16 @@ TEST(PredictCost, KnowsModesAndBatches) {
   EXPECT_LT(predict(net, "h200").floor_s, predict(net, "h200", {.optimizer = "adam"}).floor_s);
 }
 
+// A GPU from the table supports types that this CPU lacks.
+TEST(PredictCost, KnowsThePrecisionsOfTheMachineItIsAskedFor) {
+  const Net net = find_net("lenet5");
+  const double fp32 = predict(net, "h200", {.batch = 4096}).floor_s;
+  for (const char* precision : {"bf16", "fp16", "tf32"})
+    EXPECT_LE(predict(net, "h200", {.batch = 4096, .precision = precision}).floor_s, fp32) << precision;
+  const KnownMachine machine(1);
+  expect_rejected([&] { predict(net, "here", {.precision = "bf16", .threads = 1}); }, {"bf16"});
+}
+
 TEST(PredictCost, PredictsTimesForThisMachine) {
   const KnownMachine machine(1);
   const CostPrediction here = predict(find_net("lenet5"), "here", {.threads = 1});

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A place in the nesting: a name below another place. Number 0 is the outside.
+// A place in the nesting: a name below another place. Number 0 is the root.
 struct Place {
   std::string name;
   std::size_t parent = 0;
@@ -26,7 +26,7 @@ struct Place {
 struct Running {
   std::size_t place;
   Clock::time_point start;
-  double inner_s = 0;  // of what ended inside so far
+  double inner_s = 0;  // of timers that ended inside so far
 };
 
 }  // namespace
@@ -34,7 +34,7 @@ struct Running {
 struct Timer::Impl {
   mutable std::mutex mutex;
   std::vector<Place> places = std::vector<Place>(1);
-  std::map<std::thread::id, std::vector<Running>> threads;  // those that have something running
+  std::map<std::thread::id, std::vector<Running>> threads;  // those with running timers
 
   std::size_t place_of(const std::string& name, std::size_t parent) {
     for (const std::size_t inner : places[parent].inner)
@@ -44,8 +44,8 @@ struct Timer::Impl {
     return places.size() - 1;
   }
 
-  // How many ran before it. The clock is read last here and first in stop(): waiting for others is not
-  // timed.
+  // Returns the number of timers running before it. The clock is read last here and first in stop(), so
+  // waiting for other threads is not timed.
   std::size_t start(const std::string& name) {
     const std::lock_guard lock(mutex);
     std::vector<Running>& running = threads[std::this_thread::get_id()];
@@ -94,7 +94,7 @@ struct Timer::Impl {
     for (const std::size_t inner : places[place].inner) {
       TimerRow row = places[inner].row;
       row.depth = depth;
-      // What still runs has no times yet, but what ended inside it stands below its name.
+      // A running timer has no times yet, but timers that ended inside it are listed below its name.
       const std::size_t at = rows.size();
       rows.push_back(row);
       collect(inner, depth + 1, rows);

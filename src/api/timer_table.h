@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// Nested rows are indented below what they were nested in.
+// Nested rows are indented below their parent.
 std::string timer_table(const std::vector<TimerRow>& rows);
 
 }  // namespace headroom

@@ -49,7 +49,7 @@ TEST(Timer, NestedTimesAreInclusiveAndExclusive) {
     timer.stop("inner");
   }
   timer.stop("outer");
-  timer.start("inner");  // the same name elsewhere is another row
+  timer.start("inner");  // the same name at another place is another row
   timer.stop("inner");
   EXPECT_EQ(names(timer), (std::vector<std::string>{"outer", ">inner", "inner"}));
   const std::vector<TimerRow> rows = timer.rows();

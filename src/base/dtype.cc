@@ -10,7 +10,7 @@ struct Row {
   DType dtype;
   std::string_view name;
   std::size_t size;
-  int significand_bits;  // with the implicit one; 0 where there is no rounding
+  int significand_bits;  // with the implicit one; 0: no rounding
 };
 
 constexpr std::array<Row, 8> kRows = {{

@@ -14,11 +14,11 @@ std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);  // "fp64", "int32", …
 std::optional<DType> parse_dtype(std::string_view name);
 bool is_float(DType dtype);
-// f16 and bf16: stored in 16 bits; what must not lose more (masters, statistics, losses) stays in fp32.
-constexpr bool is_narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-constexpr DType master_of(DType dtype) { return is_narrow(dtype) ? DType::f32 : dtype; }
+// f16 and bf16: 16-bit storage; values that need more precision (masters, statistics, losses) stay in fp32.
+constexpr bool is_16bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+constexpr DType master_of(DType dtype) { return is_16bit(dtype) ? DType::f32 : dtype; }
 
-// Half the gap between 1 and the next number: the relative error of one rounding.
+// Half the distance from 1 to the next number: the relative error of one rounding.
 double unit_roundoff(DType dtype);
 
 template <class T>

@@ -6,12 +6,13 @@
 
 namespace headroom {
 
-// Files of the source tree carried inside the program; cmake/embed.cmake writes the definitions.
+// Source files embedded in the program; cmake/embed.cmake writes the definitions.
 struct EmbeddedFile {
   std::string_view name, text;
 };
 
-std::span<const EmbeddedFile> embedded_machines();  // machines/*.json
-std::span<const EmbeddedFile> embedded_recipes();   // recipes/*.json
+std::span<const EmbeddedFile> embedded_machines();     // machines/*.json
+std::span<const EmbeddedFile> embedded_recipes();      // recipes/*.json
+std::span<const EmbeddedFile> embedded_time_models();  // time-models/*.json
 
 }  // namespace headroom

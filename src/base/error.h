@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// Expected refusals are return values (see Verdict); what stops the run is thrown by these.
+// Expected refusals are return values (see Verdict); these functions throw what stops the run.
 template <class... Args>
 [[noreturn]] void reject(Hint hint, fmt::format_string<Args...> text, Args&&... args) {
   throw Error(Blame::request, fmt::format(text, std::forward<Args>(args)...), std::move(hint));

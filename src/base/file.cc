@@ -29,20 +29,20 @@ std::string aside_of(const std::filesystem::path& path) {
   return fmt::format("{}.{}.part", path.string(), ::getpid());
 }
 
-// Terminals, pipes and /dev/null: written in place, for a rename would replace the device by a file.
+// Terminals, pipes and /dev/null are written in place: a rename would replace the device with a file.
 bool is_device(const std::filesystem::path& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-// A link stays a link: what it points to is replaced.
+// A link stays a link: its target is replaced.
 std::filesystem::path behind_links(const std::filesystem::path& path) {
   std::error_code error;
   const auto target = std::filesystem::canonical(path, error);
   return error ? path : target;
 }
 
-// `shown` is the name the user knows the file by.
+// `shown` is the name of the file for the user.
 void write_bytes(const std::filesystem::path& path, const std::filesystem::path& shown, int flags,
                  std::string_view bytes) {
   const Descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
@@ -68,7 +68,7 @@ std::string read_file(const std::filesystem::path& path) {
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t done = 0;
   for (;;) {
-    if (done == bytes.size()) bytes.resize(bytes.size() + 4096);  // pipes, and files that grew meanwhile
+    if (done == bytes.size()) bytes.resize(bytes.size() + 4096);  // pipes, and files that grew
     const ssize_t n = ::read(file.fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) reject("cannot read {}: {}", path.string(), reason());
@@ -104,7 +104,7 @@ void require_writable(const std::filesystem::path& path) {
   if (!std::filesystem::exists(folder, ignored))
     reject(Hint{"make the folder first, or name another"}, "cannot write {}: there is no folder {}",
            path.string(), folder.string());
-  // Permissions do not tell all (root, read-only and full file systems, long names); trying does.
+  // Permissions do not cover everything (root, read-only and full file systems, long names), so try it.
   const std::string aside = aside_of(target);
   const Descriptor file(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.fd < 0) reject("cannot write {}: {}", path.string(), reason());

@@ -29,7 +29,7 @@ TEST(File, WritesAndReadsBytes) {
 }
 
 TEST(File, ReadsMoreThanTheSizeItWasTold) {
-  const std::string status = read_file("/proc/self/status");  // its size is given as 0
+  const std::string status = read_file("/proc/self/status");  // reports size 0
   EXPECT_NE(status.find("VmRSS"), std::string::npos);
 }
 
@@ -50,7 +50,7 @@ TEST(File, AFailedWriteLeavesTheOldAndNothingAside) {
   EXPECT_EQ(entries(folder.path()), 1);
 }
 
-// The new bytes go to a file of their own first: whoever holds the old one open still reads it whole.
+// The new bytes go to a separate file first: a process that has the old one open still reads it completely.
 TEST(File, ReplacesRatherThanOverwrites) {
   const TemporaryFolder folder;
   const fs::path path = folder.put("x", "old");
@@ -70,7 +70,7 @@ TEST(File, KnowsBeforehandWhereNothingCanBeWritten) {
   expect_rejected([&] { require_writable(folder.path() / "no" / "x"); }, {"there is no folder"});
 }
 
-// Sets a variable for one test and puts the old value back.
+// Sets a variable for one test and restores the old value.
 class Variable {
  public:
   Variable(const char* name, const char* value)

@@ -26,11 +26,11 @@ std::uint16_t half_bits(DType dtype, double value) {
   int exponent = 0;
   const double size = std::abs(value);
   std::frexp(size, &exponent);  // size = m 2^exponent, m in [0.5, 1)
-  // The spacing of the format at this size; below the normal numbers it no longer shrinks.
+  // The spacing of the format at this size; below the normal numbers it stays constant.
   const int unit = std::max(exponent - 1, 1 - f.bias()) - f.fraction_bits;
-  // nearbyint rounds ties to even. A carry into the next power of two is the next number of the format, too.
+  // nearbyint rounds ties to even. A carry into the next power of two gives the format's next number.
   const double steps = std::nearbyint(std::ldexp(size, -unit));
-  const int base = std::max(exponent - 1 + f.bias(), 1) - 1;  // exponent field, less the implicit one
+  const int base = std::max(exponent - 1 + f.bias(), 1) - 1;  // exponent field, minus the implicit one
   const double bits = size == 0 ? 0 : steps + std::ldexp(base, f.fraction_bits);
   if (bits >= f.infinity()) return static_cast<std::uint16_t>(sign | f.infinity());
   return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(bits));

@@ -22,7 +22,7 @@ TEST(Half, KnownNumbers) {
   EXPECT_EQ(half_bits(DType::f16, 1), 0x3C00);
   EXPECT_EQ(half_bits(DType::f16, -2), 0xC000);
   EXPECT_EQ(half_bits(DType::f16, 65504), 0x7BFF);
-  EXPECT_EQ(half_bits(DType::f16, 65520), 0x7C00);  // halfway to what would be next: infinite
+  EXPECT_EQ(half_bits(DType::f16, 65520), 0x7C00);  // halfway to the next value, out of range: infinite
   EXPECT_EQ(half_bits(DType::f16, std::ldexp(1, -24)), 0x0001);
   EXPECT_EQ(half_bits(DType::f16, std::ldexp(1, -25)), 0x0000);  // ties to even
   EXPECT_EQ(half_bits(DType::bf16, 1), 0x3F80);

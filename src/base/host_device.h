@@ -1,6 +1,6 @@
 #pragma once
 
-// Marks functions that C++ and device code share: small arithmetic that must not be written twice.
+// Marks functions shared by C++ and device code: small arithmetic that must exist only once.
 
 #ifdef __CUDACC__
 #define HEADROOM_HOST_DEVICE __host__ __device__

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-// "parse error at line 1, column 2: …" without the library's own "[json.exception.parse_error.101] ".
+// "parse error at line 1, column 2: …" without the library's prefix "[json.exception.parse_error.101] ".
 std::string message_of(const Json::exception& error) {
   const std::string what = error.what();
   const std::size_t end = what.find("] ");
@@ -21,7 +21,7 @@ Json parse_object(std::string_view text, std::string_view origin, const Hint& hi
   };
   try {
     Json json = Json::parse(text, shallow);
-    if (!json.is_object()) reject(hint, "{} holds no JSON object", origin);
+    if (!json.is_object()) reject(hint, "{} does not hold a JSON object", origin);
     return json;
   } catch (const Json::exception& error) {
     reject(hint, "{} is not valid JSON: {}", origin, message_of(error));

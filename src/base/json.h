@@ -9,11 +9,11 @@
 
 namespace headroom {
 
-// Keys keep the order they were written in, so that records read like a page.
+// Keys keep the order of writing, so that records are readable.
 using Json = nlohmann::ordered_json;
 
-// A JSON object out of a file somebody else may have written. `origin` says whose text it is; an error says
-// where the text ceases to be an object. Deep nesting is refused: copies and messages would recurse into it.
+// A JSON object from an untrusted file. `origin` names the source; an error says where the text stops being
+// an object. Rejects deep nesting, because copies and messages would recurse into it.
 Json parse_object(std::string_view text, std::string_view origin, const Hint& hint = {});
 
 }  // namespace headroom

@@ -6,12 +6,12 @@
 
 namespace headroom {
 
-// A file as memory: read when touched, shared with the system's cache, gone with the last pointer to it.
+// A file as memory: read on access, shared with the system's cache, unmapped with the last pointer to it.
 struct MappedFile {
-  std::shared_ptr<const std::byte> data;  // null where the file is empty
+  std::shared_ptr<const std::byte> data;  // null if the file is empty
   std::size_t size = 0;
 };
 
-MappedFile map_file(const std::filesystem::path& path);  // rejects what is no plain file, with the reason
+MappedFile map_file(const std::filesystem::path& path);  // rejects all but regular files, with the reason
 
 }  // namespace headroom

@@ -28,7 +28,7 @@ std::uint32_t Philox::bits(std::uint64_t index) const { return block(index / 4)[
 double Philox::uniform(std::uint64_t index) const { return std::ldexp(double(bits(index)), -32); }
 
 double Philox::normal(std::uint64_t index) const {
-  // Box-Muller on one block per pair; the first uniform is kept away from zero.
+  // Box-Muller on one block per pair; the first uniform is never zero.
   const auto b = block(index / 2);
   const double u = std::ldexp(double(b[0]) + 0.5, -32);
   const double angle = 2 * std::numbers::pi * std::ldexp(double(b[1]), -32);

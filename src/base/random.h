@@ -5,8 +5,8 @@
 
 namespace headroom {
 
-// Philox 4x32-10: a random number is a pure function of (seed, stream, index), so results do not depend
-// on threads, ranks, capture or resume. A stream is whatever one consumer owns: see stream_of.
+// Philox 4x32-10: a random number is a pure function of (seed, stream, index), so results do not depend on
+// threads, ranks, capture or resume. Each consumer has its own stream: see stream_of.
 class Philox {
  public:
   explicit Philox(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
@@ -14,7 +14,7 @@ class Philox {
   std::array<std::uint32_t, 4> block(std::uint64_t index) const;
 
   std::uint32_t bits(std::uint64_t index) const;                        // 32 uniform bits
-  double uniform(std::uint64_t index) const;                            // [0, 1), 32 bits of it
+  double uniform(std::uint64_t index) const;                            // [0, 1), with 32 random bits
   double normal(std::uint64_t index) const;                             // mean 0, deviation 1
   std::uint64_t below(std::uint64_t index, std::uint64_t bound) const;  // [0, bound)
 

@@ -49,7 +49,7 @@ Moments moments(int n, Draw draw) {
   return m;
 }
 
-// Bounds are five deviations of each estimate, by the sample size.
+// Bounds are five deviations of each estimate at this sample size.
 TEST(Philox, UniformMoments) {
   constexpr int kN = 200'000;
   const Philox random(11);

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-// Extents of a tensor, outermost first. Held inline so that copying a shape never allocates.
+// Extents of a tensor, outermost first. Stored inline, so copying a shape never allocates.
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
@@ -38,8 +38,8 @@ class Shape {
   int rank_ = 0;
 };
 
-// How a tensor of rank 4 lies in memory. Its shape is NxCxHxW (of filters MxCxKHxKW) either way; nhwc has the
-// channels of a place side by side.
+// The memory layout of a tensor of rank 4. Its shape is NxCxHxW (filters: MxCxKHxKW) in both; nhwc stores the
+// channels of a pixel side by side.
 enum class Layout : std::uint8_t { nchw, nhwc };
 std::string_view name_of(Layout layout);
 
@@ -48,9 +48,9 @@ struct TensorType {
   DType dtype = DType::f32;
   Layout layout = Layout::nchw;
   std::int64_t bytes() const { return shape.numel() * static_cast<std::int64_t>(size_of(dtype)); }
-  // Do its elements lie in this order? One channel, or one place, is in both.
+  // True if the elements have this order. With one channel, or one pixel, both orders are the same.
   bool lies_as(Layout order) const;
-  std::string str() const;  // "128x3x224x224", with ":nhwc" where it lies so
+  std::string str() const;  // "128x3x224x224", plus ":nhwc" in that layout
   bool operator==(const TensorType&) const = default;
 };
 

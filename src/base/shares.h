@@ -4,8 +4,7 @@
 
 namespace headroom {
 
-// The part of `count` things that falls to one of `parts`, in order: the first (count mod parts) have one
-// more.
+// The part of `count` items for one of `parts`, in order: the first (count mod parts) parts have one more.
 struct Share {
   std::int64_t first = 0, count = 0;
 };

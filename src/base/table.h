@@ -5,11 +5,11 @@
 
 namespace headroom {
 
-// A text table for people: the first column is flush left, the rest flush right, rules above totals.
+// A text table for people: the first column is left-aligned, the others right-aligned, rules above totals.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
-  void left(std::size_t column);  // flush this column left too (names, shapes)
+  void left(std::size_t column);  // left-aligns this column too (names, shapes)
   void row(std::vector<std::string> cells);
   void rule();
   std::string str() const;

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Letters inserted, dropped, changed or exchanged with their neighbour.
+// Letters inserted, dropped, changed or swapped with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
   std::iota(previous.begin(), previous.end(), 0);
@@ -27,7 +27,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return previous.back();
 }
 
-// Among names equally far, the one that begins like the word: people misspell the end of what they know.
+// Among equally distant names, prefers one with the same beginning: people misspell the end of known words.
 std::pair<std::size_t, std::ptrdiff_t> farness(std::string_view wrong, std::string_view name) {
   const auto differ = std::mismatch(wrong.begin(), wrong.end(), name.begin(), name.end());
   return {edit_distance(wrong, name), wrong.begin() - differ.first};
@@ -59,7 +59,7 @@ Hint nearest(std::string_view wrong, std::span<const std::string> names) {
   const auto best = std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
     return farness(wrong, a) < farness(wrong, b);
   });
-  // More than half the letters changed is no longer a misspelling.
+  // A word with more than half of its letters changed is not a misspelling.
   if (edit_distance(wrong, *best) * 2 <= std::max(wrong.size(), best->size()))
     return {fmt::format("did you mean '{}'?", *best)};
   return {fmt::format("known: {}", fmt::join(names, ", "))};
@@ -72,7 +72,7 @@ std::int64_t parse_int(std::string_view text, std::string_view what) {
 double parse_double(std::string_view text, std::string_view what) {
   const double value = parse_number<double>(text, what, "a number");
   if (!std::isfinite(value))
-    reject("{} is '{}', which is not a number", what, text);  // from_chars takes "nan"
+    reject("{} is '{}', which is not a number", what, text);  // from_chars accepts "nan"
   return value;
 }
 

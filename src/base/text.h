@@ -11,7 +11,7 @@ namespace headroom {
 
 std::vector<std::string> split(std::string_view text, char separator);
 
-// "did you mean 'lenet5'?" when one of the names is close to the misspelt one, else a list of them.
+// "did you mean 'lenet5'?" if one of the names is close to the misspelt one, otherwise a list of them.
 Hint nearest(std::string_view wrong, std::span<const std::string> names);
 
 // Strict parsers: the whole text must be the number, and finite. `what` names the field in the error message.

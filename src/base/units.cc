@@ -11,7 +11,7 @@ namespace headroom {
 namespace {
 
 std::string three_figures(double value) {
-  const double size = std::abs(value);  // 9.996 shows as 10.0: the limits lie where rounding carries
+  const double size = std::abs(value);  // 9.996 prints as 10.0: the limits are where rounding carries
   if (size >= 99.95 || size == 0) return fmt::format("{:.0f}", value);
   return size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }

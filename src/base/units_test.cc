@@ -27,7 +27,7 @@ TEST(Units, ThreeFiguresAndADecimalPrefix) {
   EXPECT_EQ(human_bytes(3'256'400), "3.26 MB");
 }
 
-// A number is never shown with more figures than its neighbours because rounding carried.
+// A carry in rounding must not give a number more digits than its neighbours.
 TEST(Units, RoundingThatCarriesKeepsThreeFigures) {
   EXPECT_EQ(si(9.996, "B"), "10.0 B");
   EXPECT_EQ(si(99.96, "B"), "100 B");

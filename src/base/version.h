@@ -1,3 +1,3 @@
 #pragma once
 
-#include "headroom/version.h"  // the public header is all there is; version.cc comes from version.cc.in
+#include "headroom/version.h"  // the public header is complete; version.cc comes from version.cc.in

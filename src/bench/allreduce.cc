@@ -34,7 +34,7 @@ class Bench {
         host_.barrier();
         return {of_the_slowest(mpi->plain_seconds(c, calls))};
       });
-    // At most 0.4 s for each size, unless 7 samples take longer.
+    // At most 0.4 s per size, unless 7 samples take longer.
     const auto timed = sample_in_turn({.warm_ups = 2,
                                        .min_samples = 7,
                                        .max_samples = 31,
@@ -51,8 +51,8 @@ class Bench {
   }
 
  private:
-  // The parts are the copies, the copies that no message hid, and the whole of both. They are this rank's
-  // own; ranks differ little, since each waits for all.
+  // The parts are the copies, the copies not hidden behind messages, and the total of both. They are of this
+  // rank; ranks differ little, because each waits for all.
   std::vector<double> run(const Collective& collective, int calls) {
     const Traffic before = ranks_.traffic();
     host_.barrier();
@@ -66,7 +66,7 @@ class Bench {
             after.copy_exposed - before.copy_exposed, after.of(kKind).seconds - before.of(kKind).seconds};
   }
 
-  // All ranks see the same seconds, so the sampler decides alike on all of them.
+  // All ranks get the same seconds, so the sampler decides the same on all of them.
   double of_the_slowest(double seconds) {
     host_.all_reduce(&seconds, 1, Reduction::max);
     return seconds;

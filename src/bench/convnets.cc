@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::vector<std::size_t>;
 
-// Some steps of a plan as one launch where the device can do so.
+// Some steps of a plan, as one launch if the device can.
 class Piece {
  public:
   Piece(Device& device, Executor& executor, Steps steps) : executor_(executor), steps_(std::move(steps)) {
@@ -42,7 +42,7 @@ Steps steps_where(const Plan& plan, const std::function<bool(std::size_t)>& want
   return steps;
 }
 
-// By step: does it lead to gradients of parameters and to nothing else?
+// By step: true if its results are used only for gradients of parameters.
 std::vector<bool> weight_gradients(const Plan& plan) {
   const Graph& graph = plan.graph;
   std::vector<bool> elsewhere(graph.values().size(), false);  // by value: something else needs it
@@ -77,36 +77,27 @@ Sampled sampled(Device& device, Piece& piece, const ConvnetBenchOptions& options
 double multiply_adds(const Plan& plan) {
   double sum = 0;
   for (const Step& step : plan.steps)
-    if (is_product(step.problem.op)) sum += step.cost.multiply_add;
+    if (schema_of(step.problem.op).has_products) sum += step.cost.multiply_add;
   return sum;
 }
 
-Binding binding_for(Device& device, const EngineOptions& options, std::int64_t batch) {
-  Capabilities capabilities = device.capabilities();
-  capabilities.tf32 = options.tf32;
-  capabilities.deterministic = options.deterministic;
-  return {Mode::train, batch, options.precision, capabilities};
-}
-
-// Protocol one: loops over the forward pass, the gradients of inputs and those of weights. Within the last
-// two a buffer that the planner gave to two values holds the later one: times are right, numbers are not.
+// Protocol one: loops over the forward pass, the input gradients and the weight gradients. In the last two, a
+// buffer that the planner gave to two values holds the later one: times are right, numbers are not.
 void time_separate_loops(ConvnetTiming& t, const ConvnetWorkload& w, Device& device, const Machine& machine,
                          const ConvnetBenchOptions& options) {
-  const Binding binding = binding_for(device, options.engine, w.batch);
-  Program program = make_self_gradient(w.net, w.batch,
-                                       {.dtype = options.engine.precision,
-                                        .layout = options.engine.layout,
-                                        .capabilities = binding.capabilities},
-                                       w.layer);
+  Engine engine(w.net, device, options.engine);
+  BuildRequest request = build_request(options.engine, engine.target(), Mode::gradients, w.batch);
+  request.image_gradients = w.layer;
+  request.streams = 1;
+  Arena arena(device);
+  Engine::Ready ready = engine.make_ready(request, arena);
+  const Program& program = ready.program;
+  const Plan& plan = ready.plan();
+  Executor& executor = *ready.executor;
   const TensorType images = program.graph.value(program.images).type;
   require_images(w.name, images);
-  const Plan plan = make_plan(std::move(program.graph), binding, options.engine.choose);
   t.flop = multiply_adds(plan);
   t.floor_s = predict(plan, machine).floor_s;
-  Storage storage(device);
-  Arena arena(device);
-  storage.prepare(plan.graph, options.engine.seed);
-  Executor executor(plan, storage, arena);
   const RandomBatch data(device, images, 1, w.batch);
   executor.bind(program.images, data.image(0));
 
@@ -128,7 +119,7 @@ CodeFeatures features_of(const Net& net, const Plan& plan) {
                  .steps = plan.steps.size()};
   std::set<std::pair<std::string, std::string_view>> kernels;
   for (const Step& step : plan.steps) {
-    f.launches += static_cast<std::size_t>(step.work.launches);
+    f.launches += static_cast<std::size_t>(step.work.launch_count());
     kernels.emplace(step.problem.op, step.kernel_name());
   }
   f.kernels = kernels.size();
@@ -136,36 +127,31 @@ CodeFeatures features_of(const Net& net, const Plan& plan) {
 }
 
 // Each step of the plan between two marks; these take some microseconds themselves.
-std::vector<StepTime> step_times(Device& device, const Engine::Ready& ready, const Prediction& prediction,
-                                 const std::function<void(Recorder*)>& step) {
+Measurement time_steps(Device& device, const Plan& plan, const std::function<void(Recorders)>& step) {
   constexpr std::size_t kRuns = 5;
-  const Plan& plan = ready.plan();
   StepTimer timer(device, plan.steps.size(), kRuns);
-  for (std::size_t run = 0; run < kRuns; ++run) step(&timer);
-  std::vector<StepTime> times;
-  for (std::size_t s = 0; s < plan.steps.size(); ++s)
-    times.push_back({plan.steps[s].problem.str(), plan.steps[s].kernel_name(), plan.steps[s].phase,
-                     spread_of(timer.samples(s)).median, prediction.steps[s].floor_s});
-  return times;
+  Recorder* const recorders[] = {&timer};
+  for (std::size_t run = 0; run < kRuns; ++run) step(recorders);
+  return timer.measurement();
 }
 
-// Protocol two: whole training steps, halved by the device's clock, and as one launch.
+// Protocol two: whole training steps, split in two by the device's clock, and as one launch.
 void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device, const Machine& machine,
                       const ConvnetBenchOptions& options) {
   const std::size_t free_before = device.free_bytes_now();
   Engine engine(w.net, device, options.engine);
   Engine::Ready& ready = engine.ready(Mode::train, w.batch);
-  engine.set_learning_rate(1e-6);  // the weights stay as they are, more or less
+  engine.set_learning_rate(1e-6);  // the weights hardly change
   const Graph& graph = ready.program.graph;
   const RandomBatch data(device, graph.value(ready.program.images).type,
                          graph.value(ready.program.logits).type.shape[1], w.batch);
-  auto recorded = [&](Recorder* recorder) {
+  auto recorded = [&](Recorders recorders) {
     if (engine.queues())
-      engine.queue_step(ready, data.image(0), data.label(0), 1, recorder);
+      engine.queue_step(ready, data.image(0), data.label(0), 1, recorders);
     else
-      engine.train_step(ready, data.image(0), data.label(0), 1, recorder);
+      engine.train_step(ready, data.image(0), data.label(0), 1, recorders);
   };
-  auto step = [&] { recorded(nullptr); };
+  auto step = [&] { recorded({}); };
   for (int warm = 0; warm < 2; ++warm) step();
   device.stream().synchronize();
   t.peak_bytes = device.kind() == DeviceKind::cpu ? double(engine.arena_bytes() + engine.storage().bytes())
@@ -197,7 +183,8 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
   };
   const auto timed = sample_in_turn(sampling(options), {halves, timed_on(device, step)});
   t.step_forward_s = timed[0].parts[0], t.step_backward_s = timed[0].parts[1], t.step_s = timed[1];
-  t.steps = step_times(device, ready, prediction, recorded);
+  t.plan = plan, t.prediction = prediction;
+  t.measurement = time_steps(device, plan, recorded);
 }
 
 std::vector<double> scores(const Net& net, Device& device, const EngineOptions& options) {
@@ -211,8 +198,8 @@ std::vector<double> scores(const Net& net, Device& device, const EngineOptions& 
   return ready.executor->read(ready.program.logits);
 }
 
-// What is timed must also be right: scores of a few images against those of the CPU's kernels. Rounding of
-// factors to a short type adds up through a deep network, a wrong kernel is off by far more than a tenth.
+// The timed kernels must also be right: compares scores of a few images with the CPU's. Rounding adds up
+// through a deep network, but a wrong kernel is off by much more than a tenth.
 void require_right(const ConvnetWorkload& w, Device& device, const EngineOptions& options) {
   if (device.kind() == DeviceKind::cpu || w.layer) return;
   EngineOptions plain;
@@ -225,7 +212,7 @@ void require_right(const ConvnetWorkload& w, Device& device, const EngineOptions
     error += (got[i] - want[i]) * (got[i] - want[i]);
     size += want[i] * want[i];
   }
-  const bool rounded = options.tf32 || is_narrow(options.precision);
+  const bool rounded = options.tf32 || is_16bit(options.precision);
   const double allowed = rounded ? 0.1 : 1e4 * unit_roundoff(options.precision);
   if (!(std::sqrt(error / size) < allowed))
     fail("{}: the chosen kernels are off those of the CPU by {:.2g}; not timed", w.name,

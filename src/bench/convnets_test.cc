@@ -9,7 +9,8 @@ namespace headroom {
 namespace {
 
 double forward_gflop(const ConvnetWorkload& w) {
-  const Program p = make_self_gradient(w.net, w.batch, {}, w.layer);
+  const Program p =
+      make_program(w.net, {.mode = Mode::gradients, .batch = w.batch, .image_gradients = w.layer});
   double flop = 0;
   for (std::size_t n = 0; n < p.graph.nodes().size(); ++n) {
     const Problem problem = p.graph.problem(static_cast<NodeId>(n));
@@ -28,7 +29,7 @@ TEST(BenchConvnets, LayersHaveThePublishedWork) {
 }
 
 TEST(BenchConvnets, NetworksHaveThePublishedWork) {
-  const std::vector<double> published = {182.8, 717.2, 974.0, 405.2};  // a batch, forward
+  const std::vector<double> published = {182.8, 717.2, 974.0, 405.2};  // per batch, forward
   const auto nets = convnet_workloads();
   for (std::size_t i = 0; i < published.size(); ++i)
     EXPECT_NEAR(forward_gflop(nets[i]), published[i], published[i] * 5e-4) << nets[i].name;
@@ -39,7 +40,8 @@ TEST(BenchConvnets, TheOutputIsItsOwnGradient) {
   const auto device = open_device("cpu", 1);
   Net net("small", {2});
   net.linear("fc", {.units = 2, .bias = false});
-  Program p = make_self_gradient(net, 1, {.dtype = DType::f64}, true);
+  Program p = make_program(
+      net, {.mode = Mode::gradients, .batch = 1, .precision = DType::f64, .image_gradients = true});
   const ValueId dw = gradient_of(p, "fc.weight"), dx = gradient_of(p, "images");
   const Plan plan = make_plan(p.graph, {Mode::train, 1, DType::f64, device->capabilities()});
   Storage storage(*device);
@@ -72,7 +74,7 @@ TEST(BenchConvnets, TimesBothWays) {
   EXPECT_EQ(t.features.layers, 4u);
   EXPECT_EQ(t.features.lines, 4u + 6u);  // name, input, and the brackets around the layers
   EXPECT_GT(t.features.launches, 0u);
-  // Forward and both gradients of the classifier; of the first convolution no gradient of the image.
+  // Forward and both gradients of the classifier; the first convolution has no image gradient.
   const double conv = 2.0 * 2 * 100 * 4 * 27, fc = 2.0 * 2 * 400 * 5;
   EXPECT_EQ(t.flop, 2 * conv + 3 * fc);
   for (const Spread& s : std::vector<Spread>{t.forward_s, t.input_gradient_s, t.weight_gradient_s, t.step_s,

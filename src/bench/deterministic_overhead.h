@@ -11,7 +11,7 @@ struct DeterministicOverhead {
   double times() const { return deterministic.median / plain.median; }
 };
 
-// Times both in turn, each by an engine of its own, on random numbers that stay on the device.
+// Times both in turn, each with its own engine, on random numbers that stay on the device.
 DeterministicOverhead deterministic_overhead(const Net& net, Device& device, EngineOptions options,
                                              std::int64_t batch);
 

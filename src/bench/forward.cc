@@ -11,7 +11,7 @@ SamplerOptions sampling(const ForwardRequest& request) {
 
 Sampled time_steps(Engine& engine, Device& device, const ForwardRequest& request, const RandomBatch& data) {
   Engine::Ready& train = engine.ready(Mode::train, request.batch);
-  engine.set_learning_rate(1e-6);  // random labels: nothing to learn, and nothing to run away
+  engine.set_learning_rate(1e-6);  // random labels: nothing to learn, and the loss cannot diverge
   std::int64_t step = 0;
   return sample(device, sampling(request), [&] {
     engine.queues() ? engine.queue_step(train, data.image(0), data.label(0), ++step)
@@ -24,27 +24,19 @@ Sampled time_steps(Engine& engine, Device& device, const ForwardRequest& request
 ForwardTiming bench_forward(Device& device, const EngineOptions& options, const Net& net,
                             const ForwardRequest& wanted) {
   ForwardRequest request = wanted;
-  if (const std::int64_t fixed = fixed_batch(net); fixed > 0)
-    request.batch = fixed;  // of a file that says so
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) request.batch = fixed;  // set by some files
   Engine engine(net, device, options);
-  const bool cpu = device.kind() == DeviceKind::cpu;
-  const Program program =
-      make_forward(net, request.batch, options.precision, cpu ? Fusion::blocks : Fusion::plain);
-  engine.storage().prepare(program.graph, options.seed);
-  const Plan plan = make_plan(
-      program.graph, {Mode::eval, request.batch, options.precision, engine.capabilities()}, options.choose);
   ForwardTiming timing{net.name, request.batch, engine.parameter_count(), 0, {}, {}};
-  for (const Step& step : plan.steps) timing.flop += step.cost.multiply_add;
+  Arena arena(device);
+  Engine::Ready ready =
+      engine.make_ready(build_request(options, engine.target(), Mode::infer, request.batch), arena);
+  const Program& program = ready.program;
+  for (const Step& step : ready.plan().steps) timing.flop += step.cost.multiply_add;
   require_images(net.name, program.graph.value(program.images).type);
   const std::int64_t classes = program.graph.value(program.logits).type.shape.without_first().numel();
   const RandomBatch data(device, program.graph.value(program.images).type, classes, request.batch);
-  {
-    Arena arena(device);
-    Executor executor(plan, engine.storage(), arena);
-    executor.allow_capture(options.capture && !cpu);
-    executor.bind(program.images, data.image(0));
-    timing.forward_s = sample(device, sampling(request), [&] { executor.run(); });
-  }
+  ready.executor->bind(program.images, data.image(0));
+  timing.forward_s = sample(device, sampling(request), [&] { ready.executor->run(); });
   if (request.steps) timing.step_s = time_steps(engine, device, request, data);
   return timing;
 }

@@ -7,18 +7,18 @@
 
 namespace headroom {
 
-// One network forward on random images, weights as initialised: images in, scores out, no loss.
+// One network forward on random images with initial weights: images in, scores out, no loss.
 struct ForwardTiming {
   std::string model;
   std::int64_t batch = 0, parameters = 0;
   double flop = 0;  // products and sums of a batch
   Sampled forward_s;
-  Sampled step_s;  // no samples: not asked for
+  Sampled step_s;  // no samples: not requested
 };
 
 struct ForwardRequest {
   std::int64_t batch = 1;
-  double seconds = 3;  // for each of forward and step, and no fewer than three samples
+  double seconds = 3;  // for forward and step each; at least three samples
   bool steps = false;  // also training steps with momentum
 };
 

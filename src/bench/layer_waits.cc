@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Waits for the device behind every layer and takes the time since the wait before.
+// Waits for the device after every layer and takes the time since the previous wait.
 class LayerClock final : public Recorder {
  public:
   LayerClock(Device& device, const Plan& plan) : stream_(device.stream()) {
@@ -27,8 +27,8 @@ class LayerClock final : public Recorder {
     stream_.synchronize();
     begin_ = Clock::now();
   }
-  void begin(std::size_t) override {}
-  void end(std::size_t step) override {
+  void begin(std::size_t, Stream&) override {}
+  void end(std::size_t step, Stream&) override {
     const bool last = step + 1 == layer_of_.size() || layer_of_[step + 1] != layer_of_[step];
     if (!last) return;
     stream_.synchronize();
@@ -37,7 +37,7 @@ class LayerClock final : public Recorder {
     begin_ = now;
   }
 
-  // Of the pass since start(): the sum, then each layer.
+  // Seconds since start(): the sum, then each layer.
   std::vector<double> seconds() const {
     std::vector<double> list = {std::accumulate(seconds_.begin(), seconds_.end(), 0.0)};
     list.insert(list.end(), seconds_.begin(), seconds_.end());
@@ -58,14 +58,14 @@ class LayerClock final : public Recorder {
   Clock::time_point begin_;
 };
 
-// Tells the executor to launch step by step, and does nothing else.
+// Makes the executor launch step by step; does nothing else.
 class Silent final : public Recorder {
  public:
-  void begin(std::size_t) override {}
-  void end(std::size_t) override {}
+  void begin(std::size_t, Stream&) override {}
+  void end(std::size_t, Stream&) override {}
 };
 
-// A chain of steps on one number each: nothing to compute, everything to start and to wait for.
+// A chain of steps on one number each: no computation, only launches and waits.
 class EmptySteps {
  public:
   static constexpr int kCount = 64;
@@ -79,7 +79,7 @@ class EmptySteps {
     ValueId y = x;
     for (int i = 0; i < kCount; ++i) y = graph.add_node("relu", {y}, {}, "empty" + std::to_string(i)).at(0);
     graph.outputs = {y};
-    const Plan plan = make_plan(graph, {Mode::eval, 1, dtype, engine.capabilities()});
+    const Plan plan = plan_operators(graph, dtype, engine.target());
     storage_.prepare(graph, 0);
     executor_ = std::make_unique<Executor>(plan, storage_, arena_);
     executor_->allow_capture(engine.options().capture && engine.queues());
@@ -123,16 +123,17 @@ LayerWaits time_layers(Engine& engine, std::int64_t batch, const void* images, c
   Executor& row = empty.executor();
   LayerClock layers(device, ready.plan()), single(device, row.plan());
   Silent silent;
-  auto run = [&](Recorder* recorder) { engine.run_batch(ready, images, labels, recorder); };
+  auto run = [&](std::vector<Recorder*> recorders) { engine.run_batch(ready, images, labels, recorders); };
+  Recorder* const each_alone[] = {&single};
   const TimedBody by_layer = [&](int) {
     layers.start();
-    run(&layers);
+    run({&layers});
     return layers.seconds();
   };
   const auto timed =
       sample_in_turn({.warm_ups = 3, .min_samples = samples, .max_samples = samples, .repeats = 1},
-                     {timed_on(device, [&] { run(nullptr); }), timed_on(device, [&] { run(&silent); }),
-                      by_layer, one_of(EmptySteps::kCount, timed_on(device, [&] { row.run(&single); })),
+                     {timed_on(device, [&] { run({}); }), timed_on(device, [&] { run({&silent}); }), by_layer,
+                      one_of(EmptySteps::kCount, timed_on(device, [&] { row.run(each_alone); })),
                       one_of(EmptySteps::kCount, timed_on(device, [&] { row.run(); }))});
   return {.layers = layers.layers(timed[2].parts),
           .whole_s = timed[0],

@@ -42,7 +42,7 @@ TEST(LayerWaits, TheSumsAddUp) {
   EXPECT_EQ(r.wait_s(), 0) << "noise is no overhead";
 }
 
-// On a CPU there is nothing to wait for: layers of milliseconds add up to the whole.
+// A CPU has nothing to wait for: layers of milliseconds add up to the whole.
 TEST(TimingLayerWaits, OnACpuTheLayersAreTheWhole) {
   const LayerWaits r = read("vgg:depth=11,width=0.25,input=64,classes=10", 8, 9);
   EXPECT_NEAR(r.corrected_s(), r.whole_s.median, 0.15 * r.whole_s.median);

@@ -13,11 +13,11 @@
 namespace headroom {
 namespace {
 
-Choice reference_only(const Problem& problem, const Capabilities&) {
+Choice reference_only(const Problem& problem, const Target&) {
   return {&operator_of(problem.op).kernels.back(), "the reference", {}};
 }
 
-// One network with random images on the device: a batch, or as many as an epoch has.
+// One network with random images on the device: one batch, or a whole epoch.
 class Runner {
  public:
   Runner(const NetWorkload& w, Device& device, EngineOptions options)
@@ -53,7 +53,7 @@ class Runner {
   std::int64_t parameters() const { return engine_.parameter_count(); }
 
  private:
-  // The perceptron of the course is trained by plain descent with L2, the others with momentum.
+  // The perceptron of the course uses plain gradient descent with L2, the others momentum.
   static EngineOptions as_published(EngineOptions options, const std::string& model) {
     options.seed = 1;
     const bool perceptron = model.starts_with("mlp");
@@ -75,7 +75,7 @@ class Runner {
   std::optional<RandomBatch> data_;
 };
 
-// Against the reference kernels, which run on the CPU.
+// Compares with the reference kernels, which run on the CPU.
 void require_right(const NetWorkload& w, Device& device, const EngineOptions& options) {
   const NetWorkload small{w.model, std::min<std::int64_t>(w.batch, 32)};
   EngineOptions plain;
@@ -88,7 +88,7 @@ void require_right(const NetWorkload& w, Device& device, const EngineOptions& op
     error += (got[i] - want[i]) * (got[i] - want[i]);
     size += want[i] * want[i];
   }
-  const bool short_factors = options.tf32 || is_narrow(options.precision);
+  const bool short_factors = options.tf32 || is_16bit(options.precision);
   const double allowed = short_factors ? 20 * unit_roundoff(options.tf32 ? DType::f16 : options.precision)
                                        : 1e3 * unit_roundoff(options.precision);
   if (!(std::sqrt(error / size) < allowed))

@@ -12,10 +12,10 @@ namespace headroom {
 struct NetWorkload {
   std::string model;
   std::int64_t batch;
-  std::int64_t epoch_images = 0;  // > 0: also time an epoch over so many, kept on the device
+  std::int64_t epoch_images = 0;  // > 0: also time an epoch over this many, kept on the device
 };
 
-// The networks of the published cases that run on this kind of device.
+// The networks of the published cases for this kind of device.
 std::vector<NetWorkload> net_workloads(DeviceKind device);
 
 struct NetTiming {
@@ -27,11 +27,11 @@ struct NetTiming {
   double forward_flop_per_s() const { return forward_flop / forward_s.median; }
 };
 
-// A large matrix product: what a rate is held against. On the CPU the library's own, on a GPU the engine's.
+// A large GEMM, the baseline for rates. On the CPU the library's own, on a GPU the engine's.
 struct Baseline {
   std::int64_t size = 0;
   Sampled seconds;
-  int threads = 0;  // CPU: the best of its settings
+  int threads = 0;  // CPU: the best setting
   double flop = 0;
   double flop_per_s() const { return flop / seconds.median; }
 };
@@ -42,8 +42,8 @@ struct NetBench {
 };
 
 // Checks each network against the reference kernels on a small batch, then times all of them and the baseline
-// in turn, `rounds` times, so that a slow spell of the machine falls on everybody. Random images; weights as
-// initialised. Steps are queued as in training, and waited for at the end of a sample.
+// in turn, `rounds` times, so that a slow phase of the machine affects all. Random images, initial weights.
+// Steps are queued as in training, with a wait at the end of a sample.
 NetBench bench_nets(Device& device, const EngineOptions& options, const std::vector<NetWorkload>& workloads,
                     int rounds, const std::function<void(const std::string&)>& progress);
 

@@ -9,6 +9,7 @@
 #include "ops/operator.h"
 #include "ops/stored.h"
 #include "plan/executor.h"
+#include "plan/tuner.h"
 #include "predict/predict.h"
 
 namespace headroom {
@@ -33,7 +34,7 @@ double element(const Fill& fill, const Philox& random, std::uint64_t i) {
   }
 }
 
-// A GPU's cache holds what fills a CPU's memory: vectors of the largest cases grow to 400 MB there.
+// A GPU's cache would hold the largest CPU cases, so their vectors grow to 400 MB there.
 Case grown(Case c, const Device& device) {
   constexpr std::int64_t kLargest = 1 << 22, kGrown = 100'000'000;
   if (device.kind() == DeviceKind::cpu) return c;
@@ -42,7 +43,7 @@ Case grown(Case c, const Device& device) {
   return c;
 }
 
-// A graph of one node over inputs the caller owns.
+// A graph of one node over inputs that the caller owns.
 class Alone {
  public:
   Alone(const Operator& op, const Case& c, Device& device, const Chooser& choose)
@@ -56,15 +57,17 @@ class Alone {
       fill(c, i, graph.value(inputs[i]).type);
     }
     graph.outputs = graph.add_node(op.schema.name, inputs, c.attrs, op.schema.name);
-    executor_ = std::make_unique<Executor>(
-        make_plan(graph, {Mode::eval, 1, DType::f32, device.capabilities()}, choose), storage_, arena_);
+    Plan plan = plan_operators(graph, DType::f32, device.capabilities(), choose);
+    TuningTable table;
+    Tuner(device, table).tune(plan);
+    executor_ = std::make_unique<Executor>(plan, storage_, arena_);
     for (std::size_t i = 0; i < inputs.size(); ++i) executor_->bind(inputs[i], buffers_[i].data());
   }
 
   Executor& executor() { return *executor_; }
 
  private:
-  // Random numbers for the first stretch, repeated: drawing a hundred million would take longer than timing.
+  // Random numbers for the first part, then repeated: drawing a hundred million would take too long.
   void fill(const Case& c, std::size_t i, const TensorType& type) {
     const std::int64_t stretch = device_.kind() == DeviceKind::cpu ? 1 << 22 : 1 << 18;
     const Fill how = i < c.fills.size() ? c.fills[i] : Fill{};
@@ -87,7 +90,7 @@ class Alone {
   std::unique_ptr<Executor> executor_;
 };
 
-// What the same traffic costs when nothing is computed.
+// The cost of the same traffic without computation.
 class Copy {
  public:
   Copy(Device& device, double bytes)
@@ -138,7 +141,7 @@ OperatorTiming time_case(Device& device, Executor& executor, const Machine& mach
 std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,
                                             const std::vector<std::string>& names, int rounds,
                                             const std::function<void(const std::string&)>& progress) {
-  for (const std::string& name : names) operator_of(name);  // rejects what is unknown before the work begins
+  for (const std::string& name : names) operator_of(name);  // rejects unknown names before the work starts
   std::vector<OperatorTiming> timings;
   for (const Operator& op : operators()) {
     if (!names.empty() && std::ranges::find(names, op.schema.name) == names.end()) continue;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "train/whole.h"
+#include "train/unsharded.h"
 
 namespace headroom {
 namespace {
@@ -27,7 +27,7 @@ std::vector<PerceptronCase> make_cases() {
   list.push_back(suite_2024("custom", false));
   list.push_back(
       {"nsys1", "gtestProfile", "perceptron-nsys1", WeightNorm::relative, 1e-6, 1e-14, true, false});
-  // Until 2020 the course computed in double precision alone.
+  // Until 2020 the course used only double precision.
   for (const char* name : {"case1", "case2", "case3"})
     list.push_back(graded("2016-2020", name, {}, 1e-7, true));
   for (const char* name : {"2021-case1", "2021-case2", "2021-case3"})
@@ -41,8 +41,8 @@ std::vector<WeightArray> read_arrays(const Engine& engine) {
   std::vector<WeightArray> arrays;
   int layer = 0;
   for (const std::string& name : engine.weight_names()) {
-    const TensorType type = whole_type(engine, name);
-    const std::vector<std::byte> bytes = read_whole(engine, name);
+    const TensorType type = unsharded_type(engine, name);
+    const std::vector<std::byte> bytes = read_unsharded(engine, name);
     const bool matrix = type.shape.rank() > 1;
     if (matrix) ++layer;
     WeightArray array{fmt::format("{}{}", matrix ? 'W' : 'b', layer), type.shape[0], {}};
@@ -172,7 +172,7 @@ PerceptronVerdict judge(const PerceptronCase& which, DType precision,
   };
   for (const ArrayError& e : errors) {
     const double error = e.by(which.norm);
-    // A weight that is no number makes no comparison true, so it is asked the other way round.
+    // Every comparison with NaN is false, so this tests the negated condition.
     if (most && !(error <= *most))
       fault(fmt::format("{} is off by {:.2e}, more than {:.0e}", e.name, error, *most));
     if (!std::isnan(verdict.held) && !(error <= verdict.held)) verdict.held = error;
@@ -180,7 +180,7 @@ PerceptronVerdict judge(const PerceptronCase& which, DType precision,
   if (!most) return verdict;
   if (!(trained.ranks_apart <= *most))
     fault(fmt::format("ranks have weights {:.2e} apart", trained.ranks_apart));
-  // As many digits as the reports print; in fp32 the same allowance as for every recipe.
+  // As many digits as the reports print; in fp32 the same tolerance as for every recipe.
   const double loss_unit = 0.5e-5, accuracy_unit = precision == DType::f64 ? 0.5e-6 : 0.0005;
   if (const auto loss = published.find("first_loss"); loss != published.end())
     if (!(std::abs(trained.first_loss - loss->second) <= loss_unit * 1.01))

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-// The library's own sgemm on the CPU, on as many threads as serve it best.
+// The library's own sgemm on the CPU, with the best number of threads.
 class LibraryProduct final : public Product {
  public:
   explicit LibraryProduct(Device& device) : a_(kSize * kSize, 0.5f), b_(a_), c_(a_) {
@@ -36,12 +36,11 @@ class LibraryProduct final : public Product {
   int threads_ = 1;
 };
 
-// The engine's own matmul on a GPU, in the precision of the run, on random data: zeros run faster.
+// The engine's own matmul on a GPU, in the precision of the run, on random data: zeros would run faster.
 class MatmulProduct final : public Product {
  public:
   MatmulProduct(Device& device, const EngineOptions& options) : storage_(device), arena_(device) {
-    Capabilities capabilities = device.capabilities();
-    capabilities.tf32 = options.tf32;
+    const Target target = target_of(device.capabilities(), options);
     Graph graph;
     const TensorType type{{kSize, kSize}, options.precision};
     std::vector<ValueId> factors;
@@ -51,8 +50,8 @@ class MatmulProduct final : public Product {
       fill(device, buffers_.back(), type);
     }
     graph.outputs = graph.add_node("matmul", factors, {}, "product");
-    executor_ = std::make_unique<Executor>(
-        make_plan(graph, {Mode::eval, 1, options.precision, capabilities}, options.choose), storage_, arena_);
+    executor_ = std::make_unique<Executor>(plan_operators(graph, options.precision, target, options.choose),
+                                           storage_, arena_);
     for (std::size_t i = 0; i < 2; ++i) executor_->bind(factors[i], buffers_[i].data());
   }
   void run() override { executor_->run(); }
@@ -63,7 +62,7 @@ class MatmulProduct final : public Product {
   static void fill(Device& device, const Buffer& to, const TensorType& type) {
     std::vector<std::byte> host(static_cast<std::size_t>(type.bytes()));
     const auto count = static_cast<std::size_t>(type.shape.numel());
-    if (is_narrow(type.dtype)) {
+    if (is_16bit(type.dtype)) {
       for (std::size_t i = 0; i < count; ++i)
         reinterpret_cast<std::uint16_t*>(host.data())[i] = half_bits(type.dtype, Philox(5).uniform(i) - 0.5);
     } else {

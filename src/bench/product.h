@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// A square matrix product, the largest rate a library or the engine shows on this device.
+// A square GEMM: the highest rate that a library or the engine reaches on this device.
 class Product {
  public:
   virtual ~Product() = default;

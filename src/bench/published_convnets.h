@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-// What others printed of the same networks: milliseconds a batch on a Titan X (Maxwell), convnet-benchmarks,
+// Published times of the same networks: milliseconds per batch on a Titan X (Maxwell), convnet-benchmarks,
 // 2015-2016.
 struct PublishedTime {
   std::string_view model, library;
@@ -14,7 +14,7 @@ struct PublishedTime {
 };
 std::span<const PublishedTime> published_times();
 
-// Lines of a network's description and routines seen at work on the GPU, from a talk on profiling (2017).
+// Lines of a network's description and GPU routines observed, from a talk on profiling (2017).
 struct PublishedCode {
   std::string_view model, library;
   int lines, routines;

@@ -6,13 +6,13 @@
 
 namespace headroom {
 
-// Seconds of training that others printed of the perceptron course's cases.
+// Published training seconds of the perceptron course's cases.
 struct PublishedTraining {
   std::string_view of;         // the case
   std::string_view precision;  // "fp32", "fp64"
-  std::string_view device;     // what the ranks computed on: "cpu", "cuda"
+  std::string_view device;     // device of the ranks: "cpu", "cuda"
   int ranks;
-  double serial_s;  // one process on a CPU; 0: not said
+  double serial_s;  // one process on a CPU; 0: not given
   double seconds;
   char source;  // the letter of a PublishedSource
 };

@@ -5,13 +5,13 @@
 
 namespace headroom {
 
-// Rejects networks that read anything else: whole numbers stand for something, and cannot be drawn.
+// Rejects networks with other inputs: integers have a meaning and cannot be drawn.
 void require_images(const std::string& network, const TensorType& images);
 
-// Images drawn from a normal distribution and labels in turn, kept on a device: what networks are timed on.
+// Random normal images and labels in turn, kept on a device: the input for timing networks.
 class RandomBatch {
  public:
-  // `images` is the type of one batch; `count` images in all repeat it, since drawing those of an epoch would
+  // `images` is the type of one batch; `count` images in total repeat it, because drawing a whole epoch would
   // take longer than the timing.
   RandomBatch(Device& device, const TensorType& images, std::int64_t classes, std::int64_t count);
 

@@ -65,7 +65,8 @@ class Series {
                     static_cast<int>(std::ranges::count(drop, true)),
                     repeats_,
                     noise_of_median(samples) <= bound,
-                    {}};
+                    {},
+                    samples};
     for (std::size_t part = 1; part < readings_.size(); ++part)
       sampled.parts.push_back(spread_of(kept(part)));
     return sampled;

@@ -35,6 +35,7 @@ struct Sampled : Spread {
   int repeats = 1;            // runs in one sample
   bool settled = false;       // the noise of the median is within its bound
   std::vector<Spread> parts;  // see TimedBody
+  std::vector<double> kept;   // the samples behind the spread, in order
 };
 
 // Runs something `repeats` times. Returns the seconds of all these runs together, and after them the seconds

@@ -67,11 +67,11 @@ TEST(Sampler, DisturbedSamplesAreDroppedAndTakenAgain) {
   EXPECT_EQ(s.samples, 10);
   EXPECT_EQ(s.dropped, 2);
   EXPECT_LT(s.max, 1.1);
-  // Far from the median only beside a small deviation: not disturbed. Neither is a steady spread.
+  // Far from the median only because the deviation is small: not disturbed. A steady spread is not either.
   EXPECT_EQ(disturbed({1.0, 1.0, 1.0, 1.4}), (std::vector<bool>{false, false, false, false}));
   EXPECT_EQ(disturbed({1.0, 1.5, 2.0, 2.5, 3.1}), (std::vector<bool>(5, false)));
   EXPECT_EQ(disturbed({1.0, 1.0, 1.6}), (std::vector<bool>{false, false, true}));
-  // Half of the samples are slow: there is no telling which half is right, and sampling ends nevertheless.
+  // Half of the samples are slow: nobody can know which half is right, and sampling still ends.
   EXPECT_EQ(sampled({.min_samples = 6, .max_samples = 6}, claims({1.0, 9.0})).samples, 6);
 }
 

@@ -54,11 +54,11 @@ SwitchTiming time_one(Device& device, EngineOptions options, const Workload& w, 
   Engine engine(find_net(w.model), device, options);
   TrainOptions train_options;
   train_options.batch = w.batch;
-  train_options.epochs = rounds + 1;  // the first one warms up
+  train_options.epochs = rounds + 1;  // the first one is a warm-up
   train_options.lr = 1e-4;
   train_options.shuffle = false;
   train_options.feed = switches.feed;
-  // Enough to keep up with a GPU: this is about copies, not about pixels.
+  // Enough to keep up with a GPU: this measures copies, not pixels.
   const int cores = cpu_capabilities().threads;
   train_options.loader_threads = std::clamp(cores - 2, 1, 12);
   train_options.timed_steps = 0, train_options.parts_timed = 0;

@@ -1,8 +1,7 @@
 #include "cli/bench.h"
-#include "base/table.h"
 #include "bench/operators.h"
 #include "bench/switches.h"
-#include "cli/options.h"
+#include "cli/bench_output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/record.h"
@@ -15,6 +14,7 @@ struct Request {
   Common common;
   int rounds = 9;
   std::vector<std::string> operators;
+  BenchTarget target;
 };
 
 Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine) {
@@ -36,39 +36,47 @@ Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine)
   return {{"device", machine.title}, {"operators", list}};
 }
 
-// An update names every tensor it changes; the whole text is in --json.
+// An update names every tensor it changes; --json has the whole text.
 std::string shortened(std::string problem) {
   constexpr std::size_t kWidest = 64;
   if (problem.size() > kWidest) problem = problem.substr(0, kWidest - 1) + "…";
   return problem;
 }
 
-void print_operators(const std::vector<OperatorTiming>& timings) {
-  Table table(
-      {"problem", "kernel", "ms", "GB/s", "GFLOP/s", "in", "of its bandwidth", "of a copy", "% of roofline"});
-  table.left(1);
-  for (const OperatorTiming& t : timings)
-    table.row({shortened(t.problem.str()), t.kernel, fixed_or_small(t.seconds.median * 1e3),
-               fmt::format("{:.1f}", t.bytes_per_s() / 1e9),
-               fmt::format("{:.1f}", t.flops / t.seconds.median / 1e9), t.level,
-               fmt::format("{:.2f}", t.share_of_bandwidth()), fmt::format("{:.2f}", t.share_of_copy()),
-               fmt::format("{:.1f}", 100 * t.floor_s / t.seconds.median)});
-  print(table.str());
-  print(
+BenchTable operators_table(const std::vector<OperatorTiming>& timings) {
+  using enum Column::Format;
+  Sheet sheet("operators",
+              {{.key = "problem", .title = "problem"},
+               {.key = "kernel", .title = "kernel", .left = true},
+               {.key = "ms", .title = "ms", .unit = "ms"},
+               {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths},
+               {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
+               {.key = "level", .title = "in"},
+               {.key = "fraction_of_bandwidth", .title = "of its bandwidth", .format = hundredths},
+               {.key = "fraction_of_copy", .title = "of a copy", .format = hundredths},
+               {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths}});
+  std::vector<Sampled> medians;
+  for (const OperatorTiming& t : timings) {
+    sheet.row({shortened(t.problem.str()), t.kernel, t.seconds.median * 1e3, t.bytes_per_s() / 1e9,
+               t.flops / t.seconds.median / 1e9, t.level, t.share_of_bandwidth(), t.share_of_copy(),
+               100 * t.floor_s / t.seconds.median});
+    medians.insert(medians.end(), {t.seconds, t.copy_seconds});
+  }
+  return {
+      sheet, "",
       "\nGB/s: inputs and outputs once. In: the level of memory that holds them; its bandwidth was measured "
       "by "
-      "reading.\nOf a copy: against memcpy of as many bytes on as many threads, in turn. Medians, warm.\n");
-  std::vector<Sampled> medians;
-  for (const OperatorTiming& t : timings) medians.insert(medians.end(), {t.seconds, t.copy_seconds});
-  print(sampling_note(medians));
+      "reading.\nOf a copy: against memcpy of as many bytes on as many threads, in turn. Medians, warm.\n" +
+          sampling_note(medians)};
 }
 
 void add_bench_operators(Command verb) {
   auto r = std::make_shared<Request>();
   Command ops = verb.verb("ops", "operators alone on large tensors, against bandwidth and roofline");
-  ops.option("operator", r->operators, "names of operators; all of them where none is given");
+  ops.option("operator", r->operators, "names of operators; all by default");
   add_run_options(ops, r->common);
-  ops.option("--rounds", r->rounds, "samples of each");
+  add_bench_output(ops, r->target);
+  ops.option("--rounds", r->rounds, "samples per operator");
   ops.example("headroom bench ops add batch_norm softmax");
   ops.runs([r] {
     require_rounds(r->rounds);
@@ -80,8 +88,8 @@ void add_bench_operators(Command verb) {
       timings = bench_operators(*device, machine, r->common.chooser(), r->operators, r->rounds,
                                 [&](const std::string& name) { progress.update(0, 0, name); });
     }
-    if (r->common.json) return print_json(to_json(timings, machine));
-    print_operators(timings);
+    finish_bench({"bench ops", {operators_table(timings)}, to_json(timings, machine)}, r->common, r->target,
+                 &machine);
   });
 }
 
@@ -103,25 +111,27 @@ Json to_json(const std::vector<SwitchTiming>& timings, const Device& device) {
   return {{"device", device.capabilities().name}, {"timings", list}, {"copy_hidden", hidden}};
 }
 
-void print_switches(const std::vector<SwitchTiming>& timings) {
-  Table table({"model", "batch", "switches", "batches come", "epoch ms", "images/s", "times slower"});
-  table.left(2), table.left(3);
-  std::string model;
+BenchTable switches_table(const std::vector<SwitchTiming>& timings) {
+  using enum Column::Format;
+  Sheet sheet("switches", {{.key = "model", .title = "model"},
+                           {.key = "batch", .title = "batch"},
+                           {.key = "switches", .title = "switches", .left = true},
+                           {.key = "feed", .title = "batches come", .left = true},
+                           {.key = "epoch_ms", .title = "epoch ms", .unit = "ms"},
+                           {.key = "images_per_s", .title = "images/s", .format = commas},
+                           {.key = "times_slower", .title = "times slower", .format = hundredths}});
+  std::string model, hidden = "\n";
   double best = 0;
   for (const SwitchTiming& t : timings) {
-    if (t.model != model) model = t.model, best = t.epoch_s;
-    table.row({t.model, std::to_string(t.batch), t.switches.name, t.feed, fixed_or_small(t.epoch_s * 1e3),
-               with_commas(std::llround(double(t.images) / t.epoch_s)),
-               fmt::format("{:.2f}", t.epoch_s / best)});
+    if (t.model != model) {
+      model = t.model, best = t.epoch_s;
+      hidden += fmt::format("{}: {:.0f} % of the copying is hidden by overlapping\n", model,
+                            100 * hidden_share(timings, model));
+    }
+    sheet.row({t.model, std::int64_t{t.batch}, t.switches.name, t.feed, t.epoch_s * 1e3,
+               double(t.images) / t.epoch_s, t.epoch_s / best});
   }
-  print(table.str() + "\n");
-  model.clear();
-  for (const SwitchTiming& t : timings) {
-    if (t.model == model) continue;
-    model = t.model;
-    print(fmt::format("{}: {:.0f} % of the copying is hidden by overlapping\n", model,
-                      100 * hidden_share(timings, model)));
-  }
+  return {sheet, "", hidden};
 }
 
 void add_bench_switches(Command verb) {
@@ -130,7 +140,8 @@ void add_bench_switches(Command verb) {
   r->rounds = 3;
   Command switches = verb.verb("switches", "training with each improvement of the GPU path on and off");
   add_run_options(switches, r->common);
-  switches.option("--rounds", r->rounds, "epochs of each; the best counts");
+  add_bench_output(switches, r->target);
+  switches.option("--rounds", r->rounds, "epochs per setting; the best counts");
   switches.example("headroom bench switches --device cuda");
   switches.runs([r] {
     require_rounds(r->rounds);
@@ -141,8 +152,8 @@ void add_bench_switches(Command verb) {
       timings = bench_switches(*device, r->common.engine_options(), r->rounds,
                                [&](const std::string& stage) { progress.line(stage); });
     }
-    if (r->common.json) return print_json(to_json(timings, *device));
-    print_switches(timings);
+    finish_bench({"bench switches", {switches_table(timings)}, to_json(timings, *device)}, r->common,
+                 r->target, nullptr);
   });
 }
 

@@ -1,13 +1,10 @@
 #include "bench/allreduce.h"
 
-#include "base/table.h"
 #include "cli/bench.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "comm/world.h"
 #include "machine/machine.h"
-#include "report/record.h"
 #include "report/sampling.h"
 
 namespace headroom::cli {
@@ -16,30 +13,29 @@ namespace {
 struct Request {
   Common common;
   ParallelOptions parallel;
-  std::int64_t most = kMostAllReduce;
+  std::int64_t most = kMaxAllReduce;
+  BenchTarget target;
 };
 
 struct Result {
   std::string communicator, device;
   int ranks = 1;
   std::vector<AllReduceTiming> timings;
-  std::string kept;  // the machine that has it now; empty: none
+  std::string kept;  // the machine that now holds it; empty: none
 
   double latency_s() const { return timings.front().seconds.median; }
   bool tells_bandwidth() const { return timings.back().bytes >= 1 << 20; }
   double bytes_per_s() const { return timings.back().bus_bytes_per_s(ranks); }
 };
 
-// Into the machine that stands for this one, where it was measured: a file with a link alone is none.
+// Saves the link in the machine entry of this host, if that was measured: a link alone is not a machine.
 std::string keep(const Result& result, DeviceKind device) {
   if (!result.tells_bandwidth()) return {};
   const char* name = device == DeviceKind::cpu ? "here" : "here-gpu";
   std::error_code error;
   if (!std::filesystem::exists(machine_file(name), error)) return {};
   Machine machine = find_machine(name);
-  machine.extras[std::string(kLinkLatency)] = {result.latency_s(), "s"};
-  machine.extras[std::string(kLinkBandwidth)] = {result.bytes_per_s(), "B/s"};
-  machine.extras[std::string(kLinkRanks)] = {static_cast<double>(result.ranks), "ranks"};
+  machine.rank_link = {result.ranks, result.latency_s(), result.bytes_per_s()};
   save_machine(machine);
   return name;
 }
@@ -69,53 +65,61 @@ Json to_json(const Result& r) {
   return json;
 }
 
-void print_result(const Result& r) {
+Sheet sizes_sheet(const Result& r) {
+  using enum Column::Format;
   const bool staged = r.timings.back().copy_s > 0;
-  std::vector<std::string> titles = {"bytes", "us", "10 to 90 %", "bus GB/s", "plain MPI us", "of plain MPI"};
-  if (staged) titles.insert(titles.end(), {"copies us", "MPI us", "total us", "copies hidden"});
-  Table table(titles);
+  const auto shown = [&](const char* title) { return std::string(staged ? title : ""); };
+  Sheet sheet("allreduce",
+              {{.key = "bytes", .title = "bytes", .unit = "B", .format = commas},
+               {.key = "us", .title = "us", .unit = "us"},
+               {.key = "us_p10_to_p90", .title = "10 to 90 %"},
+               {.key = "bus_gb_per_s", .title = "bus GB/s", .unit = "GB/s", .format = thousandths},
+               {.key = "plain_mpi_us", .title = "plain MPI us", .unit = "us"},
+               {.key = "of_plain_mpi", .title = "of plain MPI", .format = hundredths},
+               {.key = "copies_us", .title = shown("copies us"), .unit = "us"},
+               {.key = "mpi_us", .title = shown("MPI us"), .unit = "us"},
+               {.key = "total_us", .title = shown("total us"), .unit = "us"},
+               {.key = "copies_hidden", .title = shown("copies hidden"), .format = hundredths}});
   auto us = [](double seconds) { return fixed_or_small(seconds * 1e6); };
-  for (const AllReduceTiming& t : r.timings) {
-    std::vector<std::string> row = {with_commas(t.bytes),
-                                    us(t.seconds.median),
-                                    fmt::format("{} to {}", us(t.seconds.p10), us(t.seconds.p90)),
-                                    fmt::format("{:.3f}", t.bus_bytes_per_s(r.ranks) / 1e9),
-                                    us(t.plain.median),
-                                    fmt::format("{:.2f}", t.of_plain())};
-    if (staged)
-      for (const std::string& cell :
-           {us(t.copy_s), us(t.message_s()), us(t.total_s), fmt::format("{:.0f} %", 100 * t.hidden())})
-        row.push_back(cell);
-    table.row(row);
-  }
-  print(table.str());
-  print(fmt::format(
+  for (const AllReduceTiming& t : r.timings)
+    sheet.row({std::int64_t{t.bytes}, t.seconds.median * 1e6,
+               fmt::format("{} to {}", us(t.seconds.p10), us(t.seconds.p90)),
+               t.bus_bytes_per_s(r.ranks) / 1e9, t.plain.median * 1e6, t.of_plain(), known(t.copy_s * 1e6),
+               staged ? Cell(t.message_s() * 1e6) : Cell(), staged ? Cell(t.total_s * 1e6) : Cell(),
+               staged ? Cell(t.hidden()) : Cell()});
+  return sheet;
+}
+
+std::string notes(const Result& r) {
+  std::string text;
+  text += fmt::format(
       "\nAll-reduce of fp32 on {} ranks, {}, by {}: medians of {} and more samples of the slowest rank.\n"
       "Bus: 2(p-1)/p times the bytes over the time. Of plain MPI: its speed, MPI_Allreduce of the host's "
       "memory being 1.\n",
-      r.ranks, r.device, r.communicator, r.timings.back().seconds.samples));
+      r.ranks, r.device, r.communicator, r.timings.back().seconds.samples);
   std::vector<Sampled> medians;
   for (const AllReduceTiming& t : r.timings) medians.insert(medians.end(), {t.seconds, t.plain});
-  print(sampling_note(medians));
-  if (staged)
-    print(
+  text += sampling_note(medians);
+  if (r.timings.back().copy_s > 0)
+    text +=
         "Copies: both directions as if nothing overlapped. Total: copies and messages, from first to "
-        "last.\n");
-  print(fmt::format("Link: {} and {} between {} ranks", human_seconds(r.latency_s()),
-                    si(r.bytes_per_s(), "B/s"), r.ranks));
+        "last.\n";
+  text += fmt::format("Link: {} and {} between {} ranks", human_seconds(r.latency_s()),
+                      si(r.bytes_per_s(), "B/s"), r.ranks);
   if (!r.kept.empty())
-    print(fmt::format(", kept with the machine '{}'.\n", r.kept));
+    text += fmt::format(", saved with the machine '{}'.\n", r.kept);
   else
-    print(r.tells_bandwidth() ? ". Not kept: run headroom roofline first, then this again.\n"
-                              : ". Not kept: sums of less than 1 MB tell of latency alone.\n");
+    text += r.tells_bandwidth() ? ". Not saved: run headroom roofline first, then this again.\n"
+                                : ". Not saved: sums below 1 MB show only latency.\n";
+  return text;
 }
 
 void run(Request& r) {
   if (r.most < kLeastAllReduce || r.most > std::int64_t{1} << 34)
     reject("--most is {}; it must lie between {} and 16 GiB", r.most, kLeastAllReduce);
   if (!launched_as_one_of_several())
-    reject(Hint{"start it on several: mpirun -n 2 headroom bench allreduce"},
-           "an all-reduce among one rank is nothing to time");
+    reject(Hint{"start several ranks: mpirun -n 2 headroom bench allreduce"},
+           "an all-reduce needs at least two ranks");
   RankRun ranks(r.parallel, r.common);
   std::unique_ptr<Device> device;
   ranks.agree([&] { device = r.common.open(); });
@@ -137,20 +141,21 @@ void run(Request& r) {
   }
   if (!ranks.first()) return;
   result.kept = keep(result, device->kind());
-  if (r.common.json) return print_json(to_json(result));
-  print_result(result);
+  finish_bench({"bench allreduce", {{sizes_sheet(result), "", notes(result)}}, to_json(result)}, r.common,
+               r.target, nullptr);
 }
 
 }  // namespace
 
 void add_bench_allreduce(Command verb) {
   auto r = std::make_shared<Request>();
-  Command all = verb.verb("allreduce", "sums among ranks, 512 B to 256 MB, beside plain MPI; under mpirun");
+  Command all = verb.verb("allreduce", "sums over ranks, 512 B to 256 MB, against plain MPI; under mpirun");
   add_json(all, r->common);
-  all.option("--device", r->common.device, "whose memory: cpu or cuda");
-  all.option("--most", r->most, "the largest size, in bytes");
+  add_bench_output(all, r->target);
+  all.option("--device", r->common.device, "memory to exchange: cpu or cuda");
+  all.option("--most", r->most, "max size in bytes");
   all.flag("--nccl,!--no-nccl", r->parallel.nccl,
-           "GPUs of several ranks: by NCCL where each has one, or through MPI");
+           "exchange between GPUs by NCCL if each rank has its own, or by MPI");
   all.example("mpirun -n 2 headroom bench allreduce");
   all.runs_on_ranks([r] { run(*r); });
 }

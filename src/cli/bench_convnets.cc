@@ -1,6 +1,5 @@
 #include "bench/convnets.h"
 
-#include "base/table.h"
 #include "base/text.h"
 #include "bench/published_convnets.h"
 #include "cli/bench.h"
@@ -51,12 +50,12 @@ Json to_json(const ConvnetTiming& t) {
                          {"tflops_per_s", t.step_flop / t.step_s.median / 1e12},
                          {"percent_of_roofline", 100 * t.step_floor_s / t.step_s.median},
                          {"step", spread_json(t.step_s)}};
-  for (const StepTime& step : t.steps)
-    json["steps"].push_back({{"problem", step.problem},
-                             {"kernel", step.kernel},
-                             {"phase", name_of(step.phase)},
-                             {"ms", step.median_s * 1e3},
-                             {"floor_ms", step.floor_s * 1e3}});
+  for (std::size_t s = 0; s < t.plan.steps.size(); ++s)
+    json["steps"].push_back({{"problem", t.plan.steps[s].problem.str()},
+                             {"kernel", t.plan.steps[s].full_name()},
+                             {"phase", name_of(t.plan.steps[s].phase)},
+                             {"ms", t.measurement.median_s(s) * 1e3},
+                             {"floor_ms", t.prediction.steps[s].floor_s * 1e3}});
   json["peak_bytes"] = t.peak_bytes;
   json["code"] = {{"layers", t.features.layers},
                   {"lines", t.features.lines},
@@ -79,41 +78,65 @@ std::string published_code_of(const std::string& model, std::string_view library
   return "-";
 }
 
-std::string separate_loops(const std::vector<ConvnetTiming>& timings) {
-  Table table({"separate loops", "batch", "forward ms", "backward ms", "total ms", "images/s", "TFLOP/s",
-               "% of roofline", "Titan X cuDNN R4", "Titan X neon"});
+Sheet separate_loops(const std::vector<ConvnetTiming>& timings) {
+  using enum Column::Format;
+  Sheet sheet("separate loops",
+              {{.key = "name", .title = "separate loops"},
+               {.key = "batch", .title = "batch"},
+               {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+               {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
+               {.key = "total_ms", .title = "total ms", .unit = "ms"},
+               {.key = "images_per_s", .title = "images/s", .format = commas},
+               {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s"},
+               {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths},
+               {.key = "titan_x_cudnn_r4", .title = "Titan X cuDNN R4"},
+               {.key = "titan_x_neon", .title = "Titan X neon"}});
   for (const ConvnetTiming& t : timings)
-    table.row({t.name, std::to_string(t.batch), ms(t.forward_s.median), ms(t.backward_s()), ms(t.total_s()),
-               with_commas(std::llround(double(t.batch) / t.total_s())),
-               fixed_or_small(t.flop / t.total_s() / 1e12),
-               fmt::format("{:.1f}", 100 * t.floor_s / t.total_s()), published(t.name, "cuDNN R4 fp32"),
+    sheet.row({t.name, std::int64_t{t.batch}, t.forward_s.median * 1e3, t.backward_s() * 1e3,
+               t.total_s() * 1e3, double(t.batch) / t.total_s(), t.flop / t.total_s() / 1e12,
+               100 * t.floor_s / t.total_s(), published(t.name, "cuDNN R4 fp32"),
                published(t.name, "neon fp32")});
-  return table.str();
+  return sheet;
 }
 
-std::string whole_steps(const std::vector<ConvnetTiming>& timings) {
-  Table table({"whole steps", "batch", "forward ms", "backward ms", "step ms", "10 to 90 %", "images/s",
-               "TFLOP/s", "% of roofline", "peak memory"});
+Sheet whole_steps(const std::vector<ConvnetTiming>& timings) {
+  using enum Column::Format;
+  Sheet sheet("whole steps",
+              {{.key = "name", .title = "whole steps"},
+               {.key = "batch", .title = "batch"},
+               {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+               {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
+               {.key = "step_ms", .title = "step ms", .unit = "ms"},
+               {.key = "step_p10_to_p90", .title = "10 to 90 %"},
+               {.key = "images_per_s", .title = "images/s", .format = commas},
+               {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s"},
+               {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths},
+               {.key = "peak_bytes", .title = "peak memory", .unit = "B", .format = bytes}});
   for (const ConvnetTiming& t : timings)
     if (!is_layer(t))
-      table.row({t.name, std::to_string(t.batch), ms(t.step_forward_s.median), ms(t.step_backward_s.median),
-                 ms(t.step_s.median), fmt::format("{} to {}", ms(t.step_s.p10), ms(t.step_s.p90)),
-                 with_commas(std::llround(double(t.batch) / t.step_s.median)),
-                 fixed_or_small(t.step_flop / t.step_s.median / 1e12),
-                 fmt::format("{:.1f}", 100 * t.step_floor_s / t.step_s.median), human_bytes(t.peak_bytes)});
-  return table.str();
+      sheet.row({t.name, std::int64_t{t.batch}, t.step_forward_s.median * 1e3, t.step_backward_s.median * 1e3,
+                 t.step_s.median * 1e3, fmt::format("{} to {}", ms(t.step_s.p10), ms(t.step_s.p90)),
+                 double(t.batch) / t.step_s.median, t.step_flop / t.step_s.median / 1e12,
+                 100 * t.step_floor_s / t.step_s.median, t.peak_bytes});
+  return sheet;
 }
 
-std::string code_features(const std::vector<ConvnetTiming>& timings) {
-  Table table({"code", "layers", "lines of net.json", "steps", "launches", "different kernels",
-               "neon lines / routines", "Torch lines / routines"});
+Sheet code_features(const std::vector<ConvnetTiming>& timings) {
+  Sheet sheet("code", {{.key = "name", .title = "code"},
+                       {.key = "layers", .title = "layers"},
+                       {.key = "net_json_lines", .title = "lines of net.json"},
+                       {.key = "steps", .title = "steps"},
+                       {.key = "launches", .title = "launches"},
+                       {.key = "kernels", .title = "different kernels"},
+                       {.key = "neon", .title = "neon lines / routines"},
+                       {.key = "torch", .title = "Torch lines / routines"}});
+  const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   for (const ConvnetTiming& t : timings)
     if (!is_layer(t))
-      table.row({t.name, std::to_string(t.features.layers), std::to_string(t.features.lines),
-                 std::to_string(t.features.steps), std::to_string(t.features.launches),
-                 std::to_string(t.features.kernels), published_code_of(t.name, "neon"),
+      sheet.row({t.name, count(t.features.layers), count(t.features.lines), count(t.features.steps),
+                 count(t.features.launches), count(t.features.kernels), published_code_of(t.name, "neon"),
                  published_code_of(t.name, "Torch")});
-  return table.str();
+  return sheet;
 }
 
 }  // namespace
@@ -124,29 +147,27 @@ Json convnets_json(const std::vector<ConvnetTiming>& timings) {
   return {{"convnets", list}};
 }
 
-void print_convnets(const std::vector<ConvnetTiming>& timings, const Machine& machine,
-                    const std::string& precision) {
+std::vector<BenchTable> convnets_tables(const std::vector<ConvnetTiming>& timings, const Machine& machine,
+                                        const std::string& precision) {
   std::vector<Sampled> medians;
   for (const ConvnetTiming& t : timings)
     medians.insert(medians.end(), {t.forward_s, t.input_gradient_s, t.weight_gradient_s, t.step_s});
-  print(fmt::format("\nConvnet benchmarks in {} on {}\n\n", precision, machine.title));
-  print(separate_loops(timings));
-  print(sampling_note(medians));
-  print(
-      "\nLoops over forward pass, gradients of inputs, gradients of weights; the output is its own gradient, "
-      "no "
-      "loss.\nBackward: both gradients. Published: total (forward, backward) of a batch, fp32, Titan X of "
-      "2015.\n\n");
-  if (std::all_of(timings.begin(), timings.end(), is_layer)) return;
-  print(whole_steps(timings));
-  print(
-      "\nForward with the loss, backward with the update, SGD with momentum. Memory: what a step holds on "
-      "the "
-      "device.\n\n");
-  print(code_features(timings));
-  print(
-      "\nOf a training step; a line of net.json is a layer. Published: lines and routines seen, of a "
-      "profile.\n");
+  std::vector<BenchTable> tables = {
+      {separate_loops(timings), fmt::format("\nConvnet benchmarks in {} on {}\n\n", precision, machine.title),
+       sampling_note(medians) +
+           "\nLoops over forward pass, gradients of inputs, gradients of weights; the output is its own "
+           "gradient, no loss.\nBackward: both gradients. Published: total (forward, backward) of a batch, "
+           "fp32, Titan X of 2015.\n\n"}};
+  if (std::all_of(timings.begin(), timings.end(), is_layer)) return tables;
+  tables.push_back(
+      {whole_steps(timings), "",
+       "\nForward with the loss, backward with the update, SGD with momentum. Memory: what a step "
+       "holds on the device.\n\n"});
+  tables.push_back(
+      {code_features(timings), "",
+       "\nOf a training step; a line of net.json is a layer. Published: lines and routines seen, "
+       "of a profile.\n"});
+  return tables;
 }
 
 }  // namespace headroom::cli

@@ -1,10 +1,8 @@
-#include "base/table.h"
 #include "bench/forward.h"
-#include "cli/options.h"
+#include "cli/bench_output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "models/zoo.h"
-#include "report/record.h"
 #include "report/sampling.h"
 
 namespace headroom::cli {
@@ -14,6 +12,7 @@ struct Request {
   Common common;
   std::vector<std::string> models;
   ForwardRequest timing;
+  BenchTarget target;
 };
 
 Json to_json(const ForwardTiming& t) {
@@ -32,29 +31,26 @@ Json to_json(const ForwardTiming& t) {
   return json;
 }
 
-void print_timings(const std::vector<ForwardTiming>& timings, bool steps) {
-  std::vector<std::string> titles = {"network",    "batch",   "parameters", "GFLOP",
-                                     "forward ms", "fastest", "GFLOP/s"};
-  if (steps) titles.insert(titles.end(), {"step ms", "fastest"});
-  Table table(titles);
-  for (const ForwardTiming& t : timings) {
-    std::vector<std::string> row = {t.model,
-                                    std::to_string(t.batch),
-                                    with_commas(t.parameters),
-                                    fixed_or_small(t.flop / 1e9),
-                                    fixed_or_small(t.forward_s.median * 1e3),
-                                    fixed_or_small(t.forward_s.min * 1e3),
-                                    fmt::format("{:.1f}", t.flop / t.forward_s.median / 1e9)};
-    if (steps) {
-      row.push_back(fixed_or_small(t.step_s.median * 1e3));
-      row.push_back(fixed_or_small(t.step_s.min * 1e3));
-    }
-    table.row(row);
-  }
+BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps) {
+  using enum Column::Format;
+  Sheet sheet("forward", {{.key = "name", .title = "network"},
+                          {.key = "batch", .title = "batch"},
+                          {.key = "parameters", .title = "parameters", .format = commas},
+                          {.key = "gflop", .title = "GFLOP", .unit = "GFLOP"},
+                          {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+                          {.key = "forward_min_ms", .title = "fastest", .unit = "ms"},
+                          {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
+                          {.key = "step_ms", .title = steps ? "step ms" : "", .unit = "ms"},
+                          {.key = "step_min_ms", .title = steps ? "fastest" : "", .unit = "ms"}});
   std::vector<Sampled> medians;
-  for (const ForwardTiming& t : timings) medians.insert(medians.end(), {t.forward_s, t.step_s});
-  print(table.str() + "\nMedians and the fastest; random images, weights as initialised.\n" +
-        sampling_note(medians));
+  for (const ForwardTiming& t : timings) {
+    sheet.row({t.model, std::int64_t{t.batch}, std::int64_t{t.parameters}, t.flop / 1e9,
+               t.forward_s.median * 1e3, t.forward_s.min * 1e3, t.flop / t.forward_s.median / 1e9,
+               known(t.step_s.median * 1e3), known(t.step_s.min * 1e3)});
+    medians.insert(medians.end(), {t.forward_s, t.step_s});
+  }
+  return {sheet, "",
+          "\nMedians and the fastest; random images, weights as initialised.\n" + sampling_note(medians)};
 }
 
 void run(const Request& r) {
@@ -74,23 +70,26 @@ void run(const Request& r) {
       timings.push_back(bench_forward(*device, options, find_net(model), r.timing));
     }
   }
-  if (!r.common.json) return print_timings(timings, r.timing.steps);
   Json nets = Json::array();
   for (const ForwardTiming& t : timings) nets.push_back(to_json(t));
-  print_json({{"device", device->capabilities().name},
-              {"threads", device->capabilities().threads},
-              {"precision", r.common.precision},
-              {"nets", nets}});
+  finish_bench({"bench forward",
+                {timings_table(timings, r.timing.steps)},
+                {{"device", device->capabilities().name},
+                 {"threads", device->capabilities().threads},
+                 {"precision", r.common.precision},
+                 {"nets", nets}}},
+               r.common, r.target, nullptr);
 }
 
 }  // namespace
 
 void add_bench_forward(Command verb) {
   auto r = std::make_shared<Request>();
-  Command forward = verb.verb("forward", "networks of your choice forward, and on request a training step");
+  Command forward = verb.verb("forward", "time your networks forward, and optionally a training step");
   forward.option("model", r->models, "zoo names with options, net.json or ONNX files");
   add_run_options(forward, r->common);
-  forward.option("--batch", r->timing.batch, "images at once");
+  add_bench_output(forward, r->target);
+  forward.option("--batch", r->timing.batch, "images per batch");
   forward.option("--seconds", r->timing.seconds, "how long each is timed");
   forward.flag("--step", r->timing.steps, "also time training steps with momentum");
   forward.example("headroom bench forward lenet5 examples/tiny-net.json --batch 16");

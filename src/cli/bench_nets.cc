@@ -1,14 +1,11 @@
 #include "bench/nets.h"
 
-#include "base/table.h"
 #include "base/text.h"
 #include "bench/random_batch.h"
 #include "cli/bench.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "models/onnx/imported.h"
 #include "predict/predict.h"
-#include "report/record.h"
 #include "report/sampling.h"
 #include "train/program.h"
 
@@ -22,9 +19,10 @@ struct Request {
   std::string sets;
   std::vector<std::string> models;
   bool no_check = false;
+  BenchTarget target;
 };
 
-// The peak that a product in this precision is held against.
+// The peak with which a product in this precision is compared.
 double peak_of(const Machine& machine, const Common& common) {
   return product_peak(machine, common.dtype(), common.tf32());
 }
@@ -61,48 +59,56 @@ Json to_json(const NetBench& bench, const Machine& machine, const Common& common
           {"workloads", workloads}};
 }
 
-void print_bench(const NetBench& bench, const Machine& machine, const Common& common) {
-  const double base = bench.product.flop_per_s(), peak = peak_of(machine, common);
+Sheet nets_sheet(const NetBench& bench) {
+  using enum Column::Format;
+  const double base = bench.product.flop_per_s();
   const bool epochs = bench.nets.at(0).epoch_s.samples > 0;
-  std::vector<std::string> titles = {"workload", "batch",   "forward ms", "step ms",         "10 to 90 %",
-                                     "GFLOP",    "GFLOP/s", "of sgemm",   "forward of sgemm"};
-  if (epochs) titles[7] = "of matmul", titles[8] = "forward of matmul", titles.push_back("epoch ms");
-  Table table(titles);
-  for (const NetTiming& t : bench.nets) {
-    std::vector<std::string> row = {
-        t.workload.model,
-        std::to_string(t.workload.batch),
-        fixed_or_small(t.forward_s.median * 1e3),
-        fixed_or_small(t.step_s.median * 1e3),
-        fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
-        fixed_or_small(t.step_flop / 1e9),
-        fmt::format("{:.1f}", t.flop_per_s() / 1e9),
-        fmt::format("{:.3f}", t.flop_per_s() / base),
-        fmt::format("{:.3f}", t.forward_flop_per_s() / base)};
-    if (epochs) row.push_back(t.epoch_s.samples > 0 ? fixed_or_small(t.epoch_s.median * 1e3) : "");
-    table.row(row);
-  }
-  print(table.str());
+  Sheet sheet(
+      "nets",
+      {{.key = "name", .title = "workload"},
+       {.key = "batch", .title = "batch"},
+       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+       {.key = "step_ms", .title = "step ms", .unit = "ms"},
+       {.key = "step_p10_to_p90", .title = "10 to 90 %"},
+       {.key = "gflop", .title = "GFLOP", .unit = "GFLOP"},
+       {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
+       {.key = "fraction_of_sgemm", .title = epochs ? "of matmul" : "of sgemm", .format = thousandths},
+       {.key = "forward_fraction_of_sgemm",
+        .title = epochs ? "forward of matmul" : "forward of sgemm",
+        .format = thousandths},
+       {.key = "epoch_ms", .title = epochs ? "epoch ms" : "", .unit = "ms"}});
+  for (const NetTiming& t : bench.nets)
+    sheet.row(
+        {t.workload.model, std::int64_t{t.workload.batch}, t.forward_s.median * 1e3, t.step_s.median * 1e3,
+         fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
+         t.step_flop / 1e9, t.flop_per_s() / 1e9, t.flop_per_s() / base, t.forward_flop_per_s() / base,
+         known(t.epoch_s.median * 1e3)});
+  return sheet;
+}
+
+BenchTable nets_table(const NetBench& bench, const Machine& machine, const Common& common) {
+  const double base = bench.product.flop_per_s(), peak = peak_of(machine, common);
   const std::string where = bench.product.threads > 0
                                 ? fmt::format("sgemm on {} threads", bench.product.threads)
                                 : fmt::format("matmul in {}", common.precision);
-  print(
-      fmt::format("\n{0} of {1}x{1}x{1}, {2}, {3:.1f} % of the measured peak ({4}). Medians of {5} "
-                  "rounds, in turn.\n",
-                  where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
-                  bench.product.seconds.samples));
   std::vector<Sampled> medians = {bench.product.seconds};
   for (const NetTiming& t : bench.nets) medians.insert(medians.end(), {t.forward_s, t.step_s, t.epoch_s});
-  print(sampling_note(medians));
+  return {nets_sheet(bench), "",
+          fmt::format("\n{0} of {1}x{1}x{1}, {2}, {3:.1f} % of the measured peak ({4}). Medians of {5} "
+                      "rounds, in turn.\n",
+                      where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
+                      bench.product.seconds.samples) +
+              sampling_note(medians)};
 }
 
 constexpr std::int64_t kUsualBatch = 128;
 const std::vector<std::string> kSets = {"course", "convnets", "layers"};
 
-// What takes minutes on a CPU is left to those who ask for it.
+// Sets that take minutes on a CPU run only on request.
 std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
   if (!r.models.empty()) {
-    if (!r.sets.empty()) reject(Hint{"leave one of the two out"}, "--set names networks, and so do you");
+    if (!r.sets.empty())
+      reject(Hint{"give only one of the two"}, "--set and named networks exclude each other");
     return {};
   }
   if (r.sets.empty()) return device == DeviceKind::cpu ? std::vector<std::string>{"course"} : kSets;
@@ -120,22 +126,19 @@ void run(const Request& r) {
   const std::vector<std::string> sets = sets_of(r, device->kind());
   const Machine machine = r.common.machine(*device);
   auto wanted = [&](const char* set) { return std::find(sets.begin(), sets.end(), set) != sets.end(); };
-  Json json = {{"device", machine.title}, {"precision", r.common.precision}};
-  auto show = [&](const Json& part, const std::function<void()>& print_it) {
-    json.update(part);
-    if (!r.common.json) print_it();
-  };
+  BenchOutput output{"bench nets", {}, {{"device", machine.title}, {"precision", r.common.precision}}};
   auto progress_lines = [](Progress& p) { return [&p](const std::string& stage) { p.line(stage); }; };
   if (wanted("course")) {
     Progress progress("bench");
     const NetBench bench = bench_nets(*device, r.common.engine_options(), net_workloads(device->kind()),
                                       r.rounds, progress_lines(progress));
-    show(to_json(bench, machine, r.common), [&] { print_bench(bench, machine, r.common); });
+    output.json.update(to_json(bench, machine, r.common));
+    output.tables.push_back(nets_table(bench, machine, r.common));
   }
   std::vector<ConvnetWorkload> workloads;
   for (const std::string& model : r.models) {
     Net net = find_net(model);
-    const std::int64_t fixed = fixed_batch(net);  // of a file that says so
+    const std::int64_t fixed = fixed_batch(net);  // set by some files
     const Program forward = make_forward(net, 1, DType::f32);
     require_images(net.name, forward.graph.value(forward.images).type);
     workloads.push_back({model, std::move(net), fixed > 0 ? fixed : r.batch > 0 ? r.batch : kUsualBatch});
@@ -151,9 +154,11 @@ void run(const Request& r) {
     if (device->kind() == DeviceKind::cpu) options.repeats = 1;  // a step takes seconds there
     const std::vector<ConvnetTiming> timings =
         bench_convnets(*device, machine, workloads, options, progress_lines(progress));
-    show(convnets_json(timings), [&] { print_convnets(timings, machine, r.common.precision); });
+    output.json.update(convnets_json(timings));
+    for (BenchTable& table : convnets_tables(timings, machine, r.common.precision))
+      output.tables.push_back(std::move(table));
   }
-  if (r.common.json) print_json(json);
+  finish_bench(output, r.common, r.target, &machine);
 }
 
 }  // namespace
@@ -168,10 +173,11 @@ void add_bench_nets(Command verb) {
       verb.verb("nets", "the published networks: forward, backward, steps, against this machine's best");
   nets.option("model", r->models, "zoo names with options, or files, in place of a set");
   add_run_options(nets, r->common);
+  add_bench_output(nets, r->target);
   nets.option("--set", r->sets, "course, convnets, layers; else course on a CPU, all on a GPU");
-  nets.option("--batch", r->batch, "images a step of convnets and layers, else as published");
-  nets.flag("--no-check", r->no_check, "do not hold a GPU's scores against the CPU's first");
-  nets.option("--rounds", r->rounds, "how often everything is timed in turn");
+  nets.option("--batch", r->batch, "images per step of convnets and layers; by default as published");
+  nets.flag("--no-check", r->no_check, "do not compare a GPU's scores with the CPU's first");
+  nets.option("--rounds", r->rounds, "number of timing rounds");
   nets.example("headroom bench nets --device cpu");
   nets.example("headroom bench nets --set convnets --batch 4");
   nets.example("headroom bench nets resnet:depth=18 squeezenet --batch 8");

@@ -17,9 +17,10 @@ struct Request {
   std::vector<std::string> cases;
   int rounds = 1;
   bool quick = false;
+  BenchTarget target;
 };
 
-// The first so many ranks, which train while the others wait.
+// The first N ranks, which train while the others wait.
 class Team {
  public:
   Team(int size, bool by_layers) : size_(size) {
@@ -55,7 +56,7 @@ class Team {
 std::vector<const PerceptronCase*> cases_of(const Request& r) {
   std::vector<const PerceptronCase*> list;
   if (r.quick && !r.cases.empty())
-    reject(Hint{"leave one of the two out"}, "--quick names cases, and so do you");
+    reject(Hint{"give only one of the two"}, "--quick and named cases exclude each other");
   for (const std::string& name : r.cases) list.push_back(&find_perceptron_case(name));
   if (!list.empty()) return list;
   for (const PerceptronCase& c : perceptron_cases())
@@ -68,11 +69,11 @@ std::vector<std::string> precisions_of(const Request& r) {
   const std::vector<std::string> known = {"fp32", "fp64"};
   for (const std::string& p : list)
     if (std::ranges::find(known, p) == known.end())
-      reject(nearest(p, known), "--precision: the course knows float and double (fp32, fp64), not '{}'", p);
+      reject(nearest(p, known), "--precision: the course uses float and double (fp32, fp64), not '{}'", p);
   return list;
 }
 
-// Sizes of teams, of at most as many ranks as there are.
+// Team sizes, up to the number of ranks.
 std::vector<int> team_sizes(const Request& r, int ranks) {
   std::vector<int> sizes;
   if (r.ranks.empty())
@@ -113,10 +114,8 @@ class Bench {
     }
     double failed = report.failed() ? 1 : 0;
     World::instance().communicator().all_reduce(&failed, 1, Reduction::max);
-    if (common_.json)
-      print_json(report.json());
-    else if (ranks_.first())
-      report.show();
+    if (ranks_.first())
+      finish_bench({"bench perceptron", {report.table()}, report.json()}, common_, r_.target, nullptr);
     if (failed > 0) throw Interrupted{1};
   }
 
@@ -152,7 +151,7 @@ class Bench {
                               with_commas(data.train.count()), setup.train.batch, setup.train.epochs,
                               setup.train.epochs == 1 ? "" : "s"));
     TrainedPerceptron serial;
-    World::instance().communicator().barrier();  // nobody is busy with the data any more
+    World::instance().communicator().barrier();  // no rank uses the data any more
     if (ranks_.first())
       for (int round = which.quick ? -1 : 0; round < 1; ++round)
         serial = train_perceptron(task, *cpu_, options(*cpu_));
@@ -174,13 +173,13 @@ class Bench {
     }
   }
 
-  // Where a case is over in milliseconds, first touches would be most of it: one run before goes untimed.
+  // A case may take only milliseconds, most of it first touches of memory, so one run before is not timed.
   void train_on(Team& team, const PerceptronTask& task, Device& device, EngineOptions options,
                 PerceptronRow& row) {
     options.groups = &team.groups(device, r_.parallel.nccl);
     const TimedBody training = [&](int) -> std::vector<double> {
       row.trained = train_perceptron(task, device, options);
-      return {row.trained.seconds};  // of the slowest rank: all ranks take as many samples
+      return {row.trained.seconds};  // of the slowest rank: all ranks take the same number of samples
     };
     row.seconds = sample_in_turn({.warm_ups = row.of.quick ? 1 : 0,
                                   .min_samples = r_.rounds,
@@ -208,17 +207,18 @@ void add_bench_perceptron(Command verb) {
   perceptron.option("case", r->cases,
                     "small1, nsys1, case3, 2021-case3, …; all but 2021's and 2023's if none");
   add_json(perceptron, r->common);
-  perceptron.flag("--quick", r->quick, "the cases that take a second at the most");
+  add_bench_output(perceptron, r->target);
+  perceptron.flag("--quick", r->quick, "only cases that take at most a second");
   perceptron.option("--precision", r->precisions, "fp32, fp64 or both");
   perceptron.option("--ranks", r->ranks, "under mpirun: numbers of ranks, as 1,2,4; else all up to its -n");
   perceptron.option("--parallel", r->parallel.parallel,
-                    "under mpirun: data shares every batch, model the layers' units");
-  perceptron.option("--device", r->common.device, "cuda adds rows of GPUs, a rank each");
+                    "under mpirun: data splits every batch, model splits the layers' units");
+  perceptron.option("--device", r->common.device, "cuda adds rows for GPUs, one rank each");
   perceptron.option("--threads", r->common.threads, "CPU threads of the serial run and of each rank");
   perceptron.option("--data-dir", r->data_dir, "folder that holds mnist/; else $HEADROOM_DATA");
-  perceptron.option("--rounds", r->rounds, "how often ranks train; the median counts");
+  perceptron.option("--rounds", r->rounds, "number of training runs; the median counts");
   perceptron.flag("--nccl,!--no-nccl", r->parallel.nccl,
-                  "GPUs of several ranks: by NCCL where each has one, or through MPI");
+                  "exchange between GPUs by NCCL if each rank has its own, or by MPI");
   perceptron.example("headroom bench perceptron --quick");
   perceptron.example("mpirun -n 4 headroom bench perceptron case3 nsys1 --precision fp64 --ranks 1,2,4");
   perceptron.runs_on_ranks([r] { Bench(*r).run(); });

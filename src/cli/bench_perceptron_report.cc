@@ -1,7 +1,5 @@
 #include "cli/bench_perceptron_report.h"
 
-#include "cli/options.h"
-#include "report/record.h"
 #include "report/sampling.h"
 
 namespace headroom::cli {
@@ -61,30 +59,50 @@ std::string published_text(const PerceptronRow& row) {
 
 }  // namespace
 
+PerceptronReport::PerceptronReport(int threads) : threads_(threads) {
+  using enum Column::Format;
+  sheet_ = Sheet("perceptron", {{.key = "case", .title = "case"},
+                                {.key = "precision", .title = "precision", .left = true},
+                                {.key = "device", .title = "on", .left = true},
+                                {.key = "ranks", .title = "ranks"},
+                                {.key = "serial_s", .title = "serial s", .unit = "s"},
+                                {.key = "parallel_s", .title = "parallel s", .unit = "s"},
+                                {.key = "speed_up", .title = "faster", .format = hundredths},
+                                {.key = "error_w1", .title = "W1", .format = scientific},
+                                {.key = "error_b1", .title = "b1", .format = scientific},
+                                {.key = "error_w2", .title = "W2", .format = scientific},
+                                {.key = "error_b2", .title = "b2", .format = scientific},
+                                {.key = "held", .title = "held", .format = scientific},
+                                {.key = "tolerance", .title = "at most", .format = scientific},
+                                {.key = "accuracy", .title = "accuracy", .format = plain},
+                                {.key = "verdict", .title = "verdict"},
+                                {.key = "published_s", .title = "published s"}});
+}
+
 void PerceptronReport::add(const PerceptronRow& row) {
   rows_.push_back(to_json(row));
   failed_ = failed_ || (row.verdict.graded && !row.verdict.passed);
-  std::vector<std::string> cells = {row.of.name,
-                                    row.precision,
-                                    row.device,
-                                    std::to_string(row.ranks),
-                                    fixed_or_small(row.serial.seconds),
-                                    fixed_or_small(row.seconds.median),
-                                    fmt::format("{:.2f}", row.serial.seconds / row.seconds.median)};
-  for (const ArrayError& e : row.errors) cells.push_back(fmt::format("{:.1e}", e.relative));
-  cells.push_back(fmt::format("{:.1e}", row.verdict.held));
-  cells.push_back(row.tolerance() ? fmt::format("{:.0e}", *row.tolerance()) : "");
-  cells.push_back(row.of.tested ? fmt::format("{:.6f}", row.trained.accuracy) : "");
-  cells.push_back(row.word());
-  cells.push_back(published_text(row));
+  std::vector<Cell> cells = {row.of.name,
+                             row.precision,
+                             row.device,
+                             std::int64_t{row.ranks},
+                             row.serial.seconds,
+                             row.seconds.median,
+                             row.serial.seconds / row.seconds.median};
+  for (const ArrayError& e : row.errors) cells.emplace_back(e.relative);
+  cells.emplace_back(row.verdict.held);
+  cells.push_back(row.tolerance() ? Cell(*row.tolerance()) : Cell());
+  cells.push_back(row.of.tested ? Cell(fmt::format("{:.6f}", row.trained.accuracy)) : Cell());
+  cells.emplace_back(row.word());
+  cells.emplace_back(published_text(row));
   for (const PublishedTraining& p : row.published()) sources_.insert(p.source);
   suites_.insert(fmt::format("{}: {}", row.of.suite, name_of(row.of.norm)));
   if (!row.verdict.why.empty())
     faults_ += fmt::format("FAIL  {} {} on {} {}: {}\n", row.of.name, row.precision, row.ranks, row.device,
                            row.verdict.why);
-  if (!last_.empty() && last_ != row.of.name) table_.rule();
+  if (!last_.empty() && last_ != row.of.name) sheet_.rule();
   last_ = row.of.name;
-  table_.row(cells);
+  sheet_.row(std::move(cells));
 }
 
 Json PerceptronReport::json() const {
@@ -94,17 +112,16 @@ Json PerceptronReport::json() const {
       {"threads", threads_}, {"rows", rows_}, {"sources", sources}, {"verdict", failed_ ? "FAIL" : "pass"}};
 }
 
-void PerceptronReport::show() {
-  table_.left(1), table_.left(2);
-  print(table_.str() + "\n" + faults_);
-  print(fmt::format(
-      "Serial: one process on the CPU. It and every rank: {} thread{}. Seconds of training alone.\n"
+BenchTable PerceptronReport::table() const {
+  std::string notes = fmt::format(
+      "\n{}Serial: one process on the CPU. It and every rank: {} thread{}. Seconds of training alone.\n"
       "W1 to b2: relative error against serial. Held: the largest error by the case's own norm:\n",
-      threads_, threads_ == 1 ? "" : "s"));
-  for (const std::string& suite : suites_) print("  " + suite + "\n");
-  if (!sources_.empty()) print("Published: seconds, after a slash where serial is known as well:\n");
+      faults_, threads_, threads_ == 1 ? "" : "s");
+  for (const std::string& suite : suites_) notes += "  " + suite + "\n";
+  if (!sources_.empty()) notes += "Published: seconds, after a slash where serial is known as well:\n";
   for (const PublishedSource& s : published_sources())
-    if (sources_.contains(s.letter)) print(fmt::format("  {}  {}\n", s.letter, s.text));
+    if (sources_.contains(s.letter)) notes += fmt::format("  {}  {}\n", s.letter, s.text);
+  return {sheet_, "", notes};
 }
 
 }  // namespace headroom::cli

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/table.h"
 #include "bench/perceptron.h"
 #include "bench/published_perceptron.h"
 #include "bench/sampler.h"
+#include "cli/bench_output.h"
 #include "cli/run_setup.h"
 
 namespace headroom::cli {
@@ -33,21 +33,20 @@ struct PerceptronRow {
   }
 };
 
-// Rows as they come, for people and as JSON.
+// Prints rows as they arrive and collects them as JSON.
 class PerceptronReport {
  public:
-  explicit PerceptronReport(int threads) : threads_(threads) {}
+  explicit PerceptronReport(int threads);
   void add(const PerceptronRow& row);
   bool failed() const { return failed_; }
   Json json() const;
-  void show();
+  BenchTable table() const;
 
  private:
   int threads_;
   Json rows_ = Json::array();
   bool failed_ = false;
-  Table table_{{"case", "precision", "on", "ranks", "serial s", "parallel s", "faster", "W1", "b1", "W2",
-                "b2", "held", "at most", "accuracy", "verdict", "published s"}};
+  Sheet sheet_;
   std::string faults_, last_;
   std::set<std::string> suites_;
   std::set<char> sources_;

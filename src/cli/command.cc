@@ -20,18 +20,18 @@ std::vector<std::string> verb_names(const CLI::App& app) {
   return names;
 }
 
-// "headroom machine show": what the user typed to get here.
+// The user's words so far: "headroom machine show".
 std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-// The parser would call a misspelt verb a word too many, and a missing one "a subcommand".
+// The parser would report a misspelt verb as an extra word, and a missing one as "a subcommand".
 void require_verbs(const CLI::App& app, std::span<const std::string> typed) {
   const std::vector<std::string> names = verb_names(app);
   if (names.empty()) return;
   if (typed.empty())
-    reject(Hint{fmt::format("{} {}", full_name(app), names.front())}, "'{}' wants to be told what: {}",
-           full_name(app), fmt::join(names, ", "));
+    reject(Hint{fmt::format("{} {}", full_name(app), names.front())}, "'{}' needs a verb: {}", full_name(app),
+           fmt::join(names, ", "));
   const std::string& word = typed.front();
   if (word.empty() || word.starts_with("-")) return;
   if (std::find(names.begin(), names.end(), word) == names.end())
@@ -47,7 +47,7 @@ const CLI::App& deepest(const CLI::App& app) {
 Error unknown_word(const CLI::App& verb, const std::string& typed) {
   const std::string word = typed.substr(0, typed.find('='));
   if (!word.starts_with("-"))
-    return {Blame::request, fmt::format("'{}' has no use for the word '{}'", full_name(verb), typed),
+    return {Blame::request, fmt::format("'{}' does not take the word '{}'", full_name(verb), typed),
             Hint{full_name(verb) + " --help"}};
   std::vector<std::string> names;
   for (const CLI::Option* option : verb.get_options())
@@ -56,7 +56,7 @@ Error unknown_word(const CLI::App& verb, const std::string& typed) {
           nearest(word, names)};
 }
 
-// What the parser says ("Could not convert: --lr = fast", "--lr: 1 required FLOAT missing") in our words.
+// Rewrites the parser's messages ("Could not convert: --lr = fast", "--lr: 1 required FLOAT missing").
 std::string reworded(const CLI::App& verb, const std::string& what) {
   constexpr std::string_view kConvert = "Could not convert: ";
   if (what.starts_with(kConvert)) {
@@ -80,7 +80,7 @@ std::string reworded(const CLI::App& verb, const std::string& what) {
   return what;
 }
 
-// `--save "$OUT"` with OUT unset: nobody means that, and without a word the result would not be kept.
+// `--save "$OUT"` with OUT unset is a mistake: without an error the result would be lost silently.
 void require_no_empty_word(std::span<const std::string> typed) {
   for (std::size_t i = 0; i < typed.size(); ++i)
     if (typed[i].empty() || (typed[i].starts_with("--") && typed[i].ends_with("=")))
@@ -116,7 +116,7 @@ void Command::option(const std::string& name, std::int64_t& value, const std::st
 void Command::option(const std::string& name, std::uint64_t& value, const std::string& help) {
   app_->add_option(name, value, help)->capture_default_str()->check([](const std::string& text) {
     return text.starts_with("-") ? fmt::format("{} must not be negative", text)
-                                 : "";  // the parser would wrap it around
+                                 : "";  // the parser would wrap it
   });
 }
 void Command::option(const std::string& name, std::vector<std::string>& value, const std::string& help) {
@@ -135,7 +135,7 @@ void Command::flag(const std::string& name, bool& value, const std::string& help
   app_->add_flag(name, value, help);
 }
 void Command::flag(const std::string& name, std::optional<bool>& value, const std::string& help) {
-  // By a function: the parser would give the value false where the user gave none.
+  // Uses a function: the parser would set false if the user gave no value.
   app_->add_flag_function(
       name, [&value](std::int64_t count) { value = count > 0; }, help);
 }
@@ -160,7 +160,7 @@ VerbTree Command::tree() const {
     for (const std::string& name : option->get_lnames()) o.names.push_back("--" + name);
     for (const std::string& name : option->get_snames()) o.names.push_back("-" + name);
     o.help = option->get_description();
-    o.takes_value = option->get_expected_max() > 0;  // of flags, 0
+    o.takes_value = option->get_expected_max() > 0;  // 0 for flags
     const std::string type = option->get_type_name();
     o.number = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("FLOAT");
   }

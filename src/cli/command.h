@@ -13,9 +13,9 @@ class App;
 
 namespace headroom::cli {
 
-// The command line as data: what help shows and completion scripts are made of.
+// The command line as data, for help and completion scripts.
 struct OptionTree {
-  std::vector<std::string> names;  // "--lr", "-h"; of a word in its place, one without dashes: "model"
+  std::vector<std::string> names;  // "--lr", "-h"; a positional word has no dashes: "model"
   std::string help;
   bool takes_value = false, number = false;
   bool positional() const { return !names.empty() && names[0].front() != '-'; }
@@ -26,15 +26,15 @@ struct VerbTree {
   std::vector<VerbTree> verbs;
 };
 
-// A verb of the command line. Stands before the parsing library, whose header takes seconds to compile: only
-// command.cc sees it.
+// A verb of the command line. Hides the parsing library, whose header takes seconds to compile: only
+// command.cc includes it.
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
   Command verb(const std::string& name, const std::string& about);  // a verb below this one
 
-  // "--lr" is an option, "model" a word in its place. The value's present content is the default.
+  // "--lr" is an option, "model" a positional word. The current value is the default.
   void option(const std::string& name, std::string& value, const std::string& help);
   void option(const std::string& name, int& value, const std::string& help);
   void option(const std::string& name, double& value, const std::string& help);
@@ -45,11 +45,11 @@ class Command {
   void option(const std::string& name, std::optional<double>& value, const std::string& help);
   void required(const std::string& name, std::string& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
-  // "--x,!--no-x"; stays empty where the user says neither.
+  // "--x,!--no-x"; stays empty if the user gives neither.
   void flag(const std::string& name, std::optional<bool>& value, const std::string& help);
 
   void example(const std::string& command);  // under the verb's help
-  // What the verb does. Under mpirun the first rank alone does it, unless the verb uses ranks.
+  // The action of the verb. Under mpirun only the first rank runs it, unless the verb uses ranks.
   void runs(std::function<void()> body);
   void runs_on_ranks(std::function<void()> body);
 
@@ -59,9 +59,8 @@ class Command {
   CLI::App* app_;
 };
 
-// Parses the words and runs the verb they name. A wrong word is an Error with the nearest right one; --help
-// and
-// --version print.
+// Parses the words and runs the verb they name. A wrong word is an Error that suggests the nearest right one.
+// --help and --version print.
 void parse(const std::vector<std::string>& words, const std::string& about,
            const std::function<std::string()>& version, const std::vector<void (*)(Command)>& verbs);
 

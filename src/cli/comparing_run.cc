@@ -8,7 +8,7 @@
 namespace headroom::cli {
 namespace {
 
-// "cpu", "cuda:1", "cpu/fp64": the request with another device, and another precision where one is named.
+// "cpu", "cuda:1", "cpu/fp64": the request with another device, and another precision if one is named.
 Common against(const Common& common, const std::string& text) {
   Common other = common;
   const std::size_t slash = text.find('/');
@@ -16,7 +16,7 @@ Common against(const Common& common, const std::string& text) {
   if (slash != std::string::npos)
     other.precision = text.substr(slash + 1);
   else if (other.device == "cpu" && other.precision != "fp64")
-    other.precision = "fp32";  // the nearest that a CPU has
+    other.precision = "fp32";  // the nearest precision a CPU has
   return other;
 }
 
@@ -40,7 +40,7 @@ void print_arrays(const Divergence& last) {
 
 void comparing_run(const RunRequest& request, const Common& common) {
   if (!request.checkpoint_dir.empty() || !request.resume.empty() || !request.save.empty())
-    reject(Hint{"leave out --check-against to train for good"}, "a comparison saves nothing");
+    reject(Hint{"leave out --check-against to train and save"}, "a comparison saves nothing");
   RunSetup setup = resolve(request, common);
   const Common other = against(common, request.check_against);
   const Dataset data = load_data(setup, false);

@@ -1,5 +1,5 @@
-// The verb completion, and the script for bash. Everything comes from the command line itself: a new verb or
-// option is completed without a word here.
+// The verb completion, and the script for bash. All words come from the command line itself, so new verbs and
+// options need no change here.
 #include "cli/completion.h"
 
 #include "base/text.h"
@@ -43,7 +43,7 @@ constexpr const char* kBashTail = R"(  esac
 complete -o default -F _headroom headroom
 )";
 
-// One line of a case: the words that may stand there.
+// One line of a case: the words allowed there.
 std::string bash_words(const Values& values) {
   return fmt::format("words='{}'{}{}", fmt::join(values.words, " "), values.list ? " list=1" : "",
                      values.files ? " files=1" : "");

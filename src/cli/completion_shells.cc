@@ -1,11 +1,11 @@
-// Completion scripts for zsh and fish, which show what each word is for.
+// Completion scripts for zsh and fish, which describe each word.
 #include "cli/completion.h"
 #include "cli/completion_values.h"
 
 namespace headroom::cli {
 namespace {
 
-// Within single quotes, for either shell; `also` is escaped for whoever reads the words next.
+// For single quotes in either shell; characters in `also` are escaped for the next reader.
 std::string escaped(const std::string& text, const std::string& also = "") {
   std::string out;
   for (const char c : text) {
@@ -19,7 +19,7 @@ std::string escaped(const std::string& text, const std::string& also = "") {
   return out;
 }
 
-// 'name:what it is': as _describe wants it.
+// 'name:what it is', the form for _describe.
 std::string zsh_described(const std::string& name, const std::string& help) {
   return fmt::format("'{}:{}'", escaped(name, ":\\"), escaped(help, "\\"));
 }

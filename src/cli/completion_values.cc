@@ -27,7 +27,7 @@ Words optimizer_names() {
   return names;
 }
 
-// Users name machines by their files; what a shell would read otherwise than it stands is left out.
+// Users name machines by files; names that a shell would interpret are left out.
 Words known_machines() {
   Words names = machine_names();
   std::erase_if(names, [](const std::string& name) {
@@ -43,7 +43,7 @@ Words machines_and_here() {
   return names;
 }
 
-// Words with a meaning to one option only; none where it takes a text that no list holds and that is no path.
+// Words of one option only. Empty: the option takes free text, which is not a path.
 const std::map<std::string, Words>& fixed_words() {
   static const std::map<std::string, Words> words = {
       {"--device", {"cpu"}},

@@ -7,15 +7,15 @@
 
 namespace headroom::cli {
 
-// What may stand where a value is wanted.
+// The values allowed at one place.
 struct Values {
-  std::vector<std::string> words;  // those there are; empty: none that can be listed
-  bool files = false;              // a path may stand there
-  bool list = false;               // several, with commas between
+  std::vector<std::string> words;  // known words; empty: none that can be listed
+  bool files = false;              // a path is allowed
+  bool list = false;               // several, separated by commas
 };
 
-// By the verbs on the way ("machine show") and the option's name, so that an option of a known name is
-// completed wherever it appears.
+// Looks up by the verbs ("machine show") and the option's name, so that an option with a known name is
+// completed under every verb.
 Values values_of(const std::string& verbs, const OptionTree& option);
 
 }  // namespace headroom::cli

@@ -1,4 +1,4 @@
-// The verb data: what there is, what can be fetched or made.
+// The verb data: lists, fetches and makes data sets.
 #include "base/table.h"
 #include "base/units.h"
 #include "cli/options.h"
@@ -19,7 +19,7 @@ struct Request {
   bool zipped = false;
 };
 
-// Whether a set can be used as it is; `where` is what to look at either way.
+// Whether a set is ready for use; `where` is the place to look in both cases.
 struct Found {
   std::string state, where;
 };
@@ -57,7 +57,7 @@ void list(const Request& request) {
 
 class Watcher final : public FetchObserver {
  public:
-  void on_present(const std::string& file) override { note(fmt::format("{} is here already\n", file)); }
+  void on_present(const std::string& file) override { note(fmt::format("{} is already here\n", file)); }
   void on_start(const std::string& url, std::int64_t resumed_at) override {
     progress_.emplace(resumed_at == 0 ? url
                                       : fmt::format("{} from {}", url, human_bytes(double(resumed_at))));
@@ -109,13 +109,13 @@ void make(const Request& request) {
 
 void add_data_make(Command verb) {
   auto request = std::make_shared<Request>();
-  Command made = verb.verb("make", "write a made data set as files named like MNIST's");
+  Command made = verb.verb("make", "write a generated data set as files named like MNIST's");
   made.required("name", request->name, "glyphs");
   made.required("folder", request->folder, "where to write");
-  made.option("--train-size", request->train_size, "training images; 60,000 unless told");
-  made.option("--test-size", request->test_size, "test images; 10,000 unless told");
-  made.option("--image-size", request->image_size, "pixels per side; 28 unless told");
-  made.option("--seed", request->common.seed, "another set of the same kind");
+  made.option("--train-size", request->train_size, "training images (60,000)");
+  made.option("--test-size", request->test_size, "test images (10,000)");
+  made.option("--image-size", request->image_size, "pixels per side (28)");
+  made.option("--seed", request->common.seed, "a different seed draws a different set");
   made.flag("--gzip", request->zipped, "write .gz files");
   add_json(made, request->common);
   made.example("headroom data make glyphs digits --train-size 5000 --test-size 1000");
@@ -127,7 +127,7 @@ void add_data_make(Command verb) {
 void add_data(Command app) {
   Command verb = app.verb("data", "the data sets the program reads, fetches and makes");
   auto request = std::make_shared<Request>();
-  Command listed = verb.verb("list", "one line each, and where it was found");
+  Command listed = verb.verb("list", "one line per data set, and its path");
   listed.option("--data-dir", request->data_dir, "folder that holds mnist/ and so on; else $HEADROOM_DATA");
   add_json(listed, request->common);
   listed.example("headroom data list");

@@ -28,10 +28,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One line of the table. Nothing that is missing stops the program; it tells what cannot be done without it.
+// One line of the table. A missing part does not stop the program; the line says what needs it.
 struct Check {
   std::string name;
-  std::string state;  // "ok", "missing", or "poor" for what works worse than it could
+  std::string state;  // "ok", "missing", or "poor" if it works worse than it could
   std::string details;
   std::string try_this;
 };
@@ -125,7 +125,7 @@ class Doctor {
     const std::vector<std::string> known = split(HEADROOM_CUDA_ARCHITECTURES, ' ');
     return std::ranges::any_of(known, [&](const std::string& text) {
       const int architecture = std::atoi(text.c_str());
-      return architecture == 0 || architecture <= gpu.compute_capability;  // 0: "native", a word of CMake's
+      return architecture == 0 || architecture <= gpu.compute_capability;  // 0: "native", from CMake
     });
   }
 
@@ -156,7 +156,7 @@ class Doctor {
       std::string path;
       for (const std::string& file : wanted.files)
         if (path.empty()) path = find_shared_library(file);
-      // Loading is slow, and proves something only where there is a GPU to use it on.
+      // Loading is slow, and proves something only if there is a GPU to use it.
       const std::string why = path.empty() || survey_.gpus.empty() ? "" : why_not_loaded(path);
       add(fmt::format("{} ({})", wanted.name, wanted.use), !path.empty() && why.empty(),
           path.empty()  ? fmt::format("no {}", wanted.files[0])
@@ -218,7 +218,7 @@ class Doctor {
     add("cache folder", writable,
         writable ? cache.string()
                  : fmt::format("{}: nothing can be written to {}", cache.string(), there.string()),
-        "set HEADROOM_CACHE to a folder of yours");
+        "set HEADROOM_CACHE to a folder you can write to");
     for (const std::string name : {"here", "here-gpu"}) {
       if (name == "here-gpu" && survey_.gpus.empty()) continue;
       const bool measured = fs::exists(machine_file(name), error);
@@ -237,7 +237,7 @@ void print_checks(const std::vector<Check>& checks) {
   table.left(1);
   table.left(2);
   std::string advice;
-  std::vector<std::string> given;  // one remedy may help several
+  std::vector<std::string> given;  // one remedy may solve several
   for (const Check& check : checks) {
     table.row({check.name, check.state, check.details});
     if (check.try_this.empty() || std::ranges::find(given, check.try_this) != given.end()) continue;

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "cli/layer_waits.h"
 #include "cli/run_setup.h"
-#include "cli/sync_layers.h"
 #include "cli/verbs.h"
 #include "models/onnx/imported.h"
 #include "predict/predict.h"
@@ -23,12 +23,23 @@ void eval(const RunRequest& request, const Common& common) {
   if (fixed_batch(setup.net) == 0)
     setup.train.batch = std::min(setup.train.batch, std::max<std::int64_t>(1, data.test.count()));
   Engine engine(setup.net, *device, common.engine_options(setup.kernels));
-  const Plan& plan = engine.ready(Mode::eval, setup.train.batch).plan();
+  const Engine::Ready& ready = engine.ready(Mode::eval, setup.train.batch);
+  const Plan& plan = ready.plan();
   if (!request.weights.empty()) load_weights(engine, request.weights);
-  if (common.explain) note(plan.explain());
+  if (common.explain) note(ready.explain());
   const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
-  const Prediction prediction = predict(plan, common.machine(*device));
-  const std::vector<LayerReading> layers = read_layers(plan, prediction, result.plan_steps);
+  const Machine machine = common.machine(*device);
+  const Prediction prediction = predict(plan, machine);
+  const std::vector<LayerReading> layers = read_layers(plan, prediction, result.measurement);
+  if (!request.record.empty()) {
+    RunRecord record = start_record("eval", command_line());
+    record.machine = machine;
+    record.model = recorded_model(engine);
+    record.data = setup.data;
+    add_readings(record, plan, ready.passes, prediction, result.measurement);
+    record.wall_s = result.seconds, record.resources = process_resources();
+    write_record(request.record, record);
+  }
   const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;
   const std::int64_t each = data.test.labels_each();  // more than one: text
@@ -55,7 +66,7 @@ void eval(const RunRequest& request, const Common& common) {
     return print_json(json);
   }
   print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, setup.train.batch));
-  print(layer_table(layers, prediction.has_times) + "\n");
+  print(layer_sheet(layers, prediction.has_times).text() + "\n");
   if (classifier)
     print(metrics_table(result.metrics, data.class_names) + fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ",
                                                                         result.accuracy, result.metrics.top(),
@@ -76,7 +87,7 @@ void add_eval(Command app) {
   struct State {
     RunRequest request;
     Common common;
-    SyncRequest sync;
+    LayerWaitsRequest sync;
   };
   auto state = std::make_shared<State>();
   Command verb = app.verb("eval", "test a trained network, or time its layers");
@@ -85,12 +96,13 @@ void add_eval(Command app) {
   verb.option("--hidden", state->request.hidden, "hidden units of mlp");
   add_data_options(verb, state->request);
   add_run_options(verb, state->common);
-  add_sync_options(verb, state->sync);
+  add_layer_waits_options(verb, state->sync);
+  add_record_option(verb, state->request.record);
   verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
   verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");
   verb.example("headroom eval resnet:depth=50 --sync-layers --batch 64 --device cuda");
   verb.runs([state] {
-    if (state->sync.on) return sync_layers(state->request, state->common, state->sync);
+    if (state->sync.on) return time_layer_waits(state->request, state->common, state->sync);
     if (state->sync.random) reject("--random goes with --sync-layers: random images have no labels to test");
     eval(state->request, state->common);
   });

@@ -28,7 +28,7 @@ void export_onnx(const Request& r) {
   if (!r.weights.empty())
     load_weights(engine, r.weights);
   else if (!is_onnx_name(r.model))
-    note(fmt::format("headroom: no --weights: '{}' is written with its first weights, drawn by --seed {}\n",
+    note(fmt::format("headroom: no --weights: '{}' is written with its initial weights, from --seed {}\n",
                      net.name, r.seed));
   save_onnx(engine, r.out, r.batch);
 }
@@ -41,8 +41,8 @@ void add_export(Command model) {
   verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--weights", r->weights, "weights: safetensors, or MXNet's .params");
   verb.option("-o,--output", r->out, "the file to write");
-  verb.option("--batch", r->batch, "for this batch alone; 0 writes it for any");
-  verb.option("--seed", r->seed, "seed of the weights where no file is given");
+  verb.option("--batch", r->batch, "for this batch only; 0: for any batch");
+  verb.option("--seed", r->seed, "seed of the weights if no file is given");
   verb.example("headroom model export lenet5 --weights lenet5.safetensors -o lenet5.onnx");
   verb.runs([r] { export_onnx(*r); });
 }

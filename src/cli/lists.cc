@@ -1,4 +1,4 @@
-// Lists, and the verb that is nothing else: recipe.
+// Lists, and the verb recipe, which has only a list.
 #include "cli/lists.h"
 
 #include "base/table.h"

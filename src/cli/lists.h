@@ -9,7 +9,7 @@ namespace headroom::cli {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// A verb with `list` below it: a table for people, the same rows as objects for programs. Returns the verb.
+// A verb with `list` below it: a table for people, the same rows as JSON objects. Returns the verb.
 Command add_list(Command app, const std::string& name, const std::string& about,
                  const std::vector<std::string>& columns, Rows (*rows)());
 

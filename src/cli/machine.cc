@@ -25,7 +25,7 @@ void add_machine(Command app) {
     for (const Machine& machine : machines) all.push_back(to_json(machine));
     print_json({{"machines", all}});
   });
-  Command show = verb.verb("show", "all that is known about one");
+  Command show = verb.verb("show", "everything known about one machine");
   show.required("name", state->name, "a name from headroom machine list, or a JSON file");
   add_json(show, state->common);
   show.example("headroom machine show h200");

@@ -37,14 +37,14 @@ std::string version_text() {
       cuda_version());
 }
 
-// Of several ranks, one that fails in the middle of a run says who it is and ends them all: the others wait
-// for what will never come.
+// If one of several ranks fails in the middle of a run, it prints its rank and ends all: the others would
+// wait forever.
 int report(const Error& error) {
   const int code = error.blame() == Blame::request ? 2 : 1;
   const std::string who = ranks_started() ? fmt::format("rank {}: ", launched_rank()) : "";
   std::string text = fmt::format("headroom: {}{}\n", who, with_options(error.what()));
   if (!error.hint().empty()) text += fmt::format("  {}\n", with_options(error.hint()));
-  // If all ranks fail alike, the first one reports it before another one's exit code ends the job.
+  // If all ranks fail with the same error, the first reports it before the exit code of another ends the job.
   if (launched_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (who.empty()) return note(text), code;
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -59,8 +59,8 @@ void run(int argc, char** argv) {
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,
-        {add_demo, add_train, add_eval, add_run, add_predict, add_roofline, add_machine, add_bench, add_model,
-         add_recipe, add_data, add_doctor, add_completion});
+        {add_demo, add_train, add_eval, add_run, add_predict, add_roofline, add_machine, add_bench, add_tune,
+         add_model, add_recipe, add_data, add_doctor, add_completion});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The verb model: what networks there are, and what one of them is made of.
+// The verb model: lists the networks and shows the layers of one.
 #include "base/units.h"
 #include "cli/lists.h"
 #include "cli/options.h"
@@ -6,7 +6,7 @@
 #include "models/zoo.h"
 #include "report/model_table.h"
 #include "report/unknown.h"
-#include "train/program.h"
+#include "train/build.h"
 
 namespace headroom::cli {
 namespace {
@@ -26,17 +26,21 @@ Rows model_rows() {
 }
 
 ModelCost cost_of(const Net& net, const Request& r) {
-  const DType dtype = r.common.cpu_dtype();
-  const Capabilities capabilities = cpu_capabilities();
-  const Program program = make_forward(net, r.batch, dtype);
-  const Plan forward = make_plan(program.graph, {Mode::eval, r.batch, dtype, capabilities},
-                                 even_without_kernel(first_that_accepts));
+  // The cost of the network itself: without a device's fusions, and with operators that have no kernel.
+  BuildRequest request{.mode = Mode::infer,
+                       .batch = r.batch,
+                       .precision = r.common.cpu_dtype(),
+                       .target = cpu_capabilities(),
+                       .update = {.momentum = 0.9},
+                       .fusion = Fusion::portable,
+                       .choose = even_without_kernel(first_that_accepts)};
+  const Plan forward = build(net, request).plan;
   try {
-    const Plan training = make_plan(
-        make_program(net, Mode::train, r.batch, {.dtype = dtype, .update = {.momentum = 0.9}}).graph,
-        {Mode::train, r.batch, dtype, capabilities});
+    request.mode = Mode::train;
+    request.choose = first_that_accepts;
+    const Plan training = build(net, request).plan;
     return model_cost(forward, &training);
-  } catch (const Error& error) {  // a detector, or a net without a gradient: it still has costs
+  } catch (const Error& error) {  // a detector, or no gradient: it still has costs
     ModelCost cost = model_cost(forward, nullptr);
     cost.training_gap = with_options(error.what());
     return cost;
@@ -93,7 +97,7 @@ void add_model(Command app) {
   auto request = std::make_shared<Request>();
   Command one = verb.verb("show", "layers, shapes, parameters, MACs and FLOPs, bytes, memory");
   one.required("model", request->model, "zoo name with options, a net.json or an ONNX file");
-  one.option("--batch", request->batch, "items that go through together");
+  one.option("--batch", request->batch, "items per batch");
   add_dim_option(one, request->dims);
   one.option("--precision", request->common.precision, "fp32 or fp64");
   one.flag("--csv", request->csv, "comma-separated values");

@@ -6,22 +6,19 @@
 #include <cstdio>
 #include <regex>
 
+#include "base/file.h"
 #include "base/text.h"
-#include "machine/roofline.h"
+#include "cli/progress.h"
 #include "models/onnx/imported.h"
+#include "train/settings.h"
 
 namespace headroom::cli {
 
-DType Common::dtype() const {
-  const std::vector<std::string> names = {"fp64", "fp32", "tf32", "bf16", "fp16"};
-  if (std::find(names.begin(), names.end(), precision) == names.end())
-    reject(nearest(precision, names), "unknown precision '{}'", precision);
-  return tf32() ? DType::f32 : *parse_dtype(precision);
-}
+DType Common::dtype() const { return parse_precision(precision).dtype; }
 
 DType Common::cpu_dtype() const {
-  if (const DType type = dtype(); !tf32() && !is_narrow(type)) return type;
-  reject(Hint{"use --precision fp32 or fp64"}, "the CPU does not compute in {}", precision);
+  require_cpu_precision(parse_precision(precision), precision);
+  return dtype();
 }
 
 EngineOptions Common::engine_options(const std::vector<std::string>& usual_kernels) const {
@@ -34,7 +31,19 @@ EngineOptions Common::engine_options(const std::vector<std::string>& usual_kerne
           .seed = seed,
           .update = {},
           .choose = chooser(usual_kernels),
-          .layout = layout_wish()};
+          .layout = layout_wish(),
+          .tuning = &tuning_table(),
+          .on_tuning = [bar = std::shared_ptr<Progress>()](const Tuner::Progress& p) mutable {
+            if (p.problem == p.of) return bar.reset();
+            if (bar == nullptr) bar = std::make_shared<Progress>("timing kernels");
+            bar->update(static_cast<std::int64_t>(p.problem), static_cast<std::int64_t>(p.of), p.text);
+          }};
+}
+
+TuningTable& tuning_table() {
+  static TuningTable table(default_tuning_file());
+  for (const std::string& warning : table.take_warnings()) note(fmt::format("headroom: {}\n", warning));
+  return table;
 }
 
 LayoutWish Common::layout_wish() const {
@@ -51,33 +60,31 @@ Chooser Common::chooser(const std::vector<std::string>& usual) const {
   auto add = [&](const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos)
-      reject(Hint{"write --kernel conv2d=cpu:im2col_gemm"}, "--kernel '{}' names no kernel", text);
+      reject(Hint{"write --kernel conv2d=cpu:im2col_gemm"}, "--kernel '{}' does not name a kernel", text);
     const std::string op = text.substr(0, equals);
     if (std::ranges::find(choices, op, &std::pair<std::string, std::string>::first) == choices.end())
       choices.emplace_back(op, text.substr(equals + 1));
   };
   for (const std::string& text : kernels) add(text);
-  // What a recipe wishes for is for CPUs; other devices have kernels of their own.
+  // A recipe's kernels are for CPUs; other devices have their own.
   if (device == "cpu")
     for (const std::string& text : usual) add(text);
   return choices.empty() ? first_that_accepts : forced(choices);
 }
 
-void Common::require_threads() const {
-  constexpr int kMost = 4096;
-  if (threads < 0 || threads > kMost)
-    reject("--threads is {}; it must lie between 1 and {}, or be 0 for one per core", threads, kMost);
-}
-
 std::unique_ptr<Device> Common::open() const {
-  require_threads();
+  require_threads(threads);
   return open_device(device, threads);
 }
 
-Machine Common::machine(Device& opened) const {
-  constexpr double kQuick = 1.5;  // seconds: enough for a ceiling, once per machine
-  if (opened.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuick, !one_of_several);
-  return here_gpu_or_measure(opened);
+Machine Common::machine(Device& opened) const { return ceilings_of(opened, threads, !one_of_several); }
+
+void add_record_option(Command verb, std::string& file) {
+  verb.option("--record", file, "write the run record, JSON, to this file");
+}
+
+void write_record(const std::string& file, const RunRecord& record) {
+  if (!file.empty()) write_file(file, json_text(to_json(record)));
 }
 
 void add_json(Command verb, Common& common) {
@@ -90,7 +97,7 @@ void add_dim_option(Command verb, std::vector<std::string>& dims) {
 
 std::string with_dims(std::string model, const std::vector<std::string>& dims) {
   if (!dims.empty() && !is_onnx_name(model))
-    reject("--dim sets an open size of an ONNX file, and '{}' is none", model);
+    reject("--dim sets an open size of an ONNX file, and '{}' is not one", model);
   bool first = model.ends_with(".onnx");
   for (const std::string& dim : dims) model += (std::exchange(first, false) ? ':' : ',') + dim;
   return model;
@@ -98,19 +105,19 @@ std::string with_dims(std::string model, const std::vector<std::string>& dims) {
 
 void add_run_options(Command verb, Common& common) {
   add_json(verb, common);
-  verb.option("--device", common.device, "cpu, cuda, or cuda:1 for another GPU than the first");
+  verb.option("--device", common.device, "cpu, cuda, or cuda:1 for the second GPU");
   verb.option("--precision", common.precision,
               "fp32 or fp64; on GPUs also tf32, bf16, fp16 (weights stay fp32)");
   verb.option("--seed", common.seed, "seed of weights, order and data");
-  verb.option("--threads", common.threads, "CPU threads; 0 takes one per core");
-  verb.flag("--explain", common.explain, "say why each kernel was chosen and what refused");
+  verb.option("--threads", common.threads, "CPU threads; 0: one per core");
+  verb.flag("--explain", common.explain, "print why each kernel was chosen and why others refused");
   verb.option("--kernel", common.kernels, "force a kernel: op=name, repeatable");
-  verb.option("--layout", common.layout, "on GPUs: how images lie in memory: auto, nchw or nhwc");
+  verb.option("--layout", common.layout, "on GPUs: memory layout of images: auto, nchw or nhwc");
   verb.flag("--deterministic", common.deterministic, "the same bits every run, on GPUs too");
   verb.flag("--graph,!--no-graph", common.capture,
-            "on GPUs: a step as one launch, or kernel by kernel with every loss waited for");
+            "on GPUs: run a step as one launch, or kernel by kernel, waiting for every loss");
   verb.option("--streams", common.streams,
-              "on GPUs: 2 runs gradients of weights beside those that lead on, in small networks");
+              "on GPUs: 2 computes gradients of weights beside those of activations, in small networks");
 }
 
 namespace {
@@ -129,7 +136,7 @@ std::string with_options(std::string_view message) {
   return std::regex_replace(std::string(message), setting, "--$1");
 }
 std::string json_text(const Json& json) {
-  // Paths need not be valid UTF-8; that must not lose a finished run.
+  // Paths need not be valid UTF-8; a bad one must not lose a finished run.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 void print_json(const Json& json) { print(json_text(json)); }

@@ -10,11 +10,12 @@
 #include "device/device.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
+#include "report/record.h"
 #include "train/engine.h"
 
 namespace headroom::cli {
 
-// Options that mean the same under every verb.
+// Options with the same meaning under every verb.
 struct Common {
   bool json = false;
   std::uint64_t seed = 0;
@@ -27,33 +28,38 @@ struct Common {
 
   bool capture = true, deterministic = false;
   int streams = 2;
-  bool one_of_several = false;  // a rank with some of the cores, which tells nothing of the machine
+  bool one_of_several = false;  // a rank with some of the cores: does not measure the machine
 
-  DType dtype() const;      // what activations are stored as
-  DType cpu_dtype() const;  // the same, for what is planned for a CPU: fp32 or fp64
+  DType dtype() const;      // type of stored activations
+  DType cpu_dtype() const;  // the same for plans on a CPU: fp32 or fp64
   bool tf32() const { return precision == "tf32"; }
   EngineOptions engine_options(const std::vector<std::string>& usual_kernels = {}) const;
   LayoutWish layout_wish() const;
-  // Kernels of the user's choice; `usual` are forced where the user said nothing of the operator.
+  // Kernels the user chose; `usual` are forced for operators the user did not mention.
   Chooser chooser(const std::vector<std::string>& usual = {}) const;
-  void require_threads() const;
   std::unique_ptr<Device> open() const;
-  // The measured ceilings of the device that runs: saved ones, or measured now, which takes seconds.
+  // The measured ceilings of the open device: saved ones, or measured now, which takes seconds.
   Machine machine(Device& opened) const;
 };
 
 void add_json(Command verb, Common& common);
-// "--dim sequence=128" is the same as "bert.onnx:sequence=128": the model's name with the sizes behind it.
+// "--dim sequence=128" is the same as "bert.onnx:sequence=128": appends the sizes to the model's name.
 void add_dim_option(Command verb, std::vector<std::string>& dims);
 std::string with_dims(std::string model, const std::vector<std::string>& dims);
 void add_run_options(Command verb, Common& common);  // device, precision, seed, threads, explain, kernel
 
-void be_silent();  // from now on the next two say nothing: of several ranks the first one speaks
+// The winners of earlier runs, from the cache folder.
+TuningTable& tuning_table();
+
+void be_silent();                     // silences the next two functions: only the first rank prints
 void print(const std::string& text);  // to standard output
 void note(const std::string& text);   // to standard error: anything that is not the result
-// A message of the library with its settings as options: `batch` becomes --batch.
+// Rewrites the settings in a library message as options: `batch` becomes --batch.
 std::string with_options(std::string_view message);
 std::string json_text(const Json& json);
 void print_json(const Json& json);
+
+void add_record_option(Command verb, std::string& file);
+void write_record(const std::string& file, const RunRecord& record);  // no effect without a file
 
 }  // namespace headroom::cli

@@ -1,16 +1,14 @@
 #include "predict/predict.h"
 
-#include "base/table.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
-#include "machine/roofline.h"
 #include "report/layers.h"
 #include "report/record.h"
 #include "report/unknown.h"
-#include "train/planned.h"
-#include "train/program.h"
+#include "train/forecast.h"
+#include "train/settings.h"
 
 namespace headroom::cli {
 namespace {
@@ -20,20 +18,16 @@ constexpr const char* kUsualBatch = "64";
 struct Request {
   std::string model, machines = "here", batches, mode;
   std::vector<std::string> dims;
+  bool csv = false;
   Common common;
 };
 
-Machine machine_named(const std::string& name, const Common& common) {
-  constexpr double kQuick = 1.5;
-  return name == "here" ? here_or_measure(common.threads, kQuick) : find_machine(name);
-}
-
-Plan plan_for(const Net& net, const Machine& machine, Mode mode, std::int64_t batch, const Common& common) {
-  PlanRequest request{.mode = mode, .batch = batch, .threads = common.threads};
-  request.dtype = machine.kind == "cpu" ? common.cpu_dtype() : common.dtype();
-  request.tf32 = common.tf32();
-  request.update.momentum = 0.9;
-  return plan_on(machine, net, request, common.chooser());
+Forecast forecast_for(const Net& net, const std::string& model, const Machine& machine, Mode mode,
+                      std::int64_t batch, const Common& common) {
+  if (machine.kind == "cpu") common.cpu_dtype();  // rejects types that CPUs lack
+  EngineOptions options = common.engine_options();
+  options.update = usual_update(train_defaults(model));
+  return forecast(net, machine, options, mode, batch, common.threads);
 }
 
 std::vector<std::int64_t> batches_of(const Request& r, const Net& net) {
@@ -42,15 +36,15 @@ std::vector<std::int64_t> batches_of(const Request& r, const Net& net) {
     batches.push_back(parse_int(text, "--batch"));
     if (batches.back() < 1) reject("--batch is {}; it must be at least 1", batches.back());
   }
-  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) return {fixed};  // as its file says
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) return {fixed};  // from its file
   return batches;
 }
 
-// A network from a file need not be one that can be trained here; its forward pass still has a cost.
+// A network from a file may not be trainable here; its forward pass still has a cost.
 std::string usual_mode(const Net& net, std::int64_t batch) {
   if (!net.imported) return "train";
   try {
-    make_program(net, Mode::train, batch, {});
+    make_program(net, {.mode = Mode::train, .batch = batch, .fusion = Fusion::none});
     return "train";
   } catch (const Error& error) {
     note(fmt::format("{}: --mode eval\n", with_options(error.what())));
@@ -58,23 +52,24 @@ std::string usual_mode(const Net& net, std::int64_t batch) {
   }
 }
 
-// A plan made for a machine, and what it should cost there.
-struct Reading {
-  Plan plan;
-  Prediction prediction;
-};
-
-std::string summary(const std::vector<Reading>& all) {
-  Table table({"machine", "batch", "floor ms", "predicted ms", "images/s at the floor"});
-  for (const auto& [plan, p] : all)
-    table.row({p.machine, std::to_string(plan.binding.batch), fixed_or_small(p.floor_s * 1e3),
-               p.has_times ? fixed_or_small(p.predicted_s * 1e3) : "-",
-               with_commas(std::llround(double(plan.binding.batch) / p.floor_s))});
-  return table.str();
+Sheet summary(const std::vector<Forecast>& all) {
+  Sheet sheet(
+      "predictions",
+      {{.key = "machine", .title = "machine"},
+       {.key = "batch", .title = "batch"},
+       {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
+       {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
+       {.key = "images_per_s_at_floor", .title = "images/s at the floor", .format = Column::Format::commas}});
+  for (const auto& [built, p] : all) {
+    const std::int64_t batch = built.plan.binding.batch;
+    sheet.row({p.machine, batch, p.floor_s * 1e3, p.has_times ? Cell(p.predicted_s * 1e3) : Cell(),
+               double(batch) / p.floor_s});
+  }
+  return sheet;
 }
 
 void run(const Request& r) {
-  r.common.open();  // nothing runs on it; rejects a device or a number of threads that cannot be
+  r.common.open();  // nothing runs on it; rejects an impossible device or thread count
   const Net net = find_net(with_dims(r.model, r.dims));
   const std::vector<std::int64_t> batches = batches_of(r, net);
   const std::string wanted = r.mode.empty() ? usual_mode(net, batches.front()) : r.mode;
@@ -82,22 +77,20 @@ void run(const Request& r) {
     reject(nearest(wanted, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", wanted);
   const Mode mode = wanted == "train" ? Mode::train : Mode::eval;
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0 && r.batches != kUsualBatch)
-    note(fmt::format("'{}' has a batch of {}, as its file says; --batch changes nothing\n", net.name, fixed));
+    note(fmt::format("'{}' has a batch of {}, set by its file; --batch has no effect\n", net.name, fixed));
   std::vector<Machine> machines;
-  for (const std::string& name : split(r.machines, ',')) machines.push_back(machine_named(name, r.common));
+  for (const std::string& name : split(r.machines, ','))
+    machines.push_back(machine_named(name, r.common.threads));
 
-  std::vector<Reading> all;
+  std::vector<Forecast> all;
   for (std::int64_t batch : batches)
-    for (const Machine& m : machines) {
-      Plan plan = plan_for(net, m, mode, batch, r.common);
-      Prediction prediction = predict(plan, m);
-      all.push_back({std::move(plan), std::move(prediction)});
-    }
+    for (const Machine& m : machines)
+      all.push_back(forecast_for(net, with_dims(r.model, r.dims), m, mode, batch, r.common));
   if (r.common.json) {
     Json list = Json::array();
-    for (const auto& [plan, prediction] : all) {
-      Json item = {{"batch", plan.binding.batch}};
-      item.update(prediction_json(plan, prediction));
+    for (const auto& [built, prediction] : all) {
+      Json item = {{"batch", built.plan.binding.batch}};
+      item.update(prediction_json(built.plan, prediction));
       list.push_back(item);
     }
     Json json = {
@@ -105,13 +98,15 @@ void run(const Request& r) {
     if (net.imported && mode == Mode::eval) add_unknown(json, make_forward(net, batches.front(), DType::f32));
     return print_json(json);
   }
-  if (r.common.explain) note(all.front().plan.explain());
-  for (const auto& [plan, p] : all) {
+  if (r.csv) return print(summary(all).csv());
+  if (r.common.explain) note(all.front().built.explain());
+  for (const auto& [built, p] : all) {
+    const Plan& plan = built.plan;
     print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
                       r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
-    print(layer_table(read_layers(plan, p), p.has_times) + "\n");
+    print(layer_sheet(read_layers(plan, p), p.has_times).text() + "\n");
   }
-  print(summary(all));
+  print(summary(all).text());
   if (net.imported && mode == Mode::eval) print(unknown_text(make_forward(net, batches.front(), DType::f32)));
   print(
       "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
@@ -124,11 +119,12 @@ void run(const Request& r) {
 void add_predict(Command app) {
   auto r = std::make_shared<Request>();
   r->batches = kUsualBatch;
-  Command verb = app.verb("predict", "what a network must cost on machines you need not have");
+  Command verb = app.verb("predict", "predict the cost of a network on machines you need not have");
   verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");
   verb.option("--batch", r->batches, "images per step, comma-separated");
-  verb.option("--mode", r->mode, "train, unless it cannot be trained, or eval");
+  verb.option("--mode", r->mode, "train or eval; by default train if the network can be trained");
+  verb.flag("--csv", r->csv, "print one line for each machine and batch as comma-separated values");
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
   verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");

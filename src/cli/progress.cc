@@ -25,7 +25,7 @@ void Progress::line(const std::string& text) {
 }
 
 void Progress::update(std::int64_t done, std::int64_t of, const std::string& detail) {
-  // Ten redraws a second are smooth; a log wants a line every ten seconds.
+  // Ten redraws a second look smooth; a log needs only a line every ten seconds.
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
   const auto now = Clock::now();
   if (last_ == Clock::time_point{} && !terminal_) last_ = now;

@@ -6,13 +6,13 @@
 
 namespace headroom::cli {
 
-// A bar that redraws itself on a terminal; a plain line now and then elsewhere. Always on standard error.
+// A bar that redraws itself on a terminal; an occasional plain line elsewhere. Always on standard error.
 class Progress {
  public:
   explicit Progress(std::string title);
-  ~Progress();  // leaves the terminal on a fresh line
+  ~Progress();  // leaves the cursor on a new line
   void update(std::int64_t done, std::int64_t of, const std::string& detail);
-  void line(const std::string& text);  // a line that stays, above the bar
+  void line(const std::string& text);  // a permanent line above the bar
 
  private:
   using Clock = std::chrono::steady_clock;

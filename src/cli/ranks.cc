@@ -37,18 +37,18 @@ Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
              "--parallel {} is for {} ranks, and there are {}", kind, d.data_parts * d.model_parts, size);
   } else {
     reject(nearest(kind, std::vector<std::string>{"data", "model", "hybrid:2x2"}),
-           "unknown way to share the work: --parallel {}", kind);
+           "unknown way to split the work: --parallel {}", kind);
   }
   d.data_index = rank / d.model_parts;
   d.model_index = rank % d.model_parts;
   d.shard_optimizer = o.shard_optimizer && d.data_parts > 1;
   d.sync_norms = o.sync_bn && d.data_parts > 1;
   if (o.shard_optimizer && d.model_parts > 1)
-    reject(Hint{"take --parallel data"}, "--shard-optimizer is for ranks that share the batch alone");
+    reject(Hint{"take --parallel data"}, "--shard-optimizer needs ranks that split only the batch");
   return d;
 }
 
-// Of two lists of what=value; the first that differs.
+// The first difference between two lists of what=value.
 std::string difference(const std::string& there, const std::string& here) {
   const auto theirs = split(there, ';'), ours = split(here, ';');
   for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
@@ -61,9 +61,9 @@ int number_in(const char* variable, int otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
-// mpirun binds a rank to a core or two unless told otherwise, which is too few for a team of threads and the
-// one that exchanges; where so, it takes its part of all cores. Before MPI starts a thread. Other launchers
-// are told how many cores a rank is to have.
+// By default mpirun binds a rank to one or two cores. That is too few for a team of threads and the exchange
+// thread, so the rank takes its share of all cores. Call before MPI starts a thread. Users of other launchers
+// set the cores per rank.
 void take_cores(int threads) {
   const int local_rank = number_in("OMPI_COMM_WORLD_LOCAL_RANK", 0),
             local_size = number_in("OMPI_COMM_WORLD_LOCAL_SIZE", 0);
@@ -75,10 +75,10 @@ void take_cores(int threads) {
   cpu_set_t wider;
   CPU_ZERO(&wider);
   for (std::int64_t i = 0; i < part.count; ++i) CPU_SET(static_cast<std::size_t>(part.first + i), &wider);
-  ::sched_setaffinity(0, sizeof wider, &wider);  // where that is not allowed, it stays as it was
+  ::sched_setaffinity(0, sizeof wider, &wider);  // stays as it was if not permitted
 }
 
-// Cores of the host over its ranks, and no more than this one may use.
+// The host's cores divided by its ranks, but no more than this rank may use.
 int threads_of_a_rank(int local_size) {
   const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   cpu_set_t mine;
@@ -86,7 +86,7 @@ int threads_of_a_rank(int local_size) {
   return std::max(1, std::min(own, all / local_size));
 }
 
-// A launcher may show each rank a GPU of its own, which is the first and only one to it.
+// A launcher may show each rank only its own GPU, which has index 0 there.
 bool each_sees_its_own() {
   const char* own = std::getenv("CUDA_VISIBLE_DEVICES");
   std::vector<std::string> all = World::instance().gather(own == nullptr ? "" : own);
@@ -98,13 +98,13 @@ bool each_sees_its_own() {
 
 void add_parallel_options(Command verb, ParallelOptions& o) {
   verb.option("--parallel", o.parallel,
-              "under mpirun: data shares every batch, model the linear layers, hybrid:2x2 both");
+              "under mpirun: data splits every batch, model splits the linear layers, hybrid:2x2 does both");
   verb.option("--shard", o.shard,
-              "under mpirun: every rank reads the data (read), or the first for all (scatter)");
+              "under mpirun: every rank reads the data (read), or the first rank reads for all (scatter)");
   verb.flag("--shard-optimizer", o.shard_optimizer,
             "under mpirun: each rank keeps a part of the optimizer's state");
-  verb.flag("--sync-bn", o.sync_bn, "under mpirun: batch_norm by the statistics of the whole batch");
-  verb.flag("--nccl,!--no-nccl", o.nccl, "GPUs of several ranks: by NCCL where each has one, or through MPI");
+  verb.flag("--sync-bn", o.sync_bn, "under mpirun: batch_norm uses the statistics of the whole batch");
+  verb.flag("--nccl,!--no-nccl", o.nccl, "exchange between GPUs by NCCL if each rank has its own, or by MPI");
 }
 
 bool ranks_started() { return started; }
@@ -116,9 +116,8 @@ RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(opti
   if (!launched_as_one_of_several()) {
     if (options.parallel.empty()) return;
     parse_parallel(options, 0, 1);
-    note(fmt::format(
-        "headroom: --parallel {} with one process: nobody to share with; start it with mpirun -n 2\n",
-        options.parallel));
+    note(fmt::format("headroom: --parallel {} has no effect with one process; start it with mpirun -n 2\n",
+                     options.parallel));
     return;
   }
   take_cores(common.threads);
@@ -129,7 +128,7 @@ RankRun::RankRun(const ParallelOptions& options, Common& common) : options_(opti
   agree([&] { distribution_ = parse_parallel(options, rank_, size_); });
   std::string warning;
   common.device = device_for_rank(common.device, static_cast<int>(survey_gpus().gpus.size()), warning);
-  const bool own_gpus = each_sees_its_own();  // asked by all ranks, whoever has something to warn of
+  const bool own_gpus = each_sees_its_own();  // all ranks take part, with or without a warning
   if (!warning.empty() && !own_gpus) note(fmt::format("headroom: {}\n", warning));
   if (common.threads == 0) common.threads = threads_of_a_rank(world.local_size());
   require_same("build", fmt::format("{} {} {}", version(), commit(), build_type()));
@@ -181,8 +180,7 @@ Dataset RankRun::load(const std::function<Dataset()>& read) const {
 Groups* RankRun::groups(Device& device) {
   if (!several()) return nullptr;
   World& world = World::instance();
-  // In the order of their ranks: those that hold the same part of the layers, and those of one part of the
-  // batch.
+  // In rank order: ranks that hold the same part of the layers, and ranks that share one part of the batch.
   host_data_ = world.communicator().split(distribution_.model_index);
   host_model_ = world.communicator().split(distribution_.data_index);
   if (device.kind() == DeviceKind::cuda) {

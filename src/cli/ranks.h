@@ -14,15 +14,15 @@ namespace headroom::cli {
 // How a run under mpirun shares its work.
 struct ParallelOptions {
   std::string parallel;        // data, model, hybrid:AxB; empty: data, under mpirun
-  std::string shard = "read";  // who reads the data: every rank, or the first one for all
+  std::string shard = "read";  // every rank reads the data, or the first for all
   bool shard_optimizer = false, sync_bn = false, nccl = true;
 };
 void add_parallel_options(Command verb, ParallelOptions& options);
 
-// The ranks that this process was started with; itself alone without mpirun.
+// The ranks of this run; only this process without mpirun.
 class RankRun {
  public:
-  // Starts MPI if there are several, and gives this rank its GPU and its cores.
+  // Starts MPI if there are several, and assigns this rank its GPU and its cores.
   RankRun(const ParallelOptions& options, Common& common);
 
   bool several() const { return size_ > 1; }
@@ -31,14 +31,14 @@ class RankRun {
   int size() const { return size_; }
   const Distribution& distribution() const { return distribution_; }
 
-  // Does what may go wrong on some ranks alone, before the first exchange; where it does, the first rank says
-  // so and all end.
+  // Runs setup that may fail on some ranks only, before the first exchange. If it does, the first rank
+  // reports it and all end.
   void agree(const std::function<void()>& setup) const;
-  // All ranks must say the same; `what` names it in the message where they do not.
+  // All ranks must pass the same text; if not, the message names `what`.
   void require_same(std::string_view what, const std::string& text) const;
-  // By every rank, or by the first one for all.
+  // Every rank reads, or the first reads for all.
   Dataset load(const std::function<Dataset()>& read) const;
-  // For exchanges of this device's memory. Null: alone.
+  // For exchanges of this device's memory; null with a single process.
   Groups* groups(Device& device);
 
  private:
@@ -49,6 +49,6 @@ class RankRun {
   std::unique_ptr<Groups> groups_;
 };
 
-bool ranks_started();  // MPI runs: leaving needs World::finish, or abort
+bool ranks_started();  // MPI is running: exit needs World::finish, or abort
 
 }  // namespace headroom::cli

@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/machine_table.h"
+#include "train/settings.h"
 
 namespace headroom::cli {
 namespace {
@@ -14,7 +15,7 @@ constexpr double kCpuSeconds = 6, kGpuSeconds = 25;
 struct Request {
   Common common;
   std::string device = "all";
-  std::optional<double> seconds;  // for each device
+  std::optional<double> seconds;  // per device
 };
 
 std::string page(const Machine& machine) {
@@ -23,7 +24,7 @@ std::string page(const Machine& machine) {
 }
 
 std::vector<Machine> measure(const Request& request) {
-  // Known before anything is measured, so that a wrong name or a missing GPU costs no time.
+  // Checked before any measurement, so that a wrong name or a missing GPU costs no time.
   const bool cpu = request.device == "all" || request.device == "cpu";
   const bool found = request.device == "all" && !survey_gpus().gpus.empty();
   if (!cpu && !request.device.starts_with("cuda"))
@@ -45,14 +46,14 @@ std::vector<Machine> measure(const Request& request) {
 
 void add_roofline(Command app) {
   auto request = std::make_shared<Request>();
-  Command verb = app.verb("roofline", "measure this machine's ceilings and keep them as the machine 'here'");
+  Command verb = app.verb("roofline", "measure this machine's ceilings and save them as the machine 'here'");
   add_json(verb, request->common);
-  verb.option("--device", request->device, "cpu, cuda (kept as 'here-gpu'), or all that are there");
-  verb.option("--threads", request->common.threads, "CPU threads; 0 takes one per core");
-  verb.option("--seconds", request->seconds, "how long to measure: 6 for the CPU, 25 for a GPU unless told");
+  verb.option("--device", request->device, "cpu, cuda (saved as 'here-gpu'), or all");
+  verb.option("--threads", request->common.threads, "CPU threads; 0: one per core");
+  verb.option("--seconds", request->seconds, "how long to measure (CPU: 6, GPU: 25)");
   verb.example("headroom roofline");
   verb.runs([request] {
-    request->common.require_threads();
+    require_threads(request->common.threads);
     if (request->seconds && !(*request->seconds >= 0.1 && *request->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", *request->seconds);
     const std::vector<Machine> machines = measure(*request);

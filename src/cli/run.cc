@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "bench/sampler.h"
 #include "cli/options.h"
 #include "cli/run_cases.h"
 #include "cli/run_report.h"
@@ -11,6 +12,7 @@
 #include "models/onnx/for_arrays.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/tensor_file.h"
+#include "profile/step_timer.h"
 #include "train/inference.h"
 #include "train/weights.h"
 
@@ -19,7 +21,7 @@ namespace {
 
 struct Request {
   Common common;
-  std::string model, weights, output, cases;
+  std::string model, weights, output, cases, record;
   std::vector<std::string> inputs, expected, dims;
   Tolerance tolerance;
 };
@@ -33,7 +35,7 @@ NamedTensor read_array(const std::string& path) {
          "{} is neither an .npy file nor a .pb file", path);
 }
 
-// "name=file" where the name is one of the model's ends; else the next end that none was named for.
+// "name=file" if the name is one of the model's ports; otherwise the next port without a file.
 std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, const Words& names,
                                      std::string_view what, const std::string& model) {
   Words taken;
@@ -43,7 +45,7 @@ std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, cons
     taken.push_back(name);
     return name;
   };
-  std::vector<std::pair<std::string, std::string>> files;  // of name and path
+  std::vector<std::pair<std::string, std::string>> files;  // name and path
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
@@ -71,7 +73,7 @@ std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, cons
   return arrays;
 }
 
-// Says what a network needs, where nothing was given.
+// Lists the network's inputs if the user gave none.
 void require_inputs(const Request& r, const std::vector<onnx::InputText>& inputs) {
   if (inputs.empty() || !r.inputs.empty()) return;
   std::string needs, how;
@@ -83,7 +85,7 @@ void require_inputs(const Request& r, const std::vector<onnx::InputText>& inputs
          inputs.size() == 1 ? "an input" : "inputs", needs);
 }
 
-// File names of outputs: what a folder cannot hold, or a shell would trip over, becomes a line.
+// File names of outputs: a character that a folder cannot hold or a shell would interpret becomes '_'.
 std::vector<std::string> file_names(const std::vector<NamedTensor>& outputs) {
   std::vector<std::string> names;
   for (const NamedTensor& output : outputs) {
@@ -128,7 +130,7 @@ void require_sound(const Request& r) {
   std::error_code ignored;
   if (!r.output.empty() && std::filesystem::exists(r.output, ignored) &&
       !std::filesystem::is_directory(r.output, ignored))
-    reject("--output {} is no folder", r.output);
+    reject("--output {} is not a folder", r.output);
 }
 
 template <class Named>
@@ -138,8 +140,8 @@ Words names_of(const std::vector<Named>& list) {
   return names;
 }
 
-// What runs, and on what. An ONNX file is made to fit the arrays; "--dim sequence=128" is the same as
-// "bert.onnx:sequence=128".
+// What runs, and on which arrays. The open dimensions of an ONNX file follow the arrays; "--dim sequence=128"
+// is the same as "bert.onnx:sequence=128".
 struct Subject {
   Net net;
   std::vector<NamedTensor> arrays;
@@ -147,7 +149,7 @@ struct Subject {
 
 Subject subject_of(const Request& r) {
   if (!is_onnx_name(r.model)) {
-    if (!r.dims.empty()) reject("--dim sets an open size of an ONNX file, and '{}' is none", r.model);
+    if (!r.dims.empty()) reject("--dim sets an open size of an ONNX file, and '{}' is not one", r.model);
     return {find_net(r.model), {}};
   }
   onnx::Spec spec = onnx::parse_spec(r.model);
@@ -157,6 +159,24 @@ Subject subject_of(const Request& r) {
   std::vector<NamedTensor> arrays = read_arrays(r.inputs, names_of(texts), "input", spec.path);
   Net net = net_for_arrays(spec.str(), arrays);
   return {std::move(net), std::move(arrays)};
+}
+
+// Repeats the last pass a few times with every step timed.
+RunRecord timed_record(const Request& r, Engine& engine, Inference& inference, Device& device) {
+  constexpr std::size_t kRuns = 20;
+  const Plan& plan = *inference.plan();
+  StepTimer timer(device, plan.steps.size(), kRuns);
+  Recorder* const recorders[] = {&timer};
+  for (std::size_t i = 0; i < kRuns; ++i) inference.repeat(recorders);
+  const Machine machine = r.common.machine(device);
+  RunRecord record = start_record("run", command_line());
+  record.machine = machine;
+  record.model = recorded_model(engine);
+  Measurement measurement = timer.measurement();
+  measurement.run_s = sample(device, {.max_samples = 50, .max_seconds = 1}, [&] { inference.repeat(); }).kept;
+  add_readings(record, plan, inference.passes(), predict(plan, machine), measurement);
+  record.resources = process_resources();
+  return record;
 }
 
 void run(const Request& r) {
@@ -176,12 +196,13 @@ void run(const Request& r) {
   if (!r.weights.empty())
     load_weights(engine, r.weights);
   else if (!is_onnx_name(r.model))
-    note(fmt::format("headroom: no --weights: '{}' runs with its first weights, drawn by --seed {}\n",
-                     net.name, r.common.seed));
+    note(fmt::format("headroom: no --weights: '{}' runs with its initial weights, from --seed {}\n", net.name,
+                     r.common.seed));
   const std::vector<NamedTensor> outputs = inference.run(inputs);
   if (r.common.explain) note(inference.explain());
   if (!r.output.empty()) write_outputs(r.output, outputs);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
+  if (!r.record.empty()) write_record(r.record, timed_record(r, engine, inference, *device));
   if (r.common.json) {
     Json json = {{"model", net.name},
                  {"device", device->capabilities().name},
@@ -199,7 +220,7 @@ void run(const Request& r) {
   for (const Compared& c : compared)
     if (!c.difference.passed())
       throw Error(Blame::run, fmt::format("output {}", c.str()),
-                  Hint{"--rtol and --atol say how far off it may be"});
+                  Hint{"--rtol and --atol set the allowed error"});
 }
 
 }  // namespace
@@ -207,18 +228,19 @@ void run(const Request& r) {
 void add_run(Command app) {
   auto r = std::make_shared<Request>();
   Command verb =
-      app.verb("run", "run a network forward on arrays from files; print, keep or check what comes out");
+      app.verb("run", "run a network forward on arrays from files; print, save or check the outputs");
   verb.option("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--input", r->inputs,
-              "an array, .npy or .pb, for the next input or for one: name=file; repeatable");
+              "an array, .npy or .pb, for the next input, or name=file for a named one; repeatable");
   verb.option("--output", r->output, "folder for the outputs, NAME.npy each");
-  verb.option("--expect", r->expected, "what an output must be, like --input; exit code 1 where it is not");
-  verb.option("--rtol", r->tolerance.relative, "error allowed, relative to what is expected");
-  verb.option("--atol", r->tolerance.absolute, "and absolutely, added to that");
+  verb.option("--expect", r->expected, "the expected output, like --input; exit code 1 if it differs");
+  verb.option("--rtol", r->tolerance.relative, "allowed relative error");
+  verb.option("--atol", r->tolerance.absolute, "allowed absolute error, added to that");
   verb.option("--weights", r->weights, "weights: safetensors, or MXNet's .params");
   verb.option("--dim", r->dims, "an open size of an ONNX file: name=size, repeatable");
   verb.option("--cases", r->cases,
-              "run every ONNX model below this folder on the data stored beside it, and count what is right");
+              "run every ONNX model below this folder on the data stored beside it, and count the passes");
+  add_record_option(verb, r->record);
   add_run_options(verb, r->common);
   verb.example("headroom run net.onnx --input images=x.npy --output results");
   verb.example("headroom run lenet5 --weights lenet5.safetensors --input x.npy --expect y.npy --rtol 1e-4");

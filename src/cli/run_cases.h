@@ -7,7 +7,7 @@
 
 namespace headroom::cli {
 
-// Every model below a folder on the data beside it: a line each, counts, and an error where one failed.
+// Runs every model below a folder on the data beside it: prints a line each and counts; fails if one fails.
 void run_cases(const std::string& folder, const Common& common, const Tolerance& tolerance);
 
 }  // namespace headroom::cli

@@ -34,7 +34,7 @@ std::vector<std::string> first_values(const NamedTensor& output) {
   return list;
 }
 
-// One row of scores per item is taken for a classifier's.
+// One row of scores per item counts as a classifier.
 bool is_classifier(const NamedTensor& output) {
   return output.type.shape.rank() == 2 && output.type.shape[1] > 1 && is_float(output.type.dtype);
 }
@@ -115,8 +115,8 @@ void print_compared(const std::vector<Compared>& list) {
   print("\n");
   for (const Compared& c : list)
     if (c.difference.passed())
-      print(fmt::format("'{}' is as expected: {} elements, off by {:.3g} at the most\n", c.name,
-                        c.difference.elements, c.difference.error));
+      print(fmt::format("'{}' is as expected: {} elements, max error {:.3g}\n", c.name, c.difference.elements,
+                        c.difference.error));
 }
 
 Json compared_json(const Compared& c) {

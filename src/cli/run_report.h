@@ -1,6 +1,6 @@
 #pragma once
 
-// What the verb run tells of outputs and of how far they are from what was expected.
+// The report of the verb run on outputs and their distance from the expected ones.
 
 #include <string>
 #include <vector>
@@ -17,9 +17,9 @@ struct Compared {
   std::string name;
   Difference difference;
   Shape shape;
-  std::string str() const;  // how it differs
+  std::string str() const;  // the difference
 };
-void print_compared(const std::vector<Compared>& list);  // those that are as expected
+void print_compared(const std::vector<Compared>& list);  // outputs as expected
 Json compared_json(const Compared& compared);
 
 }  // namespace headroom::cli

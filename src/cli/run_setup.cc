@@ -17,13 +17,13 @@ void require_positive(std::int64_t value, const char* option) {
   if (value < 1) reject("{} is {}; it must be at least 1", option, value);
 }
 
-// A rate must be a positive number; a factor may be zero.
+// A rate must be positive; a factor may be zero.
 void require_number(double value, const char* option, bool zero_allowed) {
   if (!std::isfinite(value) || value < 0 || (value == 0 && !zero_allowed))
     reject("{} is {}; it must be a {} number", option, value, zero_allowed ? "non-negative" : "positive");
 }
 
-// Glyphs are drawn at any size, so a model that asks for another one than 28 simply gets it.
+// Glyphs are drawn at any size, so a model with another input than 28 gets that size.
 std::int64_t glyph_size(const Net& net) {
   constexpr std::int64_t kUsual = 28, kPadding = 4;
   std::int64_t side = net.input.back();
@@ -53,7 +53,7 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
   return with_option(model, "hidden", std::to_string(*request.hidden));
 }
 
-// "xavier", "normal:0.02": for every layer, but where a file or a recipe says another.
+// "xavier", "normal:0.02": for every layer, unless a file or a recipe sets another.
 void set_initial(Net& net, const std::string& init, bool keep) {
   const std::size_t colon = init.find(':');
   for (Layer& layer : net.layers) {
@@ -80,7 +80,7 @@ Net build_net(const RunSetup& setup) {
   return net;
 }
 
-// Text for models that read tokens, images for the others.
+// Text for models that read tokens, images for all others.
 void require_kind(const RunSetup& setup) {
   const bool text = setup.data == "text" || setup.data.starts_with("text:"), tokens = reads_tokens(setup.net);
   if (tokens && !text)
@@ -91,7 +91,7 @@ void require_kind(const RunSetup& setup) {
            "model '{}' reads images, not text", setup.net.name);
 }
 
-// Size and values of the pixels, and what happens to them on the way.
+// Size and values of the pixels, and their preprocessing.
 void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, RunSetup& setup) {
   DataOptions& data = setup.data_options;
   require_kind(setup);
@@ -111,11 +111,11 @@ void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, Ru
   if (setup.recipe && setup.recipe->preprocess == Preprocess::raw()) usual = Preprocess::raw();
   setup.train.preprocess = parse_preprocess(pixels, request.normalize, usual);
   if (!request.augment.empty()) setup.train.augment = parse_augment(request.augment);
-  constexpr int kMostThreads = 256;
+  constexpr int kMaxThreads = 256;
   setup.train.loader_threads = request.loader_threads;
   setup.train.feed = request.feed;
-  if (request.loader_threads < 1 || request.loader_threads > kMostThreads)
-    reject("--loader-threads is {}; it must lie between 1 and {}", request.loader_threads, kMostThreads);
+  if (request.loader_threads < 1 || request.loader_threads > kMaxThreads)
+    reject("--loader-threads is {}; it must lie between 1 and {}", request.loader_threads, kMaxThreads);
 }
 
 }  // namespace
@@ -128,12 +128,12 @@ void add_data_options(Command verb, RunRequest& request) {
               "folder that holds mnist/, fashion-mnist/, cifar-10/; else $HEADROOM_DATA");
   verb.option("--image-size", request.image_size, "resize the images to SxS, or to HxW");
   verb.option("--resize", request.resize,
-              "outside an image is its edge, rounded (the default), or zero, cut off");
+              "pixels outside an image: edge, rounded (the default), or zero, cut off");
   verb.option("--pixels", request.pixels, "raw (0 to 255), scaled (0 to 1) or normalized (the default)");
   verb.option("--normalize", request.normalize,
               "mean,deviation or r,g,b/r,g,b instead of the data set's own");
   add_dim_option(verb, request.dims);
-  verb.option("--test-size", request.test_size, "use the first so many test images");
+  verb.option("--test-size", request.test_size, "use only the first N test images");
   verb.option("--batch", request.batch, "images per step");
   verb.option("--weights", request.weights, "start from this file: safetensors, or MXNet's .params");
 }
@@ -145,7 +145,7 @@ void add_loading_options(Command verb, RunRequest& request) {
 
 namespace {
 
-// The request's value, the recipe's, or the model's usual one.
+// The value from the request, else the recipe's, else the model's default.
 template <class T>
 T pick(const std::optional<T>& asked, const std::optional<Recipe>& recipe, T Recipe::*of_recipe, T usual) {
   return asked ? *asked : recipe ? (*recipe).*of_recipe : usual;
@@ -158,7 +158,7 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
                             : recipe                               ? "sgd"
                                                                    : defaults.optimizer;
   setup.update = parse_update(named);
-  // Momentum and rate of a model or recipe belong to its own optimizer.
+  // The momentum and rate of a model or recipe belong to its own optimizer.
   const bool usual = r.optimizer.empty();
   if (r.momentum || (usual && setup.update.momentum == 0))
     setup.update.momentum = pick(r.momentum, recipe, &Recipe::momentum, defaults.momentum);
@@ -182,10 +182,10 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
 void require_sound(const RunRequest& request, const RunSetup& setup) {
   require_positive(setup.train.batch, "--batch");
   require_positive(setup.train.epochs, "--epochs");
-  constexpr std::int64_t kMostEpochs = 1'000'000;
-  if (setup.train.epochs > kMostEpochs)
-    reject("--epochs is {}; {} is the most", setup.train.epochs, kMostEpochs);
-  if (request.log_every < 0) reject("--log-every is {}; it counts steps, 0 is never", request.log_every);
+  constexpr std::int64_t kMaxEpochs = 1'000'000;
+  if (setup.train.epochs > kMaxEpochs)
+    reject("--epochs is {}; the max is {}", setup.train.epochs, kMaxEpochs);
+  if (request.log_every < 0) reject("--log-every is {}; it counts steps, 0 means never", request.log_every);
   if (request.train_size) require_positive(*request.train_size, "--train-size");
   if (request.test_size) require_positive(*request.test_size, "--test-size");
   if (request.checkpoint_every) require_positive(*request.checkpoint_every, "--checkpoint-every");
@@ -231,7 +231,7 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   setup.train.batch = pick(request.batch, recipe, &Recipe::batch, defaults.batch);
   if (const std::int64_t fixed = fixed_batch(setup.net); fixed > 0) {
     if (request.batch && *request.batch != fixed)
-      note(fmt::format("{} runs at a batch of {}, as its file says\n", setup.net.name, fixed));
+      note(fmt::format("{} runs with a batch of {}, set by its file\n", setup.net.name, fixed));
     setup.train.batch = fixed;
   }
   setup.train.epochs = pick(request.epochs, recipe, &Recipe::epochs, defaults.epochs);
@@ -245,7 +245,7 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
 
 Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks) {
   DataOptions options = setup.data_options;
-  // A test set cut from the tail of the training images needs them.
+  // A test set taken from the end of the training images needs them.
   if (test_alone && options.validation_tail == 0) options.train_size = 1;
   auto read = [&] { return load_dataset(setup.data, options); };
   Dataset data = ranks ? ranks->load(read) : read();

@@ -12,13 +12,13 @@
 
 namespace headroom::cli {
 
-// What the user typed for a run; absent values come from the recipe, then from the model's defaults.
+// The user's words for a run; missing values come from the recipe, then from the model's defaults.
 struct RunRequest {
   std::string model, recipe, data, data_dir, weights, save, save_onnx, record;
   std::string image_size, resize, pixels, normalize, augment;
   std::string optimizer, schedule, loss, init;
   std::string checkpoint_dir, resume;
-  std::vector<std::string> dims;  // open sizes of an ONNX file
+  std::vector<std::string> dims;  // open dimensions of an ONNX file
   std::string check_against;      // a device, and a precision after a slash
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
@@ -32,10 +32,10 @@ struct RunRequest {
   std::int64_t log_every = 0;
 };
 
-// The request with everything filled in and checked.
+// The request with all values filled in and checked.
 struct RunSetup {
-  std::string model;       // the spec, and the network it stands for
-  std::string loss, init;  // of the user's choice; empty: the model's own
+  std::string model;       // the spec, and its network
+  std::string loss, init;  // set by the user; empty: the model's own
   Net net;
   std::string data;
   DataOptions data_options;
@@ -46,11 +46,11 @@ struct RunSetup {
 };
 
 void add_data_options(Command verb, RunRequest& request);
-void add_loading_options(Command verb, RunRequest& request);  // what only training images undergo
+void add_loading_options(Command verb, RunRequest& request);  // preprocessing of training images only
 RunSetup resolve(const RunRequest& request, const Common& common);
 
-// Loads the data; where they decide a part of the model (its channels, its classes), so is the network.
-// Evaluation has no use for training images.
+// Loads the data. If the data decides part of the model (its channels, its classes), sets the network too.
+// Evaluation does not need training images.
 Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks = nullptr);
 
 }  // namespace headroom::cli

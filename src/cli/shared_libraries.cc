@@ -20,7 +20,7 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
-// Names and paths stand in the loader's cache as plain text, each with a zero behind it.
+// The loader's cache holds names and paths as plain text, each terminated by a zero byte.
 const std::string& loader_cache() {
   static const std::string bytes = [] {
     try {

@@ -17,7 +17,7 @@ void add_train(Command app) {
   verb.option("--recipe", r.recipe, "a published case: see headroom recipe list");
   add_data_options(verb, r);
   add_loading_options(verb, r);
-  verb.option("--train-size", r.train_size, "use the first so many training images");
+  verb.option("--train-size", r.train_size, "use only the first N training images");
   verb.option("--epochs", r.epochs, "passes over the training images");
   verb.option("--lr", r.lr, "learning rate");
   verb.option("--l2", r.l2, "L2 penalty on weights (not biases)");
@@ -32,27 +32,26 @@ void add_train(Command app) {
   verb.option("--warmup", r.warmup, "epochs of linear growth to the learning rate");
   verb.option("--loss", r.loss, "cross_entropy, squared_error or reconstruction instead of the model's own");
   verb.option("--init", r.init,
-              "first weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
+              "initial weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
   verb.option("--hidden", r.hidden, "hidden units of mlp");
   verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
   verb.flag("--resident,!--no-resident", r.feed.resident,
-            "on GPUs: keep the training images in its memory where they fit, or stream them");
+            "on GPUs: keep the training images in GPU memory if they fit, or stream them");
   verb.flag("--pinned,!--no-pinned", r.feed.pinned, "stream from pinned host memory, or from pageable");
   verb.flag("--overlap,!--no-overlap", r.feed.overlap,
-            "copy the next batch while this one is computed, or one after the other");
+            "copy the next batch during the computation, or after it");
   verb.option("--save", r.save, "write the weights to this safetensors file");
   verb.option("--save-onnx", r.save_onnx, "write network and weights as ONNX to this file");
-  verb.option("--record", r.record, "write the run record (JSON) to this file");
-  verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints, from which a run can go on");
+  add_record_option(verb, r.record);
+  verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints; a run can resume from them");
   verb.option("--checkpoint-every", r.checkpoint_every, "steps between checkpoints; else one at the end");
-  verb.option("--keep", r.keep, "so many of the newest checkpoints stay (3)");
-  verb.option("--resume", r.resume,
-              "go on from this checkpoint, or auto: the newest whole one in the folder");
+  verb.option("--keep", r.keep, "number of newest checkpoints to keep (3)");
+  verb.option("--resume", r.resume, "resume from this checkpoint; auto: the newest intact one in the folder");
   verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
   verb.option("--check-against", r.check_against,
               "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
   add_parallel_options(verb, r.ranks);
-  verb.option("--log-every", r.log_every, "print the loss every so many steps");
+  verb.option("--log-every", r.log_every, "print the loss every N steps");
   add_run_options(verb, state->common);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");

@@ -5,8 +5,8 @@
 
 namespace headroom::cli {
 
-// Trains, shows progress, prints the layer table and the closing lines (or the JSON object), writes what was
-// asked for. `train` and `demo` differ only in their request.
+// Trains, shows progress, prints the layer table and the closing lines (or the JSON object), and writes the
+// requested files. `train` and `demo` differ only in their request.
 void training_run(const RunRequest& request, const Common& common, bool demo);
 
 }  // namespace headroom::cli

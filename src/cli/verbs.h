@@ -7,7 +7,7 @@
 
 namespace headroom::cli {
 
-// One function per verb, in the file of that name; each adds a subcommand and what it does.
+// One function per verb, in the file of the same name; each adds a subcommand and its action.
 void add_train(Command app);
 void add_eval(Command app);
 void add_run(Command app);
@@ -18,13 +18,14 @@ void add_bench(Command app);
 void add_bench_forward(Command bench);  // a verb below bench
 void add_model(Command app);
 void add_export(Command model);  // a verb below model
+void add_tune(Command app);
 void add_recipe(Command app);
 void add_data(Command app);
 void add_demo(Command app);
 void add_doctor(Command app);
 void add_completion(Command app);
 
-// The command line as it was typed, for the run record.
+// The command line as typed, for the run record.
 const std::vector<std::string>& command_line();
 
 }  // namespace headroom::cli

@@ -9,13 +9,13 @@
 
 namespace headroom {
 
-// How a collective is cut. Of sums and broadcasts a chunk is one run of elements; of the others, which treat
-// every rank's part differently, it is a run of each part, behind each other.
+// How a collective is split into chunks. For sums and broadcasts a chunk is one run of elements. The others
+// treat every rank's part differently: there a chunk is one run from each part, one after another.
 class Chunks {
  public:
-  // Large enough that starting a copy (some 10 us) costs little beside it, small enough that the first and
-  // the last, which nothing hides, are few of many.
-  static constexpr std::int64_t kMost = 4 << 20, kLeast = 256 << 10, kMany = 16;  // bytes, bytes, chunks
+  // Large enough that starting a copy (about 10 us) costs little in comparison; small enough that the first
+  // and last chunk, which nothing hides, are a small part of the whole.
+  static constexpr std::int64_t kMax = 4 << 20, kLeast = 256 << 10, kMany = 16;  // bytes, bytes, chunks
 
   Chunks(const Collective& c, int rank, int size)
       : c_(c),
@@ -23,7 +23,7 @@ class Chunks {
         size_(size),
         parted_(c.kind == Collective::Kind::all_gather || c.kind == Collective::Kind::reduce_scatter),
         width_(static_cast<std::int64_t>(size_of(c.dtype))) {
-    const std::int64_t bytes = std::clamp(c.bytes() / kMany, kLeast, kMost);
+    const std::int64_t bytes = std::clamp(c.bytes() / kMany, kLeast, kMax);
     run_ = bytes / width_ / (parted_ ? size_ : 1);
     const std::int64_t longest = parted_ ? share_of(c.count, size_, 0).count : c.count;
     number_ = (longest + run_ - 1) / run_;
@@ -37,7 +37,7 @@ class Chunks {
       counts[static_cast<std::size_t>(r)] = static_cast<int>(part(chunk, r).count);
   }
 
-  // copy(address on the GPU, offset in the slot, bytes) of all that this rank gives of a chunk, or takes.
+  // Calls copy(GPU address, offset in the slot, bytes) for what this rank sends of a chunk, or receives.
   template <class Copy>
   void given(std::int64_t chunk, Copy&& copy) const {
     if (parted_) return each_part(chunk, c_.kind == Collective::Kind::reduce_scatter, true, copy);
@@ -46,7 +46,7 @@ class Chunks {
   template <class Copy>
   void taken(std::int64_t chunk, Copy&& copy) const {
     if (c_.kind == Collective::Kind::reduce_scatter) {
-      const Share mine = part(chunk, rank_);  // the link leaves it at the beginning of the slot
+      const Share mine = part(chunk, rank_);  // the link leaves it at the start of the slot
       if (mine.count > 0) copy(address(mine.first), std::size_t{0}, bytes(mine.count));
     } else if (parted_) {
       each_part(chunk, true, false, copy);
@@ -56,7 +56,7 @@ class Chunks {
   }
 
  private:
-  // This chunk's run of a rank's part, in elements of the whole.
+  // This chunk's run of a rank's part; positions are in the whole.
   Share part(std::int64_t chunk, int rank) const {
     const Share share = share_of(c_.count, size_, rank);
     return {share.first + chunk * run_, std::clamp<std::int64_t>(share.count - chunk * run_, 0, run_)};

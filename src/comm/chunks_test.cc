@@ -12,14 +12,14 @@ using Values = std::vector<std::int32_t>;
 
 std::int32_t value(int rank, std::int64_t i) { return static_cast<std::int32_t>((rank + 1) * (i % 1000)); }
 
-// A collective chunk by chunk as the communicator of GPUs does it, with all ranks in this process: each
-// chunk's copies to slots, what a link would make of the slots, and the copies back.
+// Runs a collective chunk by chunk like the GPU communicator, with all ranks in this process: copies each
+// chunk to slots, does the link's work on the slots, and copies back.
 std::vector<Values> in_chunks(Kind kind, std::int64_t count, int ranks, int root) {
   std::vector<Values> data, slots;
   for (int r = 0; r < ranks; ++r) {
     data.emplace_back(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) data.back()[static_cast<std::size_t>(i)] = value(r, i);
-    slots.emplace_back(Chunks::kMost / 4, -1);
+    slots.emplace_back(Chunks::kMax / 4, -1);
   }
   auto chunks_of = [&](int r, Collective& c) {
     c = {.kind = kind,
@@ -34,7 +34,7 @@ std::vector<Values> in_chunks(Kind kind, std::int64_t count, int ranks, int root
   for (std::int64_t k = 0; k < number; ++k) {
     for (int r = 0; r < ranks; ++r)
       chunks_of(r, c).given(k, [&](void* there, std::size_t at, std::size_t bytes) {
-        ASSERT_LE(at + bytes, static_cast<std::size_t>(Chunks::kMost));
+        ASSERT_LE(at + bytes, static_cast<std::size_t>(Chunks::kMax));
         std::memcpy(reinterpret_cast<char*>(slots[static_cast<std::size_t>(r)].data()) + at, there, bytes);
       });
     std::vector<int> counts(static_cast<std::size_t>(ranks), 0);
@@ -95,7 +95,7 @@ TEST(Chunks, TogetherGiveTheWhole) {
 TEST(Chunks, LargeBuffersHaveManyOfTheMostBytes) {
   const Collective c{.kind = Kind::all_reduce, .count = 16 << 20};
   EXPECT_EQ(Chunks(c, 0, 4).number(), 16);
-  EXPECT_EQ(Chunks(c, 0, 4).elements(0) * 4, Chunks::kMost);
+  EXPECT_EQ(Chunks(c, 0, 4).elements(0) * 4, Chunks::kMax);
   const Collective more{.kind = Kind::all_reduce, .count = (32 << 20) + 1};
   EXPECT_EQ(Chunks(more, 0, 4).number(), 33);
   EXPECT_EQ(Chunks(more, 0, 4).elements(32), 1);

@@ -49,7 +49,7 @@ TEST(World, IsAloneWithoutALauncher) {
   EXPECT_EQ(world.size(), 1);
   EXPECT_EQ(world.local_size(), 1);
   EXPECT_EQ(world.gather("x"), std::vector<std::string>{"x"});
-  world.abort(1);  // nobody to end
+  world.abort(1);  // there is no other rank to end
 }
 
 TEST(DeviceForRank, RanksTakeGpusInTurnAndSayWhenTheyShare) {
@@ -65,7 +65,7 @@ TEST(DeviceForRank, RanksTakeGpusInTurnAndSayWhenTheyShare) {
   EXPECT_NE(warning.find("share cuda:1"), std::string::npos) << warning;
 }
 
-// What is done is written down; the second of three is refused where so asked.
+// Records each operation; fails the second of three on request.
 class Note final : public Progress::Work {
  public:
   void perform(const Collective& c, Progress::Clock::time_point) override {

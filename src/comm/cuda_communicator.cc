@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Does every rank have a GPU that no other rank has?
+// True if no two ranks share a GPU.
 bool each_has_its_own(CudaDevice& gpu, Communicator& within) {
   cudaDeviceProp properties{};
   HEADROOM_CUDA_CHECK(cudaGetDeviceProperties(&properties, gpu.index()));
@@ -26,7 +26,7 @@ bool each_has_its_own(CudaDevice& gpu, Communicator& within) {
   return different.size() == ranks;
 }
 
-// NCCL is loaded only where each rank has its own GPU; then all have it, or none uses it.
+// NCCL is loaded only if each rank has its own GPU. Then all ranks use it, or none does.
 bool all_use_nccl(CudaDevice& gpu, Communicator& within) {
   if (!each_has_its_own(gpu, within)) return false;
   double here = why_no_nccl().empty() ? 1 : 0;

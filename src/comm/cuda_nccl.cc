@@ -37,8 +37,8 @@ ncclRedOp_t nccl_op(Reduction reduction) {
   return reduction == Reduction::sum ? ncclSum : reduction == Reduction::max ? ncclMax : ncclMin;
 }
 
-// On a stream of its own, between events on the device's stream. Nothing here waits on the host but barriers
-// and the counting of time, so all of it can be captured; what a captured graph sends again is not counted.
+// Runs on its own stream, between events on the device's stream. Only barriers and the counting of time wait
+// on the host, so everything else can be captured. Traffic that a captured graph sends again is not counted.
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(CudaDevice& gpu, ncclComm_t comm, int rank, int size)
@@ -48,7 +48,7 @@ class NcclCommunicator final : public Communicator {
     for (Flight& f : flights_) f.begun = gpu.make_event(), f.done = gpu.make_event();
   }
   ~NcclCommunicator() override {
-    // After a failure the other ranks may be gone, and both calls would wait for them.
+    // After a failure the other ranks may be gone, and both calls would wait for them forever.
     if (std::uncaught_exceptions() > 0) return;
     cudaStreamSynchronize(stream_.handle());
     n_.CommDestroy(comm_);
@@ -65,7 +65,7 @@ class NcclCommunicator final : public Communicator {
   Ticket start(const Collective& c) override {
     require_valid(c, size_);
     if (c.kind != Collective::Kind::barrier && (c.device == nullptr || c.device->kind() != DeviceKind::cuda))
-      fail("{} of the host's memory through NCCL", name_of(c.kind));
+      fail("{} of host memory through NCCL", name_of(c.kind));
     Stream& work = c.device != nullptr ? c.device->stream() : gpu_.stream();
     Flight& flight = flights_[++started_ % kFlights];
     const bool captured = capturing(work);
@@ -120,7 +120,7 @@ class NcclCommunicator final : public Communicator {
     return status != cudaStreamCaptureStatusNone;
   }
 
-  // The time of one that is long over, or is waited for now.
+  // The time of an operation; waits for its end if necessary.
   void settle(Flight& flight) const {
     if (!flight.timed) return;
     flight.done->synchronize();
@@ -160,7 +160,7 @@ class NcclCommunicator final : public Communicator {
     return static_cast<char*>(c.data) +
            share_of(c.count, size_, rank).first * static_cast<std::int64_t>(size_of(c.dtype));
   }
-  // NCCL knows equal parts only; of others every rank's is a call of its own, all at once.
+  // NCCL supports equal parts only. Unequal parts take one call per rank, all in one group.
   template <class Call>
   void each_part(const Collective& c, Call&& call) {
     HEADROOM_NCCL_CHECK(n_.GroupStart());

@@ -1,6 +1,6 @@
 #pragma once
 
-// NVIDIA's collectives between GPUs, loaded on first use: the program is built without linking them and runs
+// NVIDIA's collectives between GPUs, loaded on first use. The program is built without linking them and runs
 // without them.
 
 #ifdef HEADROOM_HAS_NCCL
@@ -20,7 +20,7 @@ struct Nccl {
 #undef HEADROOM_NCCL_CALL
 };
 
-// Throws, saying what is missing, where the library cannot be loaded.
+// Throws if the library cannot be loaded, and says what is missing.
 const Nccl& nccl();
 void check_nccl(ncclResult_t result, const char* call);
 

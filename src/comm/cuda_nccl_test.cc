@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// One rank is all that one GPU has; more need as many GPUs, and come with the tests of ranks.
+// One GPU allows one rank. More ranks need more GPUs; the tests of ranks cover them.
 class CudaNccl : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -47,7 +47,7 @@ TEST_F(CudaNccl, IsPartOfCapturedWork) {
   const Buffer a = device_->allocate(4), b = device_->allocate(4);
   const Collective c{
       .kind = Collective::Kind::all_reduce, .data = b.data(), .count = 1, .device = device_.get()};
-  ranks_->run(c);  // NCCL prepares itself on first use
+  ranks_->run(c);  // NCCL initialises itself on first use
   const auto work = device_->capture([&] {
     device_->copy(b.data(), a.data(), 4);
     ranks_->wait(ranks_->start(c));

@@ -10,14 +10,14 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kSlots = 3;     // one comes, one is exchanged, one goes
-constexpr std::size_t kEvents = 256;  // in flight; a later one in its place only waits for more than it must
+constexpr std::size_t kSlots = 3;     // one arrives, one is exchanged, one leaves
+constexpr std::size_t kEvents = 256;  // in flight; reusing one early only means waiting longer than necessary
 
 double seconds_from(Progress::Clock::time_point begin) {
   return std::chrono::duration<double>(Progress::Clock::now() - begin).count();
 }
 
-// Pinned memory apart from the Device, which may go before the thread has let go of this.
+// Pinned memory that does not belong to the Device, which may end before the thread releases this.
 class Pinned {
  public:
   explicit Pinned(std::size_t bytes) {
@@ -38,9 +38,9 @@ struct Slot {
         down(gpu.make_event()),
         up_begun(gpu.make_event()),
         up(gpu.make_event()) {}
-  Pinned memory{static_cast<std::size_t>(Chunks::kMost)};
+  Pinned memory{static_cast<std::size_t>(Chunks::kMax)};
   std::unique_ptr<Event> down_begun, down, up_begun, up;
-  bool going = false;  // a copy to the GPU was queued whose time is not counted yet
+  bool going = false;  // a copy to the GPU is queued and its time not counted yet
 };
 
 class Staged final : public Progress::Work {
@@ -54,7 +54,7 @@ class Staged final : public Progress::Work {
   }
 
   const std::shared_ptr<Link>& link() const { return link_; }
-  // By the thread that starts: after what its stream holds by now.
+  // Called by the thread that starts: after the work now on its stream.
   void mark_ready(Stream& stream) { ready_[started_++ % kEvents]->record(stream); }
 
   void perform(const Collective& c, Progress::Clock::time_point) override {
@@ -137,7 +137,7 @@ class Staged final : public Progress::Work {
     slot.going = true;
   }
 
-  // The slot's memory has gone to the GPU, and may be used again.
+  // The slot has been copied to the GPU and may be reused.
   static void settle(Slot& slot, double& copies) {
     if (!slot.going) return;
     slot.up->synchronize();
@@ -153,7 +153,7 @@ class Staged final : public Progress::Work {
   std::vector<int> counts_;
   std::array<std::unique_ptr<Slot>, kSlots> slots_;
   std::array<std::unique_ptr<Event>, kEvents> ready_;
-  std::uint64_t started_ = 0, performed_ = 0;  // each of one thread
+  std::uint64_t started_ = 0, performed_ = 0;  // each used by one thread
   mutable std::mutex mutex_;
   Traffic traffic_;
 };
@@ -177,7 +177,7 @@ class StagedCommunicator final : public Communicator {
     work_->mark_ready(c.device->stream());
     return progress_->start(work_, c);
   }
-  // When the thread is done, so is the last copy.
+  // When the thread has finished, so has the last copy.
   void wait(Ticket ticket) override { progress_->wait(ticket); }
 
   std::unique_ptr<Communicator> split(int colour) override {

@@ -12,7 +12,7 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 
 }  // namespace
 
-// Where the thread that exchanges has no core of its own, starting is where the main thread stands still.
+// If the exchange thread has no core of its own, the main thread blocks here, so this counts as waiting.
 Communicator::Ticket Groups::begin(Communicator& ranks, const Collective& collective) {
   const auto start = Clock::now();
   const Communicator::Ticket ticket = ranks.start(collective);
@@ -21,7 +21,7 @@ Communicator::Ticket Groups::begin(Communicator& ranks, const Collective& collec
 }
 
 void Groups::wait(const Pending& pending) {
-  // What a GPU has still to compute is no waiting for others.
+  // Time the GPU still spends computing does not count as waiting.
   if (pending.device != nullptr && !captures_) pending.device->stream().synchronize();
   const auto start = Clock::now();
   pending.ranks->wait(pending.ticket);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::DelayedCommunicator;
 
-// One process that takes itself for the first of two, behind links of known slowness.
+// One process that acts as the first of two, behind links of known delay.
 struct GroupsTest : ::testing::Test {
   static constexpr double kLatency = 0.02, kRate = 1e6;  // 20 ms and 1 MB/s
 
@@ -25,7 +25,7 @@ struct GroupsTest : ::testing::Test {
   static void work(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 };
 
-// Sleeping and waiting can only last longer than asked for: bounds are on the side that cannot fail by
+// Sleeping and waiting can only take longer than requested, so each bound is on the side that cannot fail by
 // chance.
 TEST_F(GroupsTest, WaitingIsExposedAndWorkHidesIt) {
   groups_.run(kDataGroup, sum());
@@ -42,7 +42,7 @@ TEST_F(GroupsTest, AKeyMayStandForSeveralWhichFollowEachOther) {
   int both = 0, other = 0;
   groups_.start(kDataGroup, sum(), &both);
   groups_.start(kDataGroup, sum(), &both);
-  groups_.start(kModelGroup, sum(), &other);  // by a link of its own
+  groups_.start(kModelGroup, sum(), &other);  // uses its own link
   groups_.finish(&both);
   EXPECT_GE(groups_.exposed_seconds(), 0.059);
   const double before = groups_.exposed_seconds();

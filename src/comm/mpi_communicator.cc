@@ -6,8 +6,8 @@ namespace headroom {
 
 void require_reducible(const Collective& c) {
   const bool reduces = c.kind == Collective::Kind::all_reduce || c.kind == Collective::Kind::reduce_scatter;
-  if (reduces && (is_narrow(c.dtype) || c.dtype == DType::boolean))
-    fail("{} of {} through MPI: it adds no such numbers; convert them to fp32 first", name_of(c.kind),
+  if (reduces && (is_16bit(c.dtype) || c.dtype == DType::boolean))
+    fail("{} of {} through MPI: it cannot add this type; convert to fp32 first", name_of(c.kind),
          name_of(c.dtype));
 }
 
@@ -56,7 +56,7 @@ Communicator::Ticket MpiCommunicator::start(const Collective& collective) {
   require_reducible(collective);
   Collective c = collective;
   if (c.device != nullptr && c.device->kind() != DeviceKind::cpu)
-    fail("{} of a GPU's memory through a communicator of the host", name_of(c.kind));
+    fail("{} of GPU memory through a communicator for host memory", name_of(c.kind));
   c.device = nullptr;
   return progress_->start(host_, c);
 }

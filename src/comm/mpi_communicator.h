@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-// The communicator of the host's memory over a link. What the progress thread touches is shared with it, so a
-// communicator may go while an operation is on its way.
+// The communicator for host memory over a link. It shares with the progress thread what that thread uses, so
+// a communicator may be destroyed while an operation is in flight.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(std::shared_ptr<Progress> progress, std::shared_ptr<Link> link);
@@ -22,8 +22,8 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split(int colour) override;
   Traffic traffic() const override;
 
-  // So many calls of the link itself, one after the other on its thread, past our queue: what our own way of
-  // calling it is held against. Every rank calls it.
+  // Makes this many calls of the link itself, one after another on its thread, without our queue. It is the
+  // baseline for our own calls. Every rank calls it.
   double plain_seconds(const Collective& collective, int calls);
 
   const std::shared_ptr<Progress>& progress() const { return progress_; }
@@ -35,7 +35,7 @@ class MpiCommunicator final : public Communicator {
   std::shared_ptr<Host> host_;
 };
 
-// Rejects what no rank could do: a root that is not there, fewer than no elements.
+// Rejects what no rank could do: a root outside the group, a negative count.
 void require_valid(const Collective& collective, int size);
 
 }  // namespace headroom

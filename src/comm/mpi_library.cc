@@ -14,7 +14,7 @@ constexpr const char* kInstall =
 
 void* open_library() {
   std::string why;
-  // 40 is Open MPI 2 to 5. Its own plug-ins look for its symbols, hence global.
+  // 40 is Open MPI 2 to 5. Its plug-ins look up its symbols, so load it globally.
   for (const char* name : {"libmpi.so.40", "libmpi.so"}) {
     if (void* handle = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return handle;
     if (why.empty()) why = ::dlerror();
@@ -71,7 +71,7 @@ MPI_Datatype Mpi::type(DType dtype) const {
       return i32;
     case DType::f16:
     case DType::bf16:
-      return u16;  // to be moved, never to be added: see require_reducible
+      return u16;  // moved, never added: see require_reducible
     default:
       return u8;
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Open MPI, loaded on first use: the program is built without linking it and runs without it. Its header is
-// used for types and constants; handles such as MPI_COMM_WORLD are addresses within the library and therefore
-// looked up with the functions.
+// Open MPI, loaded on first use: the program is built without linking it and runs without it. Its header
+// supplies types and constants. Handles such as MPI_COMM_WORLD are addresses within the library, so they are
+// looked up like functions.
 
 #ifdef HEADROOM_HAS_MPI
 
@@ -25,7 +25,7 @@ struct Mpi {
 #define HEADROOM_MPI_CALL(name) decltype(::MPI_##name)* name = nullptr;
   HEADROOM_MPI_CALLS(HEADROOM_MPI_CALL)
 #undef HEADROOM_MPI_CALL
-  int (*query_cuda)() = nullptr;  // MPIX_Query_cuda_support; null where this build has none
+  int (*query_cuda)() = nullptr;  // MPIX_Query_cuda_support; null if this build lacks it
 
   MPI_Comm world = nullptr;
   MPI_Errhandler errors_return = nullptr;
@@ -35,11 +35,11 @@ struct Mpi {
 
   MPI_Datatype type(DType dtype) const;
   MPI_Op op(Reduction reduction) const;
-  // Throws what MPI says of a failed call.
+  // Throws MPI's own message for a failed call.
   void check(int code, std::string_view call) const;
 };
 
-// Throws, saying what is missing and what to try, where the library cannot be loaded.
+// Throws if the library cannot be loaded, and says what is missing and what to try.
 const Mpi& mpi();
 
 }  // namespace headroom

@@ -21,7 +21,7 @@ class MpiLink final : public Link {
     starts_.resize(counts_.size());
   }
   // The communicator is not freed: that is a collective call, and a rank that stops on an error must not wait
-  // for the others. There are few of them.
+  // for the others. There are only a few.
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -77,7 +77,7 @@ class MpiLink final : public Link {
     m_.check(m_.Bcast(data, count, m_.type(dtype), root, comm_), "MPI_Bcast");
   }
 
-  // Where the parts begin is an int too. What is larger than that is sent by each rank in turn.
+  // The offsets of the parts are ints too. For a larger total, each rank broadcasts its part in turn.
   void all_gather(const Collective& c) {
     if (c.count <= most_) return gather_parts(c.data, shares(c.count), c.dtype);
     for (int r = 0; r < size_; ++r)
@@ -129,7 +129,7 @@ void mpi_start() {
   const Mpi& m = mpi();
   int provided = 0;
   m.check(m.Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
-  // Only this thread calls MPI, but it is not the one that the program began with.
+  // Only this thread calls MPI, but it is not the program's first thread.
   if (provided < MPI_THREAD_FUNNELED)
     fail("this MPI cannot be used by a program with threads (it offers level {})", provided);
 }

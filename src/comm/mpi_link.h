@@ -1,7 +1,7 @@
 #pragma once
 
-// What the rest of the communicators knows of MPI, in a build with it. Every function here is for the
-// progress thread alone, but for mpi_abort.
+// All of MPI that the other communicators see, in a build with MPI. Call these functions only on the progress
+// thread, except mpi_abort.
 
 #include <string>
 
@@ -14,7 +14,7 @@ void mpi_finish();
 void mpi_abort(int code);
 
 std::unique_ptr<Link> mpi_world_link();
-// Ranks on this host: how many, and which of them this is.
+// Ranks on this host: their number, and the index of this one.
 struct LocalRanks {
   int rank = 0, size = 1;
 };

@@ -24,7 +24,7 @@ class Call final : public Progress::Work {
   std::function<void()> work_;
 };
 
-// The program's own thread hears of Ctrl-C, not this one.
+// The program's main thread handles Ctrl-C, not this one.
 void leave_signals_to_others() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -63,8 +63,8 @@ Progress::Ticket Progress::start(const std::shared_ptr<Work>& work, const Collec
   const std::uint64_t ticket = started_ + 1;
   if (ticket > kRing) wait(ticket - kRing);
   ring_[ticket % kRing] = {work, collective, Clock::now()};
-  // With idle_ and started_ written and read in one order for all, either the thread sees the operation or
-  // this sees that it sleeps.
+  // All threads see writes and reads of idle_ and started_ in one order. So either the thread sees the
+  // operation, or this sees that the thread sleeps.
   started_ = ticket;
   if (idle_) {
     const std::lock_guard lock(mutex_);

@@ -13,34 +13,33 @@
 
 namespace headroom {
 
-// One thread that does the collectives of this process, one after the other in the order they were started,
-// so that blocking calls run beside the computation. All MPI calls happen here: no MPI needs to know of
-// threads.
+// One thread runs the collectives of this process, one after another in start order, so that blocking calls
+// run beside the computation. All MPI calls happen here, so MPI needs no thread support.
 class Progress {
  public:
   using Ticket = Communicator::Ticket;
   using Clock = std::chrono::steady_clock;
 
-  // Who does a collective. The queue shares in it: it lives until the thread is done with it.
+  // Performs a collective. The queue shares ownership: it lives until the thread has finished with it.
   class Work {
    public:
     virtual ~Work() = default;
-    // `since`: when all before it was done, or when it was started, whichever was later.
+    // `since`: the later of the end of the previous operation and the start of this one.
     virtual void perform(const Collective& collective, Clock::time_point since) = 0;
   };
 
-  // spin: look for news for a while before sleeping. Only where a core is free to do so.
+  // spin: poll for a while before sleeping. Only useful if a core is free.
   explicit Progress(bool spin);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Only writes down what to do; waits where a thousand operations are in flight already.
+  // Only records the operation; waits if a thousand operations are already in flight.
   Ticket start(const std::shared_ptr<Work>& work, const Collective& collective);
-  // Throws what the operation, or any before it, has thrown: after a failure nothing more is tried, for the
+  // Throws what this operation, or an earlier one, threw. After a failure nothing more is tried, because the
   // ranks no longer agree on what comes next.
   void wait(Ticket ticket);
-  // `work`, on that thread, in its turn.
+  // Runs `work` on that thread, in queue order.
   void call(std::function<void()> work);
 
  private:

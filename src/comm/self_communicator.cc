@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-// In place, the sum of one, the parts of one and what the only root has are there already.
+// In place with one rank, every collective already has its result.
 class SelfCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }

@@ -28,8 +28,8 @@ std::optional<int> number_in(const char* variable) {
   return static_cast<int>(value);
 }
 
-// As many as the launcher says it has started; 1 where there was none. A Slurm job's own script sees the size
-// of the job, yet is one: the size of the step is what counts there.
+// The number of processes the launcher reports; 1 without a launcher. A Slurm batch script sees the size of
+// the job but is one process, so the size of the step counts there.
 int launched() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const auto size = number_in(variable)) return *size;
@@ -38,8 +38,8 @@ int launched() {
 }
 
 #ifdef HEADROOM_HAS_MPI
-// Waiting without sleeping is worth it only where this rank's two threads have a core each: those it is bound
-// to, or its part of those that all ranks of the host use in common.
+// Spinning pays only if this rank's two threads have a core each: cores it is bound to, or its share of the
+// cores that all ranks of the host use in common.
 bool cores_to_spare(int local_size) {
   cpu_set_t mine;
   if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return false;
@@ -88,8 +88,8 @@ World::World() : state_(std::make_unique<State>()) {
   if (link->size() != size)
     throw Error(
         Blame::run,
-        fmt::format("the launcher started {} processes, but MPI sees {}: they belong to different MPIs", size,
-                    link->size()),
+        fmt::format("the launcher started {} processes, but MPI sees {}: they use different MPI libraries",
+                    size, link->size()),
         Hint{"start with the mpirun of Open MPI (package openmpi-bin)"});
   state_->progress = progress;
   state_->all = std::make_unique<MpiCommunicator>(progress, link);
@@ -119,7 +119,7 @@ std::vector<std::string> World::gather(const std::string& text) {
                         .dtype = dtype});
   };
   exchange(lengths.data(), ranks, DType::i64);
-  // As many bytes for each as the longest needs: equal parts.
+  // Every rank gets as many bytes as the longest text needs: equal parts.
   const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
   std::string bytes(longest * ranks, '\0');
   std::copy(text.begin(), text.end(), bytes.begin() + static_cast<std::ptrdiff_t>(mine * longest));
@@ -133,7 +133,7 @@ std::vector<std::string> World::gather(const std::string& text) {
 void World::abort(int code) {
   if (state_->progress == nullptr || state_->finished) return;
 #ifdef HEADROOM_HAS_MPI
-  // The one call that is not made on the progress thread: that may be waiting for ranks that never come.
+  // The only call outside the progress thread, which may be waiting for ranks that never come.
   mpi_abort(code);
 #endif
   std::_Exit(code);
@@ -167,7 +167,7 @@ std::string device_for_rank(const std::string& device, int gpus, int local_rank,
     return device;
   }
   if (local_size > gpus)
-    warning = fmt::format("{} ranks share {} GPU{}: each gets a part of its time", local_size, gpus,
+    warning = fmt::format("{} ranks share {} GPU{}: each rank gets only a part of its time", local_size, gpus,
                           gpus == 1 ? "" : "s");
   return fmt::format("cuda:{}", local_rank % gpus);
 }

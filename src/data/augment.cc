@@ -11,11 +11,11 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kUsualCrop = 4;  // what 32x32 images are usually padded by
-constexpr std::int64_t kMostCrop = 1024;
-constexpr std::uint64_t kAugmentStream = 0x6A697474;  // apart from every other use of the seed
+constexpr std::int64_t kUsualCrop = 4;  // the usual padding of 32x32 images
+constexpr std::int64_t kMaxCrop = 1024;
+constexpr std::uint64_t kAugmentStream = 0x6A697474;  // separate from every other use of the seed
 
-// 32 random bits onto 0 ... bound - 1.
+// Maps 32 random bits to 0 ... bound - 1.
 std::int64_t scaled_to(std::uint32_t bits, std::int64_t bound) {
   return static_cast<std::int64_t>(std::uint64_t{bits} * static_cast<std::uint64_t>(bound) >> 32);
 }
@@ -30,7 +30,7 @@ Augment parse_augment(std::string_view text) {
     const std::size_t colon = item.find(':');
     const std::string name = item.substr(0, colon);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      reject(nearest(name, names), "`augment` knows no '{}'", name);
+      reject(nearest(name, names), "`augment` does not know '{}'", name);
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) reject("`augment` names '{}' twice", name);
     seen.push_back(name);
     const bool valued = colon != std::string::npos;
@@ -39,8 +39,8 @@ Augment parse_augment(std::string_view text) {
       augment.flip = true;
     } else {
       augment.crop = valued ? parse_int(item.substr(colon + 1), "`augment` crop") : kUsualCrop;
-      if (augment.crop < 1 || augment.crop > kMostCrop)
-        reject("`augment` crop:{}: the padding must lie between 1 and {} pixels", augment.crop, kMostCrop);
+      if (augment.crop < 1 || augment.crop > kMaxCrop)
+        reject("`augment` crop:{}: the padding must lie between 1 and {} pixels", augment.crop, kMaxCrop);
     }
   }
   return augment;

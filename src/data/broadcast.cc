@@ -16,7 +16,7 @@ class Channel {
     ranks_.broadcast(&wide, sizeof wide);
     value = static_cast<Int>(wide);
   }
-  template <class Container>  // of plain elements, one behind the other
+  template <class Container>  // of contiguous plain elements
   void list(Container& values) {
     std::size_t count = values.size();
     number(count);

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// What the first rank reads, on all of them; where it cannot, the error is everybody's.
+// The first rank reads and all ranks get the data. If it fails, all ranks throw its error.
 Dataset broadcast_dataset(Communicator& ranks, const std::function<Dataset()>& read);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 namespace headroom {
 
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
-  if (bytes.empty()) return before;  // of no bytes at no address zlib returns the first value
+  if (bytes.empty()) return before;  // for a null address zlib returns the initial value
   return static_cast<std::uint32_t>(
       crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }

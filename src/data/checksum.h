@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// CRC-32: tells data sets apart that should be the same, not forgeries.
+// CRC-32: detects data sets that differ by accident, not forgeries.
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
 std::uint32_t checksum_of(const Dataset& data);
 

@@ -12,10 +12,10 @@ namespace headroom {
 namespace {
 
 constexpr int kClasses = 10;
-constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
+constexpr std::int64_t kMaxBytes = std::int64_t{16} << 30;
 
 const Hint kAgain{
-    "CIFAR-10's binary version is wanted (cifar-10-binary.tar.gz), not the Python or Matlab one; "
+    "take CIFAR-10's binary version (cifar-10-binary.tar.gz), not the Python or Matlab one; "
     "headroom data fetch cifar10 downloads it"};
 
 }  // namespace
@@ -45,7 +45,7 @@ Split read_cifar(const std::vector<std::filesystem::path>& files) {
   Split split;
   for (const auto& path : files) {
     const std::string bytes = read_file(path);
-    parse_cifar(is_gzip(bytes) ? gunzip(bytes, path.string(), kMostBytes) : bytes, path.string(), split);
+    parse_cifar(is_gzip(bytes) ? gunzip(bytes, path.string(), kMaxBytes) : bytes, path.string(), split);
   }
   return split;
 }

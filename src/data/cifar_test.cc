@@ -96,7 +96,7 @@ TEST(Cifar, SaysWhatIsMissing) {
   expect_rejected([&] { load_dataset("cifar10:/nowhere/at/all", {}); }, {"/nowhere/at/all"});
 }
 
-// Records of the published files, where they are at hand.
+// Records of the published files, if present.
 TEST(Cifar, ReadsRealRecords) {
   const char* named = std::getenv("HEADROOM_DATA");
   const std::filesystem::path dir =

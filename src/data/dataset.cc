@@ -50,14 +50,13 @@ Dataset load_published(const DatasetInfo& info, const DataOptions& options) {
   return set;
 }
 
-// Labels are whatever the files hold: there are as many classes as the largest of them says.
+// The files decide the labels: the largest one sets the number of classes.
 Dataset load_idx_folder(const std::string& folder) {
   const DatasetFiles files = find_idx_files(folder);
   if (!files.missing.empty())
     reject(Hint{"headroom data make glyphs DIR writes such files"}, "idx:{}: {}", folder, files.missing);
-  Dataset set{.name = "idx",
-              .train = read_idx(files.train, kMostClasses),
-              .test = read_idx(files.test, kMostClasses)};
+  Dataset set{
+      .name = "idx", .train = read_idx(files.train, kMaxClasses), .test = read_idx(files.test, kMaxClasses)};
   require_one_size(set, files.folder);
   for (const Split* split : {&set.train, &set.test})
     set.classes = std::max(set.classes, 1 + *std::max_element(split->labels.begin(), split->labels.end()));
@@ -68,7 +67,7 @@ void keep_first(Split& split, std::int64_t n, std::string_view what) {
   if (n == 0) return;
   if (n > split.count())
     reject(Hint{fmt::format("take at most {}", with_commas(split.count()))},
-           "{} {} images are wanted, but there are only {}", with_commas(n), what,
+           "{} {} images were requested, but there are only {}", with_commas(n), what,
            with_commas(split.count()));
   split.labels.resize(static_cast<std::size_t>(n));
   split.pixels.resize(static_cast<std::size_t>(n * split.image.numel()));
@@ -88,7 +87,7 @@ void move_tail_to_test(Dataset& set, std::int64_t n) {
   set.train.pixels.erase(pixels, set.train.pixels.end());
 }
 
-// Glyphs are drawn on request, so exactly as many are drawn as will be used.
+// Glyphs are drawn on request, so exactly as many are drawn as needed.
 GlyphOptions glyph_options(const std::string& settings, const DataOptions& options) {
   const std::int64_t side = std::max(options.image_size, options.image_width);
   GlyphOptions glyphs{.size = side == 0 ? 28 : side, .seed = options.seed};
@@ -124,12 +123,12 @@ void require_not_negative(const DataOptions& options) {
 Dataset read(const DatasetInfo& info, const std::string& settings, const DataOptions& options) {
   if (info.name == "glyphs") return make_glyphs(glyph_options(settings, options));
   if (info.name == "text") {
-    if (settings.empty()) reject(Hint{"write `data` text:FILE"}, "'text' names no file");
+    if (settings.empty()) reject(Hint{"write `data` text:FILE"}, "'text' does not name a file");
     return read_text(settings, options);
   }
   if (info.name == "images" || info.name == "idx") {
     if (settings.empty())
-      reject(Hint{fmt::format("write `data` {}:DIR", info.name)}, "'{}' names no folder", info.name);
+      reject(Hint{fmt::format("write `data` {}:DIR", info.name)}, "'{}' does not name a folder", info.name);
     return info.name == "idx" ? load_idx_folder(settings) : read_image_folder(settings, options);
   }
   if (settings.empty()) return load_published(info, options);

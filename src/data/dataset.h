@@ -11,44 +11,44 @@
 
 namespace headroom {
 
-// Labelled images as they are stored: bytes, channel by channel.
+// Labelled images as stored: bytes, channel by channel.
 struct Split {
   Shape image;                       // channels x height x width
   std::vector<std::uint8_t> pixels;  // count x image
   std::vector<std::uint8_t> labels;  // count
-  std::vector<float> values;         // instead of pixels: what the network takes, as it is
-  // Instead of all of these: bytes, of which image[0] make an item. The label of each is the next one.
+  std::vector<float> values;         // instead of pixels: input values for the network, used unchanged
+  // Instead of all of these: bytes; image[0] of them make an item. The label of each byte is the next byte.
   std::vector<std::uint8_t> text;
   std::int64_t count() const {
     if (!text.empty()) return (static_cast<std::int64_t>(text.size()) - 1) / image[0];
     return static_cast<std::int64_t>(labels.size());
   }
-  std::int64_t labels_each() const { return text.empty() ? 1 : image[0]; }  // of one item
+  std::int64_t labels_each() const { return text.empty() ? 1 : image[0]; }  // per item
 };
 
-inline constexpr int kMostClasses = 256;  // a label is a byte
+inline constexpr int kMaxClasses = 256;  // a label is a byte
 inline constexpr std::int64_t kUsualContext = 128;
 
 struct Dataset {
   std::string name;
   int classes = 0;
   Split train, test;
-  std::vector<std::string> class_names;  // by label; empty where nobody named them
+  std::vector<std::string> class_names;  // by label; empty if there are no names
 };
 
 struct DataOptions {
   std::filesystem::path dir;    // empty: $HEADROOM_DATA, then the cache
-  std::int64_t train_size = 0;  // 0: all; more than there are is an error
+  std::int64_t train_size = 0;  // 0: all; more than available is an error
   std::int64_t test_size = 0;
-  std::int64_t validation_tail = 0;      // > 0: the last so many training images replace the test set
-  std::int64_t image_size = 0;           // pixels per side, or rows; 0 keeps what is stored
-  std::int64_t image_width = 0;          // columns, where they differ from the rows
-  ResizeRule resize = ResizeRule::edge;  // glyphs are drawn at their size and need no rule
-  std::uint64_t seed = 0;                // glyphs: another set of the same kind
+  std::int64_t validation_tail = 0;      // > 0: this many of the last training images replace the test set
+  std::int64_t image_size = 0;           // pixels per side, or rows; 0: as stored
+  std::int64_t image_width = 0;          // columns, if different from the rows
+  ResizeRule resize = ResizeRule::edge;  // glyphs are drawn at the right size and need no rule
+  std::uint64_t seed = 0;                // glyphs: a different seed draws a different set
   std::int64_t context = 0;              // text: bytes of one item; 0: kUsualContext
 };
 
-// A name of known_datasets(), with what it takes after a colon. Errors name the file, what is wrong with it
+// A name of known_datasets(), with its argument after a colon. Errors name the file, what is wrong with it
 // and what to try.
 Dataset load_dataset(std::string_view spec, const DataOptions& options);
 

@@ -21,12 +21,12 @@ namespace {
 
 constexpr long kConnectSeconds = 20, kSilentSeconds = 60, kPartial = 206, kBeyondTheEnd = 416;
 
-// The file that grows, and what the library tells us about the answer meanwhile. The library is C: nothing
-// may be thrown through its frames.
+// The growing file, and what the library reports about the answer. The library is C: no exception may pass
+// through its frames.
 struct Transfer {
   CURL* curl = nullptr;
   int file = -1;
-  std::int64_t before = 0;  // bytes that `part` held when we began
+  std::int64_t before = 0;  // bytes in `part` at the start
   bool begun = false;
   std::string trouble;
   const DownloadProgress* progress = nullptr;
@@ -44,7 +44,7 @@ struct Transfer {
 
 std::size_t write_piece(char* bytes, std::size_t, std::size_t count, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
-  // A server that does not do ranges sends the whole file: begin again.
+  // A server without range support sends the whole file: start again.
   if (!transfer.begun && transfer.before > 0 && transfer.status() != kPartial) {
     transfer.before = 0;
     if (::ftruncate(transfer.file, 0) != 0) transfer.trouble = std::strerror(errno);
@@ -93,7 +93,7 @@ bool can_download() { return true; }
 
 void download(const std::string& url, const std::filesystem::path& part, const DownloadProgress& progress) {
   if (!url.starts_with("http://") && !url.starts_with("https://"))
-    reject(Hint{"an address begins with http:// or https://"}, "'{}' is no address to download from", url);
+    reject(Hint{"an address starts with http:// or https://"}, "'{}' is not a download address", url);
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   Transfer transfer;
   transfer.progress = &progress;
@@ -107,7 +107,7 @@ void download(const std::string& url, const std::filesystem::path& part, const D
   if (code == CURLE_OK) return;
   if (!transfer.trouble.empty()) fail("cannot write {}: {}", part.string(), transfer.trouble);
   const long status = transfer.status();
-  // All of it is here already; its checksum will tell.
+  // The whole file is already here; its checksum will verify it.
   if (code == CURLE_HTTP_RETURNED_ERROR && status == kBeyondTheEnd && transfer.before > 0) return;
   if (code == CURLE_HTTP_RETURNED_ERROR) fail("{} was refused: the server answers {}", url, status);
   fail("{} could not be fetched: {}", url, curl_easy_strerror(code));

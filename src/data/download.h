@@ -7,13 +7,13 @@
 
 namespace headroom {
 
-// Bytes so far and in all (0 while unknown).
+// Bytes so far and in total (0 if unknown).
 using DownloadProgress = std::function<void(std::int64_t done, std::int64_t of)>;
 
-bool can_download();  // whether libcurl was there when this was built
+bool can_download();  // true if this build has libcurl
 
-// Fetches the URL into `part`, going on from what `part` already holds where the server can do that. What has
-// arrived stays there when the connection breaks. Errors blame the run, in one sentence without a hint.
+// Fetches the URL into `part`, continuing after the bytes `part` already holds if the server supports it.
+// Received bytes stay there if the connection breaks. Errors blame the run, in one sentence without a hint.
 void download(const std::string& url, const std::filesystem::path& part, const DownloadProgress& progress);
 
 }  // namespace headroom

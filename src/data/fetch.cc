@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostUnpacked = std::int64_t{4} << 30;
+constexpr std::int64_t kMaxUnpacked = std::int64_t{4} << 30;
 
 struct Published {
   const char *dataset, *mirror;
@@ -48,7 +48,7 @@ const std::vector<Published>& published() {
   return kPublished;
 }
 
-// What is left to do where the program could not.
+// The remaining manual steps, if the program failed.
 std::string by_hand(const FetchPlan& plan) {
   std::vector<std::string> names;
   for (const FetchFile& file : plan.files) names.push_back(file.name);
@@ -89,7 +89,7 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
     throw Error(
         Blame::run,
         fmt::format("{} has the checksum {}, not the published {}; it was removed", url, sum, file.md5),
-        Hint{"try again; should it stay wrong, that source is damaged: name another with `mirror`"});
+        Hint{"try again; if it stays wrong, that source is damaged: name another with `mirror`"});
   }
   std::error_code failed;
   fs::rename(part, target, failed);
@@ -99,17 +99,17 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
 
 void unpack(const FetchPlan& plan, FetchObserver& observer) {
   const fs::path archive = plan.folder / plan.files[0].name;
-  const std::string bytes = gunzip(read_file(archive), archive.string(), kMostUnpacked);
+  const std::string bytes = gunzip(read_file(archive), archive.string(), kMaxUnpacked);
   const std::vector<TarEntry> entries = read_tar(bytes, archive.string());
   for (const std::string& member : plan.members) {
     const auto found = std::find_if(entries.begin(), entries.end(), [&](const TarEntry& entry) {
-      return fs::path(entry.name).filename() == member;  // never a path out of the archive
+      return fs::path(entry.name).filename() == member;  // never a path outside the archive
     });
     if (found == entries.end()) fail("{} does not hold {}", archive.string(), member);
     write_file(plan.folder / member, found->bytes);
     observer.on_done((plan.folder / member).string());
   }
-  std::error_code ignored;  // all that is wanted is here, whether or not it goes
+  std::error_code ignored;  // the wanted files are here, even if this one stays
   fs::remove(archive, ignored);
 }
 
@@ -152,7 +152,7 @@ void fetch(const FetchPlan& plan, FetchObserver& observer) {
     if (!plan.members.empty()) unpack(plan, observer);
   } catch (...) {
     std::error_code ignored;
-    fs::remove(plan.folder, ignored);  // goes only where nothing has arrived
+    fs::remove(plan.folder, ignored);  // succeeds only if the folder is empty
     throw;
   }
 }

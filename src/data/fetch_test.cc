@@ -44,8 +44,8 @@ TEST(Tar, RejectsDamage) {
     expect_rejected([&] { read_tar(whole.substr(0, length), "t"); }, {"t is a truncated archive"});
   std::string changed = whole;
   changed[3] = 'x';
-  expect_rejected([&] { read_tar(changed, "t"); }, {"t is no tar archive", "byte 0"});
-  expect_rejected([&] { read_tar(std::string(2000, 'x'), "t"); }, {"no tar archive"});
+  expect_rejected([&] { read_tar(changed, "t"); }, {"t is not a tar archive", "byte 0"});
+  expect_rejected([&] { read_tar(std::string(2000, 'x'), "t"); }, {"not a tar archive"});
 }
 
 struct Seen final : FetchObserver {
@@ -69,7 +69,7 @@ class Fetch : public ::testing::Test {
   fs::path folder() const { return temporary_.path() / "sets/mnist"; }
   bool is_there(const std::string& name) const { return fs::exists(folder() / name); }
 
-  // Must fail as a run, saying every part in message or hint.
+  // Must fail with Blame::run; every part must appear in message or hint.
   void expect_failure(const FetchPlan& plan, const Strings& parts) const {
     Seen seen;
     try {
@@ -156,7 +156,7 @@ TEST_F(Fetch, WithoutAServerSaysWhatToDoByHand) {
   EXPECT_FALSE(fs::exists(folder()));
   nowhere.mirror = "ftp://127.0.0.1/";
   Seen seen;
-  expect_rejected([&] { fetch(nowhere, seen); }, {"no address"});
+  expect_rejected([&] { fetch(nowhere, seen); }, {"not a download address"});
 }
 
 TEST_F(Fetch, UnpacksAnArchiveAndRemovesIt) {

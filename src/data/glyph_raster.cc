@@ -10,7 +10,7 @@ struct Window {
   std::int64_t begin, end;
 };
 
-// Pixels whose centres lie within `reach` of [a, b].
+// Pixels whose centres are within `reach` of [a, b].
 Window window_of(float a, float b, float reach, std::int64_t size) {
   const auto [low, high] = std::minmax(a, b);
   const auto top = static_cast<float>(size);
@@ -36,7 +36,7 @@ void draw(const InkSegment& s, float softness, std::int64_t size, std::span<floa
   }
 }
 
-// out = mean of (left, self, right) along one axis, nothing outside the image.
+// out = mean of (left, self, right) along one axis; zero outside the image.
 void mean_of_three(const float* in, float* out, std::int64_t n, std::int64_t stride) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float before = i > 0 ? in[(i - 1) * stride] : 0, after = i + 1 < n ? in[(i + 1) * stride] : 0;

@@ -14,8 +14,8 @@ struct Row {
   std::string_view points;  // x,y in hundredths of the square
 };
 
-// Drawn by hand after everyday ways of writing; weights after how often each is met. Proportions are loose:
-// the distortions in glyphs.cc stretch, slant and bend every one of them.
+// Drawn by hand after common handwriting; weights follow how often each form occurs. Proportions are loose:
+// the distortions in glyphs.cc stretch, slant and bend every form.
 constexpr Row kRows[] = {
     // 0: wide and narrow ovals, one closed with a curl, one left open.
     {0, 3, "abcdefgha", "50,0 24,12 13,45 22,84 50,100 78,86 87,50 76,12"},

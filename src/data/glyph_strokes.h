@@ -10,11 +10,11 @@ struct Point {
   double x = 0, y = 0;
 };
 
-// One way of writing a digit, in a unit square with y downwards. Points are named a, b, c, ... in their
-// order; a stroke is a smooth curve through the points it names. Strokes that share a name meet there, with a
-// corner, and a stroke that ends where it began is a closed loop.
+// One form of a digit, in a unit square with y downwards. Points are named a, b, c, ... in order; a stroke is
+// a smooth curve through the points it names. Strokes that share a name meet there in a corner. A stroke that
+// ends at its start is a closed loop.
 struct GlyphStyle {
-  double weight;         // how often, against the digit's other styles
+  double weight;         // frequency relative to the digit's other styles
   std::string_view pen;  // strokes, separated by spaces
   std::vector<Point> points;
 };

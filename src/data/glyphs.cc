@@ -14,21 +14,21 @@
 namespace headroom {
 namespace {
 
-// How far writers differ. Fitted by eye beside scanned digits, then against how well a LeNet-5 that has seen
-// only glyphs, for one epoch, reads MNIST: 0.91 to 0.94 of it, and 0.990 to 0.995 of the glyphs' own test set
-// (momentum 0.9, batch 64, learning rate 0.02, 0.05, and 0.05 falling to nothing). More distortion costs the
-// latter and does not help the former.
+// How much writers differ. First fitted by eye to scanned digits, then by the accuracy of a LeNet-5 trained
+// on glyphs for one epoch: 0.91 to 0.94 on MNIST and 0.990 to 0.995 on the glyphs' own test set (momentum
+// 0.9, batch 64, learning rate 0.02, 0.05, and 0.05 falling to zero). More distortion lowers the latter and
+// does not raise the former.
 constexpr double kSlant = 0.15, kSlantSpread = 0.18;   // shear, to the right
 constexpr double kTurnSpread = 0.09;                   // radians
 constexpr double kStretchSpread = 0.17;                // log of height against width
-constexpr double kJitter = 0.018, kEndJitter = 0.030;  // of single points; ends stray further
+constexpr double kJitter = 0.018, kEndJitter = 0.030;  // of single points; ends vary more
 constexpr double kWave = 0.030;                        // amplitude of the smooth bending of the sheet
 constexpr double kBox = 20.0 / 28;                     // part of the image the ink fills
 constexpr double kPen = 1.08 / 28, kPenSpread = 0.27;  // radius as part of the image, and its log
 constexpr int kSteps = 5;                              // straight pieces per span of a curve
-constexpr std::size_t kMostSegments = 128;
+constexpr std::size_t kMaxSegments = 128;
 
-// Draws in a row from one image's own stream.
+// Consecutive draws from one image's own stream.
 class Draws {
  public:
   explicit Draws(Philox source) : source_(source) {}
@@ -37,7 +37,7 @@ class Draws {
     return std::ldexp(double(block_[used_++]), -32);
   }
   double between(double low, double high) { return low + (high - low) * uniform(); }
-  // Sum of four uniforms: close to normal and never beyond 3.5 deviations, so no digit is torn apart.
+  // Sum of four uniforms: close to normal and never beyond 3.5 deviations, so no digit becomes unreadable.
   double bell() { return (uniform() + uniform() + uniform() + uniform() - 2) * std::numbers::sqrt3; }
 
  private:
@@ -65,8 +65,8 @@ Point spline(Point a, Point b, Point c, Point d, double t) {
   return {one(a.x, b.x, c.x, d.x), one(a.y, b.y, c.y, d.y)};
 }
 
-// The sheet bends: three waves of random direction displace every point smoothly, then it is stretched,
-// slanted and turned.
+// Distorts the sheet: three waves of random direction displace every point smoothly, then it is stretched,
+// slanted and rotated.
 class Sheet {
  public:
   explicit Sheet(Draws& draws) {
@@ -98,7 +98,7 @@ class Sheet {
 };
 
 struct Path {
-  std::array<InkSegment, kMostSegments> segments;
+  std::array<InkSegment, kMaxSegments> segments;
   std::size_t count = 0;
   std::span<InkSegment> used() { return {segments.data(), count}; }
 };
@@ -112,7 +112,7 @@ void trace(std::string_view stroke, std::span<const Point> points, const Sheet& 
   for (std::size_t i = 0; i + 1 < n; ++i) {
     const Point before = i > 0 ? at(i - 1) : loop ? at(n - 2) : at(0);
     const Point after = i + 2 < n ? at(i + 2) : loop ? at(1) : at(n - 1);
-    for (int step = 1; step <= kSteps && path.count < kMostSegments; ++step) {
+    for (int step = 1; step <= kSteps && path.count < kMaxSegments; ++step) {
       const Point to = sheet.map(spline(before, at(i), at(i + 1), after, double(step) / kSteps));
       path.segments[path.count++] = {float(from.x), float(from.y), float(to.x), float(to.y), 1, 1};
       from = to;
@@ -141,7 +141,7 @@ Path write_digit(int digit, Draws& draws) {
   return path;
 }
 
-// Pressure changes slowly along the pen's way.
+// Pressure changes slowly along the stroke.
 void press(Path& path, double radius, Draws& draws) {
   const double depth = draws.between(0, 0.25), phase = draws.between(0, 2 * std::numbers::pi);
   const double pitch = draws.between(1, 6) / double(path.count);
@@ -169,7 +169,7 @@ void place(Path& path, double radius, std::int64_t size, Draws& draws) {
   }
 }
 
-// Coverage to bytes, with the grain of ink on paper: darker spots inside, none on the blank sheet.
+// Converts coverage to bytes, with the grain of ink on paper: darker spots inside, none on the blank sheet.
 void expose(std::span<const float> ink, double strength, double grain, Draws& draws,
             std::span<std::uint8_t> pixels) {
   for (std::size_t i = 0; i < pixels.size(); ++i) {
@@ -223,7 +223,7 @@ Split draw_split(const GlyphOptions& options, int split, std::int64_t count) {
 
 }  // namespace
 
-// Every ten images in a row hold each digit once, in an order of their own.
+// Every ten consecutive images contain each digit once, in random order.
 int glyph_label(std::uint64_t seed, int split, std::int64_t index) {
   const Philox order(seed, stream_of(0x6F726465 + std::uint64_t(split), std::uint64_t(index / 10)));
   std::array<int, 10> digits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};

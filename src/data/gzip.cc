@@ -16,7 +16,7 @@ constexpr std::size_t kMemberOverhead = 18;
 
 const Hint kAgain{"fetch the file again; 'gzip -t FILE' tells whether a copy is whole"};
 
-// zlib wants mutable pointers and 32-bit counts.
+// zlib needs mutable pointers and 32-bit counts.
 Bytef* input_pointer(std::string_view bytes) {
   return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
 }
@@ -44,7 +44,7 @@ std::size_t guess_size(std::string_view bytes, std::size_t limit) {
   std::size_t size = 0;
   for (std::size_t i = 0; i < 4; ++i)
     size |= std::size_t{static_cast<unsigned char>(bytes[bytes.size() - 4 + i])} << (8 * i);
-  return std::min({size, limit, bytes.size() * 1032});  // deflate cannot gain more than 1032 to 1
+  return std::min({size, limit, bytes.size() * 1032});  // deflate compresses at most 1032 to 1
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::string gunzip(std::string_view bytes, std::string_view where, std::int64_t 
   if (bytes.size() < kMemberOverhead)
     reject(kAgain, "{} is a truncated gzip file: {} bytes", where, bytes.size());
   const auto most = static_cast<std::size_t>(limit);
-  std::string out(guess_size(bytes, most) + 1, '\0');  // the spare byte lets a right guess end in one go
+  std::string out(guess_size(bytes, most) + 1, '\0');  // with the spare byte a correct guess needs one pass
   Inflater inflater;
   std::size_t used = 0, made = 0;
   for (;;) {

@@ -11,8 +11,8 @@ namespace headroom {
 namespace {
 
 constexpr std::uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;
-constexpr std::int64_t kMostImages = 100'000'000, kWidest = 16384;
-constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
+constexpr std::int64_t kMaxImages = 100'000'000, kWidest = 16384;
+constexpr std::int64_t kMaxBytes = std::int64_t{16} << 30;
 
 const Hint kAgain{"fetch the file again"};
 
@@ -31,18 +31,18 @@ std::string_view kind_of(std::uint32_t magic) {
 void require_header(std::string_view bytes, std::string_view where, std::uint32_t magic, std::size_t words) {
   if (bytes.size() >= 4 && word(bytes, 0) != magic)
     reject(Hint{"images begin with 0x00000803, labels with 0x00000801; were the two files swapped?"},
-           "{} begins with 0x{:08x}: {}, where {} is wanted", where, word(bytes, 0), kind_of(word(bytes, 0)),
+           "{} begins with 0x{:08x}: {}, but {} was expected", where, word(bytes, 0), kind_of(word(bytes, 0)),
            kind_of(magic));
   if (bytes.size() < 4 * words)
-    reject(kAgain, "{} is truncated: {} bytes, where the IDX header alone takes {}", where, bytes.size(),
+    reject(kAgain, "{} is truncated: {} bytes, but the IDX header alone takes {}", where, bytes.size(),
            4 * words);
 }
 
 void require_extent(std::int64_t value, std::int64_t most, std::string_view what, std::string_view where) {
-  if (value == 0) reject(kAgain, "{} says it holds 0 {}", where, what);
+  if (value == 0) reject(kAgain, "{} claims to hold 0 {}", where, what);
   if (value > most)
-    reject(kAgain, "{} says it holds {} {}; more than {} is taken for damage", where, with_commas(value),
-           what, with_commas(most));
+    reject(kAgain, "{} claims {} {}; more than {} counts as damage", where, with_commas(value), what,
+           with_commas(most));
 }
 
 void require_body(std::string_view bytes, std::string_view where, std::size_t header, std::int64_t body) {
@@ -58,7 +58,7 @@ std::vector<std::uint8_t> bytes_from(std::string_view bytes, std::size_t start) 
 
 std::string contents(const std::filesystem::path& path) {
   std::string bytes = read_file(path);
-  return is_gzip(bytes) ? gunzip(bytes, path.string(), kMostBytes) : bytes;
+  return is_gzip(bytes) ? gunzip(bytes, path.string(), kMaxBytes) : bytes;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string contents(const std::filesystem::path& path) {
 IdxImages parse_idx_images(std::string_view bytes, std::string_view where) {
   require_header(bytes, where, kImagesMagic, 4);
   IdxImages images{.count = word(bytes, 1), .height = word(bytes, 2), .width = word(bytes, 3)};
-  require_extent(images.count, kMostImages, "images", where);
+  require_extent(images.count, kMaxImages, "images", where);
   require_extent(images.height, kWidest, "rows per image", where);
   require_extent(images.width, kWidest, "columns per image", where);
   require_body(bytes, where, 16, images.count * images.height * images.width);
@@ -77,7 +77,7 @@ IdxImages parse_idx_images(std::string_view bytes, std::string_view where) {
 std::vector<std::uint8_t> parse_idx_labels(std::string_view bytes, std::string_view where, int classes) {
   require_header(bytes, where, kLabelsMagic, 2);
   const std::int64_t count = word(bytes, 1);
-  require_extent(count, kMostImages, "labels", where);
+  require_extent(count, kMaxImages, "labels", where);
   require_body(bytes, where, 8, count);
   std::vector<std::uint8_t> labels = bytes_from(bytes, 8);
   const auto wrong = std::find_if(labels.begin(), labels.end(), [&](int label) { return label >= classes; });

@@ -11,7 +11,7 @@
 namespace headroom {
 
 // The IDX format of the handwritten-digit files: big-endian magic, extents, then bytes. Gzipped or plain,
-// whatever the file is called.
+// with any file name.
 struct IdxImages {
   std::int64_t count = 0, height = 0, width = 0;
   std::vector<std::uint8_t> pixels;
@@ -23,12 +23,12 @@ std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, int
 // Both files of a split; rejects counts that differ.
 Split read_idx_split(const std::filesystem::path& images, const std::filesystem::path& labels, int classes);
 
-// The two files of a split of one channel, as they are published.
+// The two files of a one-channel split, in the published format.
 std::string idx_image_bytes(const Split& split);
 std::string idx_label_bytes(const Split& split);
 
-// The four files of a set, each written whole or not at all, gzipped on request. Rejects a folder where the
-// other form already lies, for a reader could not know which one is meant.
+// The four files of a set, each written completely or not at all, gzipped on request. Rejects a folder that
+// already holds the other form, because a reader could not know which one to use.
 void write_idx_folder(const std::filesystem::path& folder, const Dataset& set, bool zipped);
 
 // For parsing without a file; `where` names the source in error messages.

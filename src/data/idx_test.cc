@@ -63,7 +63,7 @@ TEST(Idx, RejectsDamage) {
   expect_rejected(image(images(4) + "x"), {"f is too long: 25 bytes"});
   expect_rejected(label(labels(4).substr(0, 11)), {"f is truncated: 3 bytes"});
   expect_rejected(label(labels(4) + "x"), {"f is too long"});
-  expect_rejected(image(words({0x803, 0, 28, 28})), {"f says it holds 0 images"});
+  expect_rejected(image(words({0x803, 0, 28, 28})), {"f claims to hold 0 images"});
   expect_rejected(image(words({0x803, 1, 0, 28})), {"0 rows"});
   expect_rejected(image(words({0x803, 1, 28, 0})), {"0 columns"});
   expect_rejected(label(words({0x801, 0})), {"0 labels"});
@@ -141,7 +141,7 @@ TEST(Datasets, SayWhatIsMissingAndWhatToTry) {
   expect_rejected([] { load_dataset("mnist:size=3", {}); }, {"takes no settings"});
 }
 
-// The published files, where they are at hand.
+// The published files, if present.
 TEST(Datasets, LoadAllOfMnistWithinASecond) {
   const char* named = std::getenv("HEADROOM_DATA");
   const std::filesystem::path dir =
@@ -154,7 +154,7 @@ TEST(Datasets, LoadAllOfMnistWithinASecond) {
   EXPECT_EQ(set.train.count(), 60000);
   EXPECT_EQ(set.test.count(), 10000);
   EXPECT_EQ(set.train.image, (Shape{1, 28, 28}));
-  // The mean published with the set, which the default Preprocess takes off.
+  // The mean published with the set, which the default Preprocess subtracts.
   const double sum = std::accumulate(set.train.pixels.begin(), set.train.pixels.end(), 0.0);
   EXPECT_NEAR(sum / 255 / double(set.train.pixels.size()), 0.1307, 5e-5);
   EXPECT_EQ(set.test.labels[0], 7);

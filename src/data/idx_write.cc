@@ -36,7 +36,7 @@ void write_idx_folder(const fs::path& folder, const Dataset& set, bool zipped) {
                            "t10k-labels-idx1-ubyte"})
     if (const fs::path other = folder / (stem + std::string(zipped ? "" : ".gz")); fs::exists(other, error))
       reject(Hint{"remove it, or name another folder"},
-             "{} already lies there, and a reader could take it for ours", other.string());
+             "{} already exists, and a reader could read it instead", other.string());
   auto put = [&](const std::string& stem, const std::string& bytes) {
     write_file(folder / (stem + (zipped ? ".gz" : "")), zipped ? gzip(bytes) : bytes);
   };

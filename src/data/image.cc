@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kWidest = 16384;  // beyond, a header is taken for damage rather than given the memory
+constexpr std::int64_t kWidest = 16384;  // a larger header counts as damage; no memory is allocated
 constexpr std::string_view kPngMark("\x89PNG\r\n\x1a\n", 8);
 
 const Hint kAgain{"open it in a viewer; copy it again, convert it, or take it out of the folder"};
@@ -22,7 +22,7 @@ std::int64_t big_endian(std::string_view bytes, std::size_t at, std::size_t coun
   reject(kAgain, "{} is a damaged {} file: it ends within its header", where, format);
 }
 
-// The first chunk is the header, of a fixed form.
+// The first chunk is the header, which has a fixed form.
 ImageHeader png_header(std::string_view bytes, std::string_view where) {
   constexpr std::size_t kHeader = 8 + 8 + 13;
   if (bytes.size() < kHeader || bytes.substr(12, 4) != "IHDR") cut_short(where, "PNG");
@@ -31,16 +31,16 @@ ImageHeader png_header(std::string_view bytes, std::string_view where) {
   return {ImageFormat::png, {big_endian(bytes, 20, 4), big_endian(bytes, 16, 4)}, grey ? 1 : 3};
 }
 
-bool starts_frame(int marker) {  // SOF0 to SOF15, but for the tables that share their range
+bool starts_frame(int marker) {  // SOF0 to SOF15, except the tables in that range
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
 }
 
-// Segments, each with its length, until the one that starts the frame.
+// Segments with lengths, until the one that starts the frame.
 ImageHeader jpeg_header(std::string_view bytes, std::string_view where) {
   for (std::size_t at = 2; at + 4 <= bytes.size();) {
     if (byte(bytes, at) != 0xFF) reject(kAgain, "{} is a damaged JPEG file: no marker at byte {}", where, at);
     const int marker = byte(bytes, at + 1);
-    if (marker == 0xFF) {  // a filling byte
+    if (marker == 0xFF) {  // a fill byte
       ++at;
       continue;
     }
@@ -82,7 +82,7 @@ ImageHeader read_image_header(std::string_view bytes, std::string_view where) {
   }
   const PlaneSize size = header.size;
   if (size.rows < 1 || size.columns < 1 || size.rows > kWidest || size.columns > kWidest)
-    reject(kAgain, "{} says it has {}x{} pixels; 1 to {} per side are taken", where, size.rows, size.columns,
+    reject(kAgain, "{} claims {}x{} pixels; 1 to {} per side are supported", where, size.rows, size.columns,
            kWidest);
   return header;
 }
@@ -97,7 +97,7 @@ Image decode_image(std::string_view bytes, std::string_view where, int channels)
                             png ? "libpng-dev" : "libjpeg-dev")},
            "{} is a {} file, but this program was built without {}", where, png ? "PNG" : "JPEG",
            png ? "libpng" : "libjpeg");
-  if (header.channels > channels) fail("{} is in colour, but grey is wanted", where);
+  if (header.channels > channels) fail("{} is in colour, but grey was expected", where);
   const auto rows = png ? decode_png(bytes, where, header) : decode_jpeg(bytes, where, header);
   return {header.size, channels, planes_of(rows, header.channels, channels)};
 }

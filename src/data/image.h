@@ -10,11 +10,11 @@ namespace headroom {
 
 enum class ImageFormat { png, jpeg };
 
-// What the header of a picture says. Told without any library, from the bytes alone.
+// The header of a picture, read from the bytes without any library.
 struct ImageHeader {
   ImageFormat format = ImageFormat::png;
   PlaneSize size;
-  int channels = 0;  // 1 grey, 3 colour; an alpha channel is not counted
+  int channels = 0;  // 1 grey, 3 colour; alpha is not counted
 };
 
 // A decoded picture, channel by channel.
@@ -24,14 +24,14 @@ struct Image {
   std::vector<std::uint8_t> pixels;
 };
 
-// Reject what is neither PNG nor JPEG, or not whole; `where` names the file in messages.
+// Rejects bytes that are neither PNG nor JPEG, or incomplete; `where` names the file in messages.
 ImageHeader read_image_header(std::string_view bytes, std::string_view where);
 
-// Into grey (1) or red, green, blue (3). Grey becomes three equal channels; colour does not become grey.
-// Rejects formats whose library this build lacks, naming the package.
+// Decodes to grey (1) or red, green, blue (3). Grey becomes three equal channels; colour does not become
+// grey. Rejects formats whose library this build lacks, and names the package.
 Image decode_image(std::string_view bytes, std::string_view where, int channels);
 
-// The libraries' side, in png.cc and jpeg.cc: interleaved rows of header.channels, or why not.
+// The library side, in png.cc and jpeg.cc: interleaved rows of header.channels, or the reason why not.
 bool can_decode(ImageFormat format);
 std::vector<std::uint8_t> decode_png(std::string_view bytes, std::string_view where,
                                      const ImageHeader& header);

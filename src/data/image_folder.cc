@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLayout = "one folder for each class, with PNG and JPEG files in it, is wanted";
+constexpr const char* kLayout = "make one folder per class, with PNG and JPEG files in it";
 constexpr std::size_t kTestEvery = 10;
 
-using Class = std::vector<fs::path>;  // its pictures, by name
+using Class = std::vector<fs::path>;  // its pictures, sorted by name
 using Classes = std::map<std::string, Class>;
 
 struct Listed {
@@ -25,7 +25,7 @@ struct Listed {
   std::uint8_t label;
 };
 
-// Entries by name; hidden ones (.DS_Store and the like) are nobody's data.
+// Entries by name; hidden ones (.DS_Store and so on) are skipped.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -41,7 +41,7 @@ Classes list_classes(const fs::path& folder) {
   std::error_code ignored;
   for (const fs::path& path : entries_of(folder)) {
     if (!fs::is_directory(path, ignored))
-      reject(Hint{kLayout}, "{} lies beside the folders of the classes", path.string());
+      reject(Hint{kLayout}, "{} is beside the folders of the classes", path.string());
     Class& pictures = classes[path.filename().string()];
     for (const fs::path& picture : entries_of(path)) {
       if (fs::is_directory(picture, ignored))
@@ -50,13 +50,13 @@ Classes list_classes(const fs::path& folder) {
     }
     if (pictures.empty()) reject(Hint{kLayout}, "the class folder {} is empty", path.string());
   }
-  if (classes.empty()) reject(Hint{kLayout}, "{} holds no folder", folder.string());
-  if (classes.size() > std::size_t{kMostClasses})
-    reject("{} holds {} classes; {} are the most", folder.string(), classes.size(), kMostClasses);
+  if (classes.empty()) reject(Hint{kLayout}, "{} does not hold a folder", folder.string());
+  if (classes.size() > std::size_t{kMaxClasses})
+    reject("{} holds {} classes; the max is {}", folder.string(), classes.size(), kMaxClasses);
   return classes;
 }
 
-// Round the classes: the first picture of each, then the second of each that has one.
+// Interleaves the classes: the first picture of each, then the second of each, and so on.
 std::vector<Listed> go_round(const Classes& classes) {
   std::vector<Listed> all;
   for (std::size_t i = 0, before = 1; before != all.size() || i == 0; ++i) {
@@ -84,7 +84,7 @@ Parts split_up(const fs::path& folder) {
       if (!parts.train.contains(name))
         reject(Hint{"both must hold the same classes"}, "{} has a class '{}' that {} lacks",
                (folder / "test").string(), name, (folder / "train").string());
-    for (const auto& [name, pictures] : parts.train) parts.test.try_emplace(name);  // labels stay the same
+    for (const auto& [name, pictures] : parts.train) parts.test.try_emplace(name);  // keeps the labels equal
     return parts;
   }
   Parts parts;
@@ -96,7 +96,7 @@ Parts split_up(const fs::path& folder) {
   return parts;
 }
 
-// What all pictures have in common, told from their headers before any is decoded.
+// The common properties of all pictures, read from their headers before any is decoded.
 struct Common {
   PlaneSize size;
   int channels = 1;
@@ -142,7 +142,7 @@ Split decode(const std::vector<Listed>& pictures, std::size_t count, const Commo
   return split;
 }
 
-// Pictures that would be left out again need not be decoded.
+// Avoids decoding pictures that would be dropped later.
 std::size_t needed(std::size_t there, std::int64_t asked, bool tail) {
   return asked == 0 || tail ? there : std::min(there, static_cast<std::size_t>(asked));
 }
@@ -155,7 +155,7 @@ Dataset read_image_folder(const fs::path& folder, const DataOptions& options) {
   const bool tail = options.validation_tail > 0;
   if (test.empty() && !tail)
     reject(Hint{"give each class ten pictures or more, or make the folders train and test"},
-           "{} leaves no picture for testing: every tenth of a class is one", folder.string());
+           "{} leaves no picture for testing, which takes every tenth of a class", folder.string());
   Common common;
   const bool resized = options.image_size > 0;
   inspect(train, resized, common);

@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// A folder for each class, named for it, in the order of their names; PNG and JPEG files in each. Where DIR
-// has the folders train and test they are the two splits; else every tenth picture of a class is for testing.
-// The splits go round the classes, so that their beginnings hold every class. Colour if any picture is. Takes
+// A folder per class, named for it, sorted by name; PNG and JPEG files in each. If DIR has the folders train
+// and test, they are the two splits; otherwise every tenth picture of a class is for testing. The splits
+// interleave the classes, so that their first items include every class. Colour if any picture is. Uses
 // image_size, image_width, resize and the sizes of `options`.
 Dataset read_image_folder(const std::filesystem::path& folder, const DataOptions& options);
 

@@ -45,7 +45,7 @@ TEST_F(ImageFolder, EveryTenthPictureIsForTesting) {
   EXPECT_EQ(set.test.pixels[0], 109);
   EXPECT_EQ(set.test.pixels[20], 9);
   EXPECT_EQ(set.test.pixels[40], 19);
-  // Round the classes, so that the beginning of a split holds them all.
+  // Interleaved classes: the first items of a split include all of them.
   EXPECT_EQ(std::vector<std::uint8_t>(set.train.labels.begin(), set.train.labels.begin() + 4),
             (std::vector<std::uint8_t>{0, 1, 0, 1}));
   const Dataset few = load({.train_size = 3, .test_size = 1});
@@ -104,7 +104,7 @@ TEST_F(ImageFolder, OfMoreClassesThanALabelHoldsAreRefused) {
 TEST_F(ImageFolder, OfAnotherLayoutAreRefused) {
   expect_refused({"no folder"});
   fs::create_directories(at(""));
-  expect_refused({"holds no folder"});
+  expect_refused({"does not hold a folder"});
   put_class("a", 3, 0);
   expect_refused({"no picture for testing"});
   put_class("a", 10, 0);
@@ -116,8 +116,8 @@ TEST_F(ImageFolder, OfAnotherLayoutAreRefused) {
   fs::remove(at("list.txt"));
   fs::create_directories(at("a/deep"));
   expect_refused({at("a/deep").string(), "folder within a class"});
-  expect_rejected([] { load_dataset("images", {}); }, {"names no folder"});
-  expect_rejected([] { load_dataset("images:", {}); }, {"names no folder"});
+  expect_rejected([] { load_dataset("images", {}); }, {"does not name a folder"});
+  expect_rejected([] { load_dataset("images:", {}); }, {"does not name a folder"});
 }
 
 }  // namespace

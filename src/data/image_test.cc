@@ -50,7 +50,7 @@ TEST(Jpeg, IsReadGreyAndColoured) {
   EXPECT_NEAR(colour.pixels[128 + 30], 60, 6);
 }
 
-// Every way of cutting a file short or changing a byte ends in a refusal or in a picture, quietly.
+// Every truncation and every changed byte must end in a refusal or in a picture, without a crash.
 void damage_everywhere(const std::string& whole, int channels) {
   ::testing::internal::CaptureStderr();
   for (std::size_t length = 0; length < whole.size(); ++length)
@@ -71,7 +71,7 @@ void damage_everywhere(const std::string& whole, int channels) {
 TEST(Png, DamageIsNamedAndNothingIsPrinted) {
   NEEDS(png);
   const std::string whole = png(4, 4, 1, Bytes(16, 9));
-  // The closing chunk is 12 bytes; libpng does without it once the picture is complete.
+  // The closing chunk has 12 bytes; libpng does not need it once the picture is complete.
   damage_everywhere(whole.substr(0, whole.size() - 12), 1);
   std::string wrong_sum = png(4, 4, 1, Bytes(16, 9));
   wrong_sum[wrong_sum.size() - 14] ^= 1;  // the sum of the picture's data
@@ -93,7 +93,7 @@ TEST(Images, HeadersAreToldWithoutLibraries) {
   expect_rejected([] { read_image_header("GIF89a", "f"); }, {"f is neither"});
   std::string huge = png(2, 2, 1, Bytes(4));
   huge[16] = 0x7F;
-  expect_rejected([&] { read_image_header(huge, "f"); }, {"f says it has", "16384"});
+  expect_rejected([&] { read_image_header(huge, "f"); }, {"f claims", "16384"});
   std::string cmyk = colour_jpeg();
   cmyk[cmyk.find("\xFF\xC0") + 9] = 4;
   expect_rejected([&] { read_image_header(cmyk, "f"); }, {"f has 4 channels"});

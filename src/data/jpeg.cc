@@ -3,7 +3,7 @@
 
 #ifdef HEADROOM_HAS_JPEG
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h wants it before
+#include <cstdio>  // jpeglib.h needs it first
 
 #include <jerror.h>
 #include <jpeglib.h>
@@ -16,7 +16,7 @@ namespace headroom {
 namespace {
 
 // The library reports an error by a function that must not return. It jumps back into decode() below, which
-// holds nothing with a destructor.
+// holds no object with a destructor.
 struct ErrorManager {
   jpeg_error_mgr base;
   std::jmp_buf back;
@@ -29,7 +29,7 @@ void jump_back(j_common_ptr info) {
   std::longjmp(manager->back, 1);
 }
 
-// Level -1 is a warning: the data is damaged, and what is missing would be made up.
+// Level -1 is a warning: the data is damaged, and the library would invent the missing part.
 void take_message(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM;
@@ -45,7 +45,7 @@ struct Target {
   int channels;
 };
 
-// False with the reason in manager.message.
+// Returns false and sets manager.message on error.
 bool decode(const unsigned char* bytes, std::size_t count, const Target& target, ErrorManager& manager) {
   jpeg_decompress_struct info{};
   info.err = jpeg_std_error(&manager.base);

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The plain file if it is there, else the gzipped one; else `files` learns what is missing, once.
+// The plain file if it exists, else the gzipped one; otherwise records the first missing file in `files`.
 fs::path find_file(const fs::path& folder, const std::string& stem, DatasetFiles& files) {
   std::error_code ignored;
   for (const char* ending : {"", ".gz"})
@@ -85,7 +85,7 @@ DatasetFiles find_idx_files(const fs::path& folder) {
 }
 
 DatasetFiles find_cifar10_files(const fs::path& folder) {
-  // As unpacked from the published archive, or with its inner folder left out.
+  // Unpacked from the published archive, with or without its inner folder.
   std::error_code ignored;
   const fs::path inner = folder / "cifar-10-batches-bin";
   DatasetFiles files{.folder = fs::is_directory(inner, ignored) ? inner : folder};

@@ -12,9 +12,9 @@
 namespace headroom {
 
 struct DatasetInfo {
-  std::string name, title, files;  // files: what has to lie where; "embedded" for glyphs
-  std::string folder;              // below the data folder; empty where the name says which files
-  int classes = 0;                 // 0: as many as the files hold; likewise below
+  std::string name, title, files;  // files: required files and folders; "embedded" for glyphs
+  std::string folder;              // below the data folder; empty if the name gives the files
+  int classes = 0;                 // 0: as many as the files hold; the same below
   Shape image;
   std::int64_t train = 0, test = 0;
 };
@@ -27,19 +27,19 @@ std::vector<std::string> class_names_of(std::string_view dataset);
 // `dir` itself, else $HEADROOM_DATA, else "data" in the cache.
 std::filesystem::path data_folder(const std::filesystem::path& dir);
 
-// The files a set is read from, or the first one that is missing. Their contents are not looked at.
+// The files of a set, or the first missing one. Does not read them.
 struct DatasetFiles {
   std::vector<std::filesystem::path> train, test;  // idx: images, then labels
   std::filesystem::path folder;
-  std::string missing;  // "holds neither X nor X.gz"; empty where all are there
+  std::string missing;  // "holds neither X nor X.gz"; empty if complete
 };
 DatasetFiles find_idx_files(const std::filesystem::path& folder);
 DatasetFiles find_cifar10_files(const std::filesystem::path& folder);
 
-// Of a set that has a folder of its own: mnist, fashion-mnist, cifar10.
+// For sets with their own folder: mnist, fashion-mnist, cifar10.
 DatasetFiles find_dataset_files(const DatasetInfo& info, const std::filesystem::path& dir);
 
-// Says where data can come from instead.
+// Suggests other sources of data.
 Hint elsewhere(std::string_view dataset);
 
 }  // namespace headroom

@@ -19,41 +19,41 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kMostPadding = 4;  // extent of the input less that of the image
-constexpr int kMostThreads = 256;
-constexpr std::align_val_t kAlignment{64};        // a cache line; also what vector loads like best
-constexpr std::uint64_t kOrderStream = 0x6C6F61;  // apart from every other use of the seed
+constexpr std::int64_t kMaxPadding = 4;  // extent of the input minus that of the image
+constexpr int kMaxThreads = 256;
+constexpr std::align_val_t kAlignment{64};        // a cache line; also good for vector loads
+constexpr std::uint64_t kOrderStream = 0x6C6F61;  // separate from every other use of the seed
 
-// Memory of our own, or lent by whoever gave the allocator, who also takes it back.
+// Own memory, or memory from the caller's allocator, which also frees it.
 struct Release {
   bool own = true;
   void operator()(void* memory) const {
     if (own) ::operator delete(memory, kAlignment);
   }
 };
-using Buffer = std::unique_ptr<void, Release>;
+using HostBuffer = std::unique_ptr<void, Release>;
 
-Buffer allocate(const LoaderOptions& o, std::int64_t bytes) {
+HostBuffer allocate(const LoaderOptions& o, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
-  if (o.allocate) return Buffer(o.allocate(size), Release{false});
-  return Buffer(::operator new(size, kAlignment));
+  if (o.allocate) return HostBuffer(o.allocate(size), Release{false});
+  return HostBuffer(::operator new(size, kAlignment));
 }
 
-// Values go to the network as they are: nothing surrounds them, nothing moves them.
+// Values go to the network unchanged: no border, no shift.
 void require_plain(const Split& split, const LoaderOptions& o) {
   if (split.image.numel() != o.input.numel())
-    reject("values of {} are fed as they are, and the model takes {}", split.image.str(), o.input.str());
+    reject("values of {} are fed unchanged, but the model takes {}", split.image.str(), o.input.str());
   if (o.augment.any()) reject(Hint{"give pixels, or leave it out"}, "values cannot be augmented");
 }
 
-// Tokens are no pixels, and nothing but tokens goes to a model that reads them.
+// Tokens are not pixels, and a model that reads tokens takes nothing else.
 void require_tokens(const Split& split, const LoaderOptions& o) {
-  const Hint which{"`data` text:FILE is for gpt2, images are for the others"};
+  const Hint which{"use `data` text:FILE for gpt2, and images for other models"};
   if (split.text.empty()) reject(which, "the model reads tokens, but the data are {}", split.image.str());
   if (o.dtype != DType::i32)
     reject(which, "the model takes {} numbers, but the data are text", o.input.str());
   if (!(split.image == o.input))
-    reject("text in stretches of {} bytes, but the model takes {}", split.image.str(), o.input.str());
+    reject("text items have {} bytes, but the model takes {}", split.image.str(), o.input.str());
   if (o.augment.any()) reject("text cannot be augmented");
 }
 
@@ -73,7 +73,7 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
     require_tokens(split, o);
   else
     require_images(split, o);
-  if (o.batch < 1) reject("a batch of {} images is none", o.batch);
+  if (o.batch < 1) reject("a batch of {} images is not possible", o.batch);
   if (o.batch > split.count())
     reject(Hint{fmt::format("take a batch of at most {}", with_commas(split.count()))},
            "a batch of {} is larger than the set of {} images", with_commas(o.batch),
@@ -81,11 +81,11 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
   if (o.parts < 1 || o.part < 0 || o.part >= o.parts) fail("part {} of {}", o.part, o.parts);
   if (o.epochs < 0) reject("{} epochs cannot be run", o.epochs);
   if (o.depth < 1) reject("a loader needs at least one batch in flight, not {}", o.depth);
-  if (o.threads < 1 || o.threads > kMostThreads)
-    reject("a loader takes 1 to {} threads, not {}", kMostThreads, o.threads);
+  if (o.threads < 1 || o.threads > kMaxThreads)
+    reject("a loader takes 1 to {} threads, not {}", kMaxThreads, o.threads);
   const std::int64_t per_epoch = (split.count() + o.batch - 1) / o.batch;
   if (o.first_epoch < 0 || o.first_batch < 0 || o.first_epoch > o.epochs || o.first_batch > per_epoch)
-    reject("batch {} of epoch {} is no place to begin: there are {} epochs of {} batches", o.first_batch,
+    reject("a run cannot start at batch {} of epoch {}: there are {} epochs of {} batches", o.first_batch,
            o.first_epoch, o.epochs, per_epoch);
   return split;
 }
@@ -121,14 +121,14 @@ void require_fit(const Shape& image, const Shape& input) {
   if (image[0] != input[0]) misfit("they have another number of channels");
   for (int axis : {1, 2}) {
     if (image[axis] > input[axis]) misfit("they are larger");
-    if (image[axis] < input[axis] - kMostPadding)
-      misfit(fmt::format("they are smaller by more than {} pixels per side", kMostPadding));
+    if (image[axis] < input[axis] - kMaxPadding)
+      misfit(fmt::format("they are smaller by more than {} pixels per side", kMaxPadding));
   }
 }
 
-// Batch number n lives in slot n % depth. A thread claims the next number in order, while fewer than `depth`
-// lie between it and the consumer, whose current batch counts as long as it is held; filling goes side by
-// side.
+// Batch number n uses slot n % depth. A thread claims the next number in order while fewer than `depth`
+// batches lie between it and the consumer, including the batch the consumer holds. Threads fill batches in
+// parallel.
 struct Loader::Impl {
   Impl(const Split& images, const LoaderOptions& wanted)
       : split(checked(images, wanted)),
@@ -163,13 +163,13 @@ struct Loader::Impl {
   }
 
   struct Slot {
-    Buffer images, labels;
-    std::vector<std::int64_t> members;  // which images, in order
+    HostBuffer images, labels;
+    std::vector<std::int64_t> members;  // image indices, in order
     Batch batch;
-    std::int64_t filled = -1;  // the batch that is ready here; guarded by the mutex
+    std::int64_t filled = -1;  // the batch ready in this slot; guarded by the mutex
   };
 
-  // What surrounds the images is written once: batches only ever touch their pixels.
+  // The border of the images is written once: batches only change their pixels.
   void prepare(Slot& slot) const {
     const std::int64_t most = share_of(options.batch, options.parts, 0).count;
     const std::int64_t elements = most * options.input.numel();
@@ -191,7 +191,7 @@ struct Loader::Impl {
     fill_order(order, options.shuffle, options.seed, epoch);
   }
 
-  // The next batch's number, its slot told what to hold; -1 when there is nothing left to do.
+  // Claims the next batch, fills in its slot's members and returns its number; -1 if nothing is left.
   std::int64_t claim() {
     const std::lock_guard turn(claiming);
     {
@@ -282,7 +282,7 @@ struct Loader::Impl {
 
   std::mutex claiming;  // guards the next three
   std::vector<std::int64_t> order;
-  std::int64_t ordered_epoch = -1, claimed;  // epoch that `order` is of; batches claimed so far
+  std::int64_t ordered_epoch = -1, claimed;  // epoch of `order`; number of claimed batches
 
   std::mutex mutex;  // guards what follows
   std::condition_variable ready, freed;

@@ -13,42 +13,42 @@ namespace headroom {
 
 struct LoaderOptions {
   std::int64_t batch = 64;
-  std::int64_t epochs = 1;  // the last epoch is epochs - 1, wherever the first one begins
+  std::int64_t epochs = 1;  // the last epoch is epochs - 1, whatever the first
   bool shuffle = false;
-  std::uint64_t seed = 0;  // order of epoch e is a function of (seed, e) alone
+  std::uint64_t seed = 0;  // the order of epoch e depends only on (seed, e)
   Preprocess preprocess;
-  Shape input;               // one image as the model takes it: CxHxW, or flat
+  Shape input;               // one image in the model's format: CxHxW, or flat
   DType dtype = DType::f32;  // fp32 or fp64; int32 for text
-  int depth = 3;             // batches in flight; each thread beyond the first adds one
-  int threads = 1;           // that fill batches; they change nothing but the speed
+  int depth = 3;             // batches in flight; each extra thread adds one
+  int threads = 1;           // that fill batches; only the speed depends on it
   Augment augment;
-  // Memory for batches: null takes the host's own. Pinned memory is copied to a GPU without waiting.
+  // Allocates memory for batches; null: host memory. Pinned memory is copied to a GPU without waiting.
   std::function<void*(std::size_t bytes)> allocate;
-  // Of several ranks, each takes its part of every batch (see share_of); `batch` is what all take together.
+  // With several ranks, each takes its part of every batch (see share_of); `batch` is the total.
   int parts = 1, part = 0;
-  // Where a resumed run begins: it sees the very batches that an undisturbed one sees from there on.
+  // The start of a resumed run: from there on it gets the same batches as an uninterrupted one.
   std::int64_t first_epoch = 0, first_batch = 0;
 };
 
-// One batch, in buffers that belong to the loader. The last one of an epoch may be short.
+// One batch, in buffers owned by the loader. The last one of an epoch may be short.
 struct Batch {
   void* images = nullptr;          // count x input, options.dtype
   std::int32_t* labels = nullptr;  // count, times the labels of one item
-  std::int64_t count = 0;          // 0 where the batch is too small for every rank to get an image
+  std::int64_t count = 0;          // 0 if the batch is too small to give this rank an image
   std::int64_t epoch = 0;
   bool last_of_epoch = false;
-  std::int64_t global = 0, first = 0;  // images of all ranks, and how many of them stand before this rank's
+  std::int64_t global = 0, first = 0;  // images of all ranks, and those before this rank's first
 };
 
-// Fills batches ahead on threads of its own, and hands them out in order. After construction it allocates
-// nothing. One consumer.
+// Fills batches ahead on its own threads and returns them in order. Allocates nothing after construction. One
+// consumer.
 class Loader {
  public:
-  // The split has to outlive the loader. Rejects images that do not fit the input, and batches larger than
-  // the set.
+  // The split must outlive the loader. Rejects images that do not fit the input, and batches larger than the
+  // set.
   Loader(const Split& split, const LoaderOptions& options);
   Loader(Split&&, const LoaderOptions&) = delete;
-  ~Loader();  // stops the threads, whatever is left
+  ~Loader();  // stops the threads, even with batches left
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
@@ -61,13 +61,13 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
-// The order in which an epoch takes the images: a function of (shuffle, seed, epoch) alone.
+// The order of the images in an epoch: a function of (shuffle, seed, epoch) only.
 std::vector<std::int64_t> epoch_order(std::int64_t count, bool shuffle, std::uint64_t seed,
                                       std::int64_t epoch);
 
-// Rejects (naming both shapes) when images of this shape cannot be fed to that input: other channels, larger,
-// or more than four pixels smaller per side (28x28 fits 32x32). Flat inputs take any image of as many
-// elements.
+// Rejects images of a shape that does not fit the input, and names both shapes: other channels, larger, or
+// more than four pixels smaller per side (28x28 fits 32x32). Flat inputs take any image with the same number
+// of elements.
 void require_fit(const Shape& image, const Shape& input);
 
 }  // namespace headroom

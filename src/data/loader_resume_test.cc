@@ -1,4 +1,4 @@
-// What the loader hands out does not depend on how: threads, depth, and where a resumed run begins.
+// The loader's batches do not depend on threads, depth, or where a resumed run starts.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -111,7 +111,7 @@ TEST(LoaderAugments, DifferentlyEveryEpochAndByTheSeed) {
   EXPECT_EQ(plain[0].images, plain[1].images);
 }
 
-// The rate that keeps small networks on a fast device busy, on two cores.
+// The rate that small networks on a fast device need, on two cores.
 TEST(TimingLoader, AugmentsTwentyThousandCifarImagesPerSecond) {
   const Split split = noise(50000, {3, 32, 32});
   LoaderOptions options{.batch = 128, .epochs = 1, .shuffle = true};

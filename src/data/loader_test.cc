@@ -11,7 +11,7 @@
 namespace headroom::testing {
 namespace {
 
-// Image i is filled with the byte i, so that a batch tells which images it holds.
+// Image i is filled with the byte i, so that a batch shows which images it holds.
 Split numbered(int count, Shape image = {1, 3, 3}) {
   Split split;
   split.image = image;
@@ -31,7 +31,7 @@ LoaderOptions options_for(const Split& split) {
   return options;
 }
 
-// The images of all epochs in the order they came, and the checks every batch has to pass.
+// The images of all epochs in order of arrival; also checks every batch.
 std::vector<int> order_of(const Split& split, const LoaderOptions& options) {
   Loader loader(split, options);
   std::vector<int> order;

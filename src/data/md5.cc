@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// RFC 1321. The constants are the sines of whole numbers, as the RFC defines them.
+// RFC 1321. The constants are the sines of integers, as the RFC defines them.
 class Digest {
  public:
   void add(std::string_view bytes) {

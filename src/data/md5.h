@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// The checksum that data sets are published with, in 32 hexadecimal digits. Tells damage; no proof against
-// malice.
+// The checksum published with data sets, in 32 hexadecimal digits. Detects damage; does not protect against
+// attacks.
 std::string md5(std::string_view bytes);
-std::string md5_of_file(const std::filesystem::path& path);  // without holding the file in memory
+std::string md5_of_file(const std::filesystem::path& path);  // does not load the whole file
 
 }  // namespace headroom

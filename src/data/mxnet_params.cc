@@ -18,7 +18,7 @@ constexpr std::size_t kLongestName = 4096;
 
 const Hint kDamaged{"the file is damaged or was not written whole; copy or write it again"};
 
-// Type flags in MXNet's order; those without a name here (int8) are not read.
+// Type flags in MXNet's order; flags without a type here (int8) are not supported.
 std::optional<DType> dtype_of_flag(std::uint32_t flag) {
   switch (flag) {
     case 0:
@@ -42,13 +42,13 @@ std::optional<DType> dtype_of_flag(std::uint32_t flag) {
   }
 }
 
-// Takes little-endian numbers off the front; every message names the file and what was being read.
+// Reads little-endian numbers from the front; every message names the file and the current item.
 class Reader {
  public:
   Reader(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
 
   TensorFile read() {
-    if (const auto magic = number<std::uint64_t>("the mark of the format"); magic != kListMagic)
+    if (const auto magic = number<std::uint64_t>("the format's magic number"); magic != kListMagic)
       reject(Hint{"is it a .params file?"}, "{} begins with 0x{:x}, not with MXNet's 0x112", where_, magic);
     number<std::uint64_t>("the reserved number");
     const std::uint64_t count = counted("arrays", kSmallestArray);
@@ -86,7 +86,7 @@ class Reader {
     return static_cast<T>(value);
   }
 
-  // No more items than could lie in what is left of the file.
+  // Rejects a count larger than the rest of the file can hold.
   std::uint64_t counted(std::string_view what, std::size_t each) {
     const auto count = number<std::uint64_t>(fmt::format("the number of {}", what));
     if (count > (bytes_.size() - at_) / each)

@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// MXNet's parameter files (.params): dense arrays, then their names. "arg:" and "aux:", which tell weights
-// from running statistics, are taken off the names. Read with every length checked; other storage (sparse),
-// other versions of the format and element types without a counterpart here are rejected.
+// MXNet's parameter files (.params): dense arrays, then their names. The prefixes "arg:" and "aux:", which
+// mark weights and running statistics, are removed. Checks every length. Rejects other storage (sparse),
+// other versions of the format and element types without a counterpart here.
 TensorFile read_mxnet_params(const std::filesystem::path& path);
 
 // For parsing without a file; `where` names the source in error messages.

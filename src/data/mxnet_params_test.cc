@@ -76,7 +76,7 @@ TEST(MxnetParams, RejectsWhatItDoesNotRead) {
   expect_rejected([] { read_mxnet_params("/nowhere/at/all.params"); }, {"/nowhere/at/all.params"});
 }
 
-// Weights published with the convolution course, where they are at hand.
+// Weights published with the convolution course, if present.
 TEST(MxnetParams, ReadsTheCoursesWeights) {
   const char* dir = std::getenv("HEADROOM_DATA");
   const auto path = std::filesystem::path(dir != nullptr ? dir : HEADROOM_SOURCE_DIR "/../shared/data") /

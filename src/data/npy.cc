@@ -14,7 +14,7 @@ namespace headroom {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;  // data begins on a multiple of this, as numpy.save has it
+constexpr std::size_t kHeaderAlignment = 64;  // data starts at a multiple of this, as in numpy.save
 const Hint kDamaged{"the file is damaged or was not written whole; copy or write it again"};
 
 // NumPy's name without the byte order.
@@ -87,8 +87,7 @@ class HeaderReader {
   std::string string_or_list() {
     blanks();
     if (at_ < text_.size() && text_[at_] == '[')
-      reject(Hint{"save one field of it as an array of its own"}, "{} holds records of several fields",
-             where_);
+      reject(Hint{"save one field of it as a separate array"}, "{} holds records of several fields", where_);
     return string();
   }
   bool boolean() {
@@ -126,18 +125,18 @@ class HeaderReader {
       }
     }
     if (header_.shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
-      reject("{} has {} axes; {} are the most", where_, header_.shape.size(), Shape::kMaxRank);
+      reject("{} has {} axes; the max is {}", where_, header_.shape.size(), Shape::kMaxRank);
   }
 
   std::int64_t extent() {
     blanks();
     const std::size_t begin = at_;
     while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) ++at_;
-    constexpr std::size_t kMostDigits = 18;
-    if (at_ == begin || at_ - begin > kMostDigits)
-      bad(fmt::format("an extent is missing or absurd at character {}", begin + 1));
+    constexpr std::size_t kMaxDigits = 18;
+    if (at_ == begin || at_ - begin > kMaxDigits)
+      bad(fmt::format("an extent is missing or out of range at character {}", begin + 1));
     const std::int64_t value = std::stoll(std::string(text_.substr(begin, at_ - begin)));
-    take('L');  // Python 2 wrote long integers so
+    take('L');  // Python 2's long integers
     return value;
   }
 
@@ -148,11 +147,12 @@ class HeaderReader {
   Header header_;
 };
 
-// The header's text, and the data behind it.
+// The header's text, and the data after it.
 std::pair<std::string_view, std::string_view> parts_of(const std::string& where, std::string_view bytes) {
   constexpr std::size_t kVersionAt = 6, kLengthAt = 8;
   if (!bytes.starts_with(kMagic))
-    reject(Hint{"numpy.save writes such files; an .npz holds several of them"}, "{} is no .npy file", where);
+    reject(Hint{"numpy.save writes such files; an .npz holds several of them"}, "{} is not an .npy file",
+           where);
   if (bytes.size() < kLengthAt + 4)
     reject(kDamaged, "{} is truncated: {} bytes cannot be an .npy file", where, bytes.size());
   const int version = static_cast<unsigned char>(bytes[kVersionAt]);
@@ -169,7 +169,7 @@ std::pair<std::string_view, std::string_view> parts_of(const std::string& where,
   return {bytes.substr(begin, length), bytes.substr(begin + length)};
 }
 
-// Extents may be anything; their product must be what the file has, so it cannot overflow.
+// Extents may be anything; their product must match the file's size, so it cannot overflow.
 void require_size(const std::string& where, const Header& header, std::size_t there) {
   const std::size_t item = size_of(header.dtype);
   const bool empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
@@ -180,7 +180,7 @@ void require_size(const std::string& where, const Header& header, std::size_t th
     if (room > 0) count *= static_cast<std::uint64_t>(extent);
   }
   if (room == 0 || (empty ? 0 : count * item) != there)
-    reject(kDamaged, "{}: an array of {} {} does not take the {} bytes that are there", where,
+    reject(kDamaged, "{}: an array of {} {} does not match the {} bytes of data", where,
            Shape(header.shape).str(), name_of(header.dtype), there);
 }
 
@@ -253,7 +253,8 @@ std::string npy_bytes(const NamedTensor& tensor) {
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order,
                                    name->second, python_shape(tensor.type.shape));
   constexpr std::size_t kBefore = 10;
-  header.append((kAlignment - (kBefore + header.size() + 1) % kAlignment) % kAlignment, ' ');
+  header.append((kHeaderAlignment - (kBefore + header.size() + 1) % kHeaderAlignment) % kHeaderAlignment,
+                ' ');
   header += '\n';
   std::string bytes(kMagic);
   bytes += {'\1', '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};

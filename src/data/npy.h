@@ -7,12 +7,12 @@
 
 namespace headroom {
 
-// NumPy's file of one array, format versions 1 to 3. Either byte order and either order of axes is read; what
-// comes out is row-major and little-endian, without a name. Every length is checked against the file's.
+// NumPy's file of one array, format versions 1 to 3. Reads either byte order and either order of axes; the
+// result is row-major and little-endian, without a name. Checks every length against the file's.
 NamedTensor read_npy(const std::filesystem::path& path);
 
-// As numpy.save writes it, aside and renamed. NumPy has no bfloat16: such values are written as float32,
-// which holds them exactly.
+// Writes the same as numpy.save, under another name, then renames. NumPy has no bfloat16: such values become
+// float32, which holds them exactly.
 void write_npy(const std::filesystem::path& path, const NamedTensor& tensor);
 std::string npy_bytes(const NamedTensor& tensor);
 

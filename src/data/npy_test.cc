@@ -25,7 +25,7 @@ std::vector<T> values(const NamedTensor& t) {
   return list;
 }
 
-// A file as numpy would pad it, with the header of our choice.
+// A file padded like numpy's, with any header.
 std::string file_of(const std::string& header, const std::string& data, int version = 1) {
   std::string bytes = "\x93NUMPY";
   bytes += static_cast<char>(version);
@@ -39,7 +39,7 @@ std::string header_of(const std::string& descr, const std::string& order, const 
   return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}   \n", descr, order, shape);
 }
 
-// Byte for byte what numpy.save writes for array([True, False]).
+// The same bytes as numpy.save for array([True, False]).
 TEST(Npy, WritesWhatNumpyWrites) {
   const std::string dictionary = "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }";
   const std::string header = dictionary + std::string(0x76 - dictionary.size() - 1, ' ') + "\n";
@@ -111,8 +111,8 @@ TEST(Npy, RefusesWhatItCannotHold) {
     expect_rejected([&] { read_npy(path); }, parts);
   };
   const std::string data(8, '\0');
-  refuse("", {"bad.npy", "no .npy"});
-  refuse("PK\3\4", {"no .npy"});
+  refuse("", {"bad.npy", "not an .npy"});
+  refuse("PK\3\4", {"not an .npy"});
   refuse("\x93NUMPY", {"truncated"});
   refuse(file_of(header_of("<f8", "False", "(1,)"), data, 9), {"version 9"});
   refuse(std::string("\x93NUMPY\1\0\xff\xff{}", 12), {"65535", "2 follow"});

@@ -34,8 +34,8 @@ void PixelWriter::clear(T* input) const {
     std::fill_n(input + plane * plane_pitch_, plane_pitch_, table<T>(plane)[0]);
 }
 
-// Row r of the result is row r - down of the image; columns likewise, before the flip. What comes from
-// outside the image is pixel 0.
+// Row r of the result is row r - down of the image, and the same for columns, before the flip. Pixels outside
+// the image are 0.
 template <class T>
 void PixelWriter::write(const std::uint8_t* image, const Jitter& jitter, T* input) const {
   const std::int64_t first = std::clamp<std::int64_t>(jitter.right, 0, columns_);

@@ -9,13 +9,13 @@
 
 namespace headroom {
 
-// Turns the bytes of an image into the values of a model's input: normalised, moved, flipped, and centred
-// where the input is larger. Built once; writing allocates nothing.
+// Converts the bytes of an image to a model's input values: normalised, shifted, flipped, and centred if the
+// input is larger. Built once; writing allocates nothing.
 class PixelWriter {
  public:
   PixelWriter(const Shape& image, const Shape& input, const Preprocess& preprocess);
 
-  // The whole input, as if every pixel were 0. Once per buffer: write() leaves what is around the image.
+  // Fills the whole input as if every pixel were 0. Once per buffer: write() does not touch the border.
   template <class T>
   void clear(T* input) const;
 
@@ -33,7 +33,7 @@ class PixelWriter {
 
   std::int64_t planes_, rows_, columns_;  // of the image
   std::int64_t plane_pitch_, row_pitch_,
-      top_ = 0;                // of the input, in elements; top_: the first pixel's place
+      top_ = 0;                // of the input, in elements; top_: position of the first pixel
   std::vector<double> value_;  // 256 values per channel
   std::vector<float> value_f32_;
 };

@@ -11,7 +11,7 @@ namespace headroom {
 
 bool has_png() { return true; }
 
-// The simplified interface keeps its jumps and its messages to itself. It frees what it holds when it fails.
+// The simplified interface handles its own jumps and messages. It frees its memory when it fails.
 std::vector<std::uint8_t> decode_png(std::string_view bytes, std::string_view where,
                                      const ImageHeader& header) {
   const Hint again{"copy the file again, or take it out of the folder"};
@@ -19,10 +19,10 @@ std::vector<std::uint8_t> decode_png(std::string_view bytes, std::string_view wh
   image.version = PNG_IMAGE_VERSION;
   if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0)
     reject(again, "{} is a damaged PNG file: {}", where, image.message);
-  image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // deep pictures are not linear light unless they say so
+  image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit pictures are sRGB unless they say linear
   image.format = header.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   std::vector<std::uint8_t> pixels(PNG_IMAGE_SIZE(image));
-  const png_color black{0, 0, 0};  // what shines through where the picture is transparent
+  const png_color black{0, 0, 0};  // background of transparent pixels
   if (png_image_finish_read(&image, &black, pixels.data(), 0, nullptr) == 0) {
     const std::string why = image.message;
     png_image_free(&image);

@@ -49,10 +49,10 @@ Preprocess usual_preprocess(std::string_view data) {
 Preprocess parse_preprocess(std::string_view pixels, std::string_view normalize, const Preprocess& usual) {
   const std::vector<std::string> kinds = {"raw", "scaled", "normalized"};
   if (!pixels.empty() && std::find(kinds.begin(), kinds.end(), pixels) == kinds.end())
-    reject(nearest(pixels, kinds), "`pixels` is '{}', which is no kind of pixel", pixels);
+    reject(nearest(pixels, kinds), "`pixels` is '{}', which is not a known kind", pixels);
   if (!normalize.empty()) {
     if (!pixels.empty() && pixels != "normalized")
-      reject(Hint{"leave one of the two out"}, "`pixels` {} and `normalize` contradict each other", pixels);
+      reject(Hint{"give only one of the two"}, "`pixels` {} and `normalize` contradict each other", pixels);
     return parse_normalize(normalize);
   }
   if (pixels == "raw") return Preprocess::raw();

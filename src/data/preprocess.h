@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-// value = (pixel * scale - mean) / deviation, per channel; one number serves every channel. Whatever
-// surrounds an image (a larger input, the rim of a crop) is pixel 0, and so has the value this gives to it.
+// value = (pixel * scale - mean) / deviation, per channel; one number serves every channel. Pixels around an
+// image (a larger input, the border of a crop) are 0 and get the value of pixel 0.
 struct Preprocess {
   double scale = 1.0 / 255;
   std::vector<double> mean = {0.1307};  // mean and deviation of handwritten digits in [0, 1]
@@ -18,14 +18,14 @@ struct Preprocess {
   bool operator==(const Preprocess&) const = default;
 };
 
-// What a data set's images are usually normalised with; a half and a half where nothing is known.
+// The usual normalisation of a data set; mean 0.5 and deviation 0.5 if unknown.
 Preprocess usual_preprocess(std::string_view data);
 
-// "raw" (0 to 255), "scaled" (0 to 1), "normalized" (by the set's numbers), and "mean,deviation" or
-// "r,g,b/r,g,b" in their place. Empty texts are what was not said; both at once need "normalized".
+// `pixels`: "raw" (0 to 255), "scaled" (0 to 1) or "normalized" (by the set's numbers). `normalize`:
+// "mean,deviation" or "r,g,b/r,g,b" instead of those numbers; it requires "normalized". Empty: not given.
 Preprocess parse_preprocess(std::string_view pixels, std::string_view normalize, const Preprocess& usual);
 
-// Rejects numbers that cannot serve images of so many channels, and deviations of zero.
+// Rejects numbers that do not match this many channels, and deviations of zero.
 void require_sound(const Preprocess& preprocess, std::int64_t channels);
 
 }  // namespace headroom

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-// The two pixels a result lies between, -1 and `extent` being outside, and the second one's share.
+// The two pixels around a result (-1 and `extent` are outside), and the weight of the second.
 struct Between {
   std::int64_t low, high;
   double share;
@@ -59,10 +59,11 @@ double mix(double a, double b, double share) { return (1 - share) * a + share * 
 ResizeRule parse_resize_rule(std::string_view name) {
   if (name == "edge") return ResizeRule::edge;
   if (name == "zero") return ResizeRule::zero;
-  reject(nearest(name, std::vector<std::string>{"edge", "zero"}), "`resize` knows no rule '{}'", name);
+  reject(nearest(name, std::vector<std::string>{"edge", "zero"}), "`resize` does not know the rule '{}'",
+         name);
 }
 
-// The zero rule divides by 256 first and multiplies at the end; powers of two change no digit, so that can be
+// The zero rule divides by 256 first and multiplies at the end. Powers of two change no digit, so this is
 // left out.
 void resize_plane(std::span<const std::uint8_t> in, PlaneSize from, std::span<std::uint8_t> out, PlaneSize to,
                   ResizeRule rule) {

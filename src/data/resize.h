@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// Bilinear, with pixel centres at halves. They differ in what lies outside the image and in the rounding:
-//   edge  the outermost pixels go on; to the nearest byte
-//   zero  black; cut off to a byte: as scikit-image's resize prepared the convolution course's images
+// Bilinear, with pixel centres at halves. The rules differ outside the image and in the rounding:
+//   edge  repeats the outermost pixels; rounds to the nearest byte
+//   zero  black; truncates to a byte, like scikit-image's resize for the convolution course's images
 enum class ResizeRule { edge, zero };
 ResizeRule parse_resize_rule(std::string_view name);
 
@@ -22,7 +22,7 @@ void resize_plane(std::span<const std::uint8_t> in, PlaneSize from, std::span<st
 
 struct Split;
 
-// Every image of the split. Rejects sizes that this machine's memory could not hold.
+// Resizes every image of the split. Rejects sizes that this machine's memory cannot hold.
 void resize_images(Split& split, PlaneSize to, ResizeRule rule);
 
 }  // namespace headroom

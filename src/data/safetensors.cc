@@ -14,8 +14,8 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kAlignment = 8;               // data begins on a multiple of this
-constexpr std::uint64_t kMostHeader = 100'000'000;  // what the published reader takes
+constexpr std::size_t kHeaderAlignment = 8;        // data starts at a multiple of this
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // the limit of the published reader
 constexpr const char* kMetadata = "__metadata__";
 
 constexpr std::pair<DType, std::string_view> kNames[] = {
@@ -81,9 +81,9 @@ class Reader {
       reject(kDamaged, "{} is truncated: {} bytes cannot be a safetensors file", where_, bytes_.size());
     std::uint64_t length = 0;
     for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes_[i]);
-    if (length > kMostHeader)
-      reject(Hint{"is it a safetensors file?"}, "{} announces a header of {} bytes, which is absurd", where_,
-             length);
+    if (length > kMaxHeader)
+      reject(Hint{"is it a safetensors file?"}, "{} announces a header of {} bytes, which is out of range",
+             where_, length);
     if (length > bytes_.size() - kLengthBytes)
       reject(kDamaged, "{} is truncated: its header takes {} bytes, but only {} follow", where_, length,
              bytes_.size() - kLengthBytes);
@@ -124,14 +124,14 @@ class Reader {
     const Json& list = field(name, entry, "shape");
     if (!list.is_array()) bad(name, "its shape is not a list");
     if (list.size() > Shape::kMaxRank)
-      bad(name, fmt::format("it has {} dimensions; {} are the most", list.size(), Shape::kMaxRank));
+      bad(name, fmt::format("it has {} dimensions; the max is {}", list.size(), Shape::kMaxRank));
     std::vector<std::int64_t> dims;
     for (const Json& extent : list) {
       if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > (std::uint64_t{1} << 62))
-        bad(name, fmt::format("extent {} is no size", extent.dump()));
+        bad(name, fmt::format("extent {} is not a valid size", extent.dump()));
       dims.push_back(extent.get<std::int64_t>());
     }
-    // An empty tensor may have any other extents, as long as their product stays a number.
+    // An empty tensor may have any other extents if their product does not overflow.
     const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
     std::uint64_t room = empty ? std::uint64_t{1} << 48 : data_.size();
     for (const std::int64_t extent : dims) {
@@ -160,13 +160,13 @@ class Reader {
     entries_.push_back({name, type, begin, end});
   }
 
-  // The format allows neither overlaps nor holes: every byte belongs to one tensor.
+  // The format allows no overlaps and no gaps: every byte belongs to one tensor.
   void require_gapless() const {
     std::uint64_t reached = 0;
     for (const Entry& e : entries_) {
       if (e.begin < reached) bad(e.name, fmt::format("its data at {} overlaps another tensor's", e.begin));
       if (e.begin > reached)
-        bad(e.name, fmt::format("its data begins at {}, leaving a hole from {}", e.begin, reached));
+        bad(e.name, fmt::format("its data begins at {}, leaving a gap from {}", e.begin, reached));
       reached = e.end;
     }
     if (reached != data_.size())
@@ -200,7 +200,7 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& file
     offset += t->bytes.size();
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+  text.append((kHeaderAlignment - text.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
 
   std::string bytes;
   bytes.reserve(kLengthBytes + text.size() + offset);

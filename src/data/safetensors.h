@@ -21,8 +21,8 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-// The published format: u64 header length, JSON header, data. Written aside and renamed, wide element
-// types first so that each tensor is aligned; read with every offset checked.
+// The published format: u64 header length, JSON header, data. Written under another name and renamed, wide
+// element types first so that each tensor is aligned. Reading checks every offset.
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 TensorFile read_safetensors(const std::filesystem::path& path);
 

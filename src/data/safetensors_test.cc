@@ -32,7 +32,7 @@ std::string entry(const std::string& name, const std::string& dtype, const std::
                      offsets);
 }
 
-// Byte for byte what the format's description asks for, written out by hand.
+// The exact bytes of the format's description, written by hand.
 TEST(Safetensors, WritesThePublishedBytes) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "w.safetensors";
@@ -125,11 +125,11 @@ TEST(Safetensors, RejectsDamagedHeaders) {
   };
   expect("", {"truncated"});
   expect("1234567", {"truncated"});
-  expect(std::string(8, '\xff') + "{}", {"absurd"});
+  expect(std::string(8, '\xff') + "{}", {"out of range"});
   expect(file_of("{}", "").replace(0, 1, "\x40"), {"truncated", "64 bytes"});
   expect(file_of("{\"w\":", ""), {"not valid JSON"});
   expect(file_of("", ""), {"not valid JSON"});
-  expect(file_of("[1]", ""), {"holds no JSON object"});
+  expect(file_of("[1]", ""), {"does not hold a JSON object"});
   expect(file_of("{\"\xff\":1}", ""), {"not valid JSON"});
   expect(file_of(R"({"__metadata__":{"a":1}})", ""), {"metadata 'a'"});
   expect(file_of(R"({"__metadata__":3})", ""), {"metadata"});
@@ -149,7 +149,7 @@ TEST(Safetensors, RejectsDamagedHeaders) {
   expect_one(entry("w", "F32", "1,1,1,1,1,1,1,1,2", "0,8"), {"'w'", "9 dimensions"});
   expect_one(entry("w", "F32", "4294967296,4294967296,2", "0,8"), {"'w'", "more than"});
   expect_one(entry("w", "F32", "4611686018427387904,4611686018427387904,0", "0,0"), {"'w'", "more than"});
-  expect_one(entry("w", "F32", "1", "4,8"), {"'w'", "hole"});
+  expect_one(entry("w", "F32", "1", "4,8"), {"'w'", "gap"});
   expect_one(entry("w", "F32", "1", "0,4"), {"4 bytes after"});
   expect_one(entry("a", "F32", "2", "0,8") + "," + entry("b", "F32", "1", "4,8"), {"'b'", "overlaps"});
 }

@@ -31,7 +31,7 @@ std::int64_t octal(std::string_view header, std::size_t at, std::size_t length) 
   return any ? value : -1;
 }
 
-// The sum of all bytes, those of the sum itself taken for spaces.
+// The sum of all bytes, with the checksum field counted as spaces.
 std::int64_t sum_of(std::string_view header) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < kBlock; ++i)
@@ -50,7 +50,8 @@ std::vector<TarEntry> read_tar(std::string_view archive, std::string_view where)
     const std::string_view header = archive.substr(at, kBlock);
     if (std::all_of(header.begin(), header.end(), [](char c) { return c == '\0'; })) return entries;
     if (octal(header, 148, 8) != sum_of(header))
-      reject(kAgain, "{} is no tar archive, or damaged: the header at byte {} has a wrong sum", where, at);
+      reject(kAgain, "{} is not a tar archive, or it is damaged: the header at byte {} has a wrong sum",
+             where, at);
     const std::int64_t size = octal(header, 124, 12);
     at += kBlock;
     if (size < 0 || static_cast<std::uint64_t>(size) > archive.size() - at)

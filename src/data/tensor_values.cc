@@ -42,8 +42,8 @@ void set_value(NamedTensor& tensor, std::int64_t i, double value) {
   }
 }
 
-// How far beyond its tolerance an element is, and how far off. Both infinite where one of the two is no
-// number or they are different infinities.
+// The error of an element, and how far it is beyond its tolerance. Both are infinite if one of the two values
+// is NaN or if they are different infinities.
 struct Distance {
   double beyond = 0, error = 0;
 };
@@ -57,7 +57,7 @@ Distance distance(double got, double wanted, const Tolerance& tolerance) {
   return {error - (tolerance.absolute + tolerance.relative * std::fabs(wanted)), error};
 }
 
-// Exact even where fp64 is not.
+// Exact even if fp64 is not.
 Distance integer_distance(std::int64_t got, std::int64_t wanted) {
   if (got == wanted) return {};
   const double error = std::fabs(static_cast<double>(got) - static_cast<double>(wanted));
@@ -135,7 +135,7 @@ Difference compare(const NamedTensor& got, const NamedTensor& wanted, const Tole
     else
       d = integer_distance(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
     c.wrong += d.beyond > 0;
-    // Among wrong elements by how far they are beyond; among right ones by the plain error.
+    // Wrong elements compare by the excess over their tolerance, right ones by the plain error.
     const bool worse =
         d.beyond > 0 ? furthest <= 0 || d.beyond > furthest : furthest <= 0 && d.error > c.error;
     if (c.worst >= 0 && !worse) continue;

@@ -4,9 +4,8 @@
 
 namespace headroom {
 
-// Any file as text of bytes: up to 256 tokens, no vocabulary to agree on. The last tenth is for testing.
-// Items are stretches of options.context bytes, one after the other; each byte's label is the byte that
-// follows it.
+// Any file as text of bytes: at most 256 tokens, no separate vocabulary. The last tenth is for testing. Items
+// are consecutive runs of options.context bytes; the label of each byte is the next byte.
 Dataset read_text(const std::filesystem::path& file, const DataOptions& options);
 
 }  // namespace headroom

@@ -10,7 +10,7 @@ namespace {
 
 using testing::expect_rejected;
 
-// Bytes that count up, so that each tells its place.
+// Bytes that count up, so that each shows its position.
 std::string counting(std::size_t n) {
   std::string text;
   for (std::size_t i = 0; i < n; ++i) text += static_cast<char>(i % 251);
@@ -53,7 +53,7 @@ TEST_F(TextData, TheLabelOfEachByteIsTheNext) {
   for (int times : seen) EXPECT_GE(times, 2) << "each stretch once an epoch";
 }
 
-// The order is a function of the seed and the epoch; a resumed run sees the batches of an undisturbed one.
+// The order is a function of the seed and the epoch; a resumed run gets the batches of an uninterrupted one.
 TEST_F(TextData, ResumesWhereItStopped) {
   const Dataset set = load({.context = 16});
   LoaderOptions options{.batch = 6, .epochs = 3, .shuffle = true, .seed = 9};
@@ -86,7 +86,7 @@ TEST_F(TextData, SizesCountStretches) {
 TEST_F(TextData, TooShortOrMissing) {
   expect_rejected([&] { load({.context = 500}); }, {"1,000 bytes", "501"});
   expect_rejected([&] { load_dataset("text:" + file_.string() + ".no", {.context = 5}); }, {".no"});
-  expect_rejected([] { load_dataset("text", {}); }, {"names no file"});
+  expect_rejected([] { load_dataset("text", {}); }, {"does not name a file"});
   expect_rejected([&] { load({.image_size = 28, .context = 5}); }, {"`image-size`"});
 }
 

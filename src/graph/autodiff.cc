@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// Values on a path from something wanted: only their gradients are worth computing.
+// Values on a path from a wanted value: only their gradients are needed.
 std::set<ValueId> reachable(const Graph& graph, const std::vector<ValueId>& wanted, std::size_t nodes) {
   std::set<ValueId> live(wanted.begin(), wanted.end());
   for (std::size_t n = 0; n < nodes; ++n) {

@@ -21,7 +21,7 @@ std::vector<std::string> ops_from(const Graph& g, std::size_t first) {
   return ops;
 }
 
-// x is read by both sides of the sum: its gradient is the sum of what each side sends back.
+// Both sides of the sum read x: its gradient is the sum over both.
 TEST(Autodiff, AValueUsedTwiceSumsItsGradients) {
   Graph g;
   const ValueId x = value(g, "x", {2, 3}, Role::parameter);

@@ -37,11 +37,11 @@ std::string_view name_of(Phase phase) {
 }
 
 ValueId Graph::add_value(Value value) {
-  // Extents come from files and options; past this, sizes in bytes would no longer be numbers.
-  constexpr double kMostElements = double(std::int64_t{1} << 44);
+  // Extents come from files and options; above this, sizes in bytes would overflow.
+  constexpr double kMaxElements = double(std::int64_t{1} << 44);
   double elements = 1;
   for (std::int64_t extent : value.type.shape.dims()) elements *= double(extent);
-  if (elements > kMostElements)
+  if (elements > kMaxElements)
     reject(Hint{"check the sizes of the layers and the batch"},
            "'{}' would be {}: {:.1e} numbers are more than any memory holds", value.name,
            value.type.shape.str(), elements);

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/given.h"
+#include "graph/constant_data.h"
 #include "graph/schema.h"
 
 namespace headroom {
 
-// What a value is for; decides where it lives. Scalars are what changes between steps (the learning rate):
+// The purpose of a value; it decides where the value lives. Scalars change between steps (the learning rate):
 // they stay in device memory so that a captured step remains valid.
 enum class Role { input, parameter, constant, activation, gradient, state, scalar };
 std::string_view name_of(Role role);
@@ -18,17 +18,27 @@ std::string_view name_of(Role role);
 enum class Phase { forward, backward, update };
 std::string_view name_of(Phase phase);
 
-// How a parameter gets its first value. Fan-in and fan-out are taken from the shape when it is drawn.
+// How a parameter is initialised. Fan-in and fan-out come from the shape.
 struct Initializer {
-  enum class Kind { constant, normal, uniform, fan_in, xavier, he, orthonormal, course_normal, given };
+  enum class Kind {
+    constant,
+    normal,
+    uniform,
+    fan_in,
+    xavier,
+    he,
+    orthonormal,
+    layer_seeded_normal,
+    from_data
+  };
   Kind kind = Kind::constant;
-  double scale = 0;                         // value, deviation or bound
-  std::uint64_t index = 0;                  // course_normal: the layer number that seeds its generator
-  std::shared_ptr<const Given> given = {};  // given: its elements
+  double scale = 0;         // value, deviation or bound
+  std::uint64_t index = 0;  // layer_seeded_normal: the layer number that seeds its generator
+  std::shared_ptr<const ConstantData> data = {};  // given: its elements
 };
 
-// Of a value that is cut up among ranks: what it is a part of. `axis` is the one that was cut; -1: the
-// elements in their order, whatever the shape.
+// For a value split among ranks: the whole it is a part of. `axis` is the split axis; -1: the elements are
+// split in memory order, whatever the shape.
 struct Part {
   Shape whole;
   int axis = 0;
@@ -42,11 +52,11 @@ struct Value {
   NodeId producer = kNone;
   Initializer init;        // parameters, constants, states, scalars
   std::string layer;       // parameters: the layer that owns it
-  bool penalized = false;  // parameters: does L2 apply (weights, not biases)?
+  bool penalized = false;  // parameters: whether L2 applies (weights, not biases)
   std::optional<Part> part = {};
 };
 
-// Part of a step's time that belongs to a layer. A fused node carries several, weighted by analytic bytes.
+// The part of a step's time that belongs to a layer. A fused node has several, weighted by analytic bytes.
 struct Charge {
   std::string layer;
   Phase phase = Phase::forward;
@@ -57,16 +67,16 @@ struct Node {
   std::string op;
   Attrs attrs;
   std::vector<ValueId> inputs, outputs;
-  std::string layer;  // the user's name for the part of the network this came from
+  std::string layer;  // the user's name for this part of the network
   Phase phase = Phase::forward;
-  std::vector<Charge> charges;  // empty: all of it to (layer, phase)
+  std::vector<Charge> charges;  // empty: everything to (layer, phase)
 };
 
-// Values and nodes in single assignment, in a valid order of execution. Knows no device.
+// Values and nodes in single assignment, in a valid order of execution. Independent of any device.
 class Graph {
  public:
   ValueId add_value(Value value);
-  // Infers the output types by the operator's schema; errors name the layer.
+  // Infers the output types from the operator's schema; errors name the layer.
   std::vector<ValueId> add_node(std::string_view op, std::vector<ValueId> inputs, Attrs attrs,
                                 std::string layer, Phase phase = Phase::forward);
 
@@ -77,13 +87,13 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_.at(static_cast<std::size_t>(id)); }
   Problem problem(NodeId id) const;
 
-  ValueId find(std::string_view name) const;  // kNone when there is no such value
+  ValueId find(std::string_view name) const;  // kNone if there is no such value
   std::vector<ValueId> with_role(Role role) const;
 
-  // For passes, which rewrite the list of nodes as a whole. Values are never renumbered.
+  // For passes, which rewrite the whole list of nodes. Values are never renumbered.
   void replace_nodes(std::vector<Node> nodes);
 
-  // What the caller wants to read after a run; everything else may be overwritten or dropped.
+  // Values the caller reads after a run; everything else may be overwritten or dropped.
   std::vector<ValueId> outputs;
 
   std::string text() const;

@@ -13,7 +13,7 @@ ValueId value(Graph& g, const char* name, Shape shape, Role role) {
   return g.add_value({.name = name, .type = {shape, DType::f32}, .role = role});
 }
 
-// y = relu(x w'), and what relu's gradient would read.
+// y = relu(x w'), and the inputs of relu's gradient.
 Graph small() {
   Graph g;
   const ValueId x = value(g, "x", {2, 3}, Role::input), w = value(g, "fc.weight", {4, 3}, Role::parameter);

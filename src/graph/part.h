@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-// Runs of bytes of the whole that make up the part, one behind the other; elements of `size` bytes.
+// The byte runs of the whole that form the part, in order; elements have `size` bytes.
 struct PartRuns {
   std::size_t count, length;  // runs, bytes of each
-  std::size_t first, stride;  // in the whole: of the first one, and from one to the next
+  std::size_t first, stride;  // in the whole: start of the first run, distance between runs
 };
 PartRuns runs_of(const Part& part, std::size_t size);
 

@@ -50,7 +50,7 @@ TEST(Shares, AreAsEvenAsCanBe) {
       }
       EXPECT_EQ(next, count);
     }
-  EXPECT_EQ(share_of(800, 3, 0).count, 267);  // as the course has it: 267, 267, 266
+  EXPECT_EQ(share_of(800, 3, 0).count, 267);  // same as the course: 267, 267, 266
   EXPECT_EQ(share_of(800, 3, 2).count, 266);
 }
 

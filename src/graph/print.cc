@@ -11,7 +11,7 @@ std::string describe(const Graph& graph, ValueId id) {
   return fmt::format("%{} {}:{}", id, v.type.shape.str(), name_of(v.type.dtype));
 }
 
-// Layers carry the user's names, which may hold what DOT's strings may not.
+// Layers have the user's names, which may contain characters that DOT strings may not.
 std::string escaped(std::string_view name) {
   std::string text;
   for (char c : name) {

@@ -15,7 +15,7 @@ using ValueId = int;
 using NodeId = int;
 inline constexpr int kNone = -1;
 
-// One operator applied to concrete types: all that costs, kernels and tests need to know of a node.
+// One operator applied to concrete types: everything that costs, kernels and tests need from a node.
 struct Problem {
   std::string op;
   std::vector<TensorType> inputs;
@@ -24,9 +24,9 @@ struct Problem {
   std::string str() const;  // "conv2d 8x1x32x32,6x1x5x5 fp32 groups=1": names a test case and a tuning key
 };
 
-// What the operator must do at the least, whatever the algorithm. A multiply-add counts two FLOPs.
+// The minimum work of the operator, for any algorithm. A multiply-add counts as two FLOPs.
 struct Cost {
-  double multiply_add = 0;                   // FLOPs of products and sums: what matrix units may do
+  double multiply_add = 0;                   // FLOPs of products and sums: matrix units can do these
   double other = 0;                          // comparisons, additions, divisions, one each
   double special = 0;                        // exp, log, tanh: one each
   double bytes_read = 0, bytes_written = 0;  // each input once, each output once
@@ -35,20 +35,27 @@ struct Cost {
   Cost& operator+=(const Cost& more);
 };
 
-// Handed to an operator's gradient: it emits nodes and names the gradient of each input (kNone: no gradient).
+// Passed to an operator's gradient, which emits nodes and returns the gradient of each input (kNone: none).
 struct GradientContext {
   Graph& graph;
   NodeId node;
-  std::vector<ValueId> output_gradients;  // kNone where an output does not reach the loss
-  std::vector<bool> needed;               // per input: is its gradient wanted?
+  std::vector<ValueId> output_gradients;  // kNone if an output does not reach the loss
+  std::vector<bool> needed;               // per input: whether its gradient is needed
 
   ValueId input(std::size_t i) const;
   ValueId output(std::size_t i) const;
   const Attrs& attrs() const;
-  // Emits a node that belongs to the forward node's layer, in the backward phase; returns its first output,
-  // or all of them.
+  // Emits a backward node that belongs to the forward node's layer; returns its first output, or all of them.
   ValueId emit(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) const;
   std::vector<ValueId> emit_all(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) const;
+};
+
+// An attribute that layers of net.json and ONNX files set under its own name: a number, or one of several
+// words.
+struct AttributeSpec {
+  std::string name;
+  double fallback = 0;                  // the number where the attribute is absent
+  std::vector<std::string> words = {};  // not empty: the attribute is a text, and the first word the default
 };
 
 // Device-free meaning of one operator. An operator may have a schema and no kernels.
@@ -57,17 +64,34 @@ struct OpSchema {
   std::vector<TensorType> (*infer)(const std::vector<TensorType>& inputs, const Attrs& attrs) = nullptr;
   Cost (*cost)(const Problem& problem) = nullptr;
   std::vector<ValueId> (*gradient)(const GradientContext& context) = nullptr;  // null: not differentiable
-  // Output i shares storage with input aliases[i] (an update in place); -1 or absent: storage of its own.
+  // Output i shares storage with input aliases[i] (an in-place update); -1 or absent: its own storage.
   std::vector<int> (*aliases)(const Problem& problem) = nullptr;
-  bool is_view = false;  // output 0 is input 0 under another shape: no step is planned
-  // Views of a part: the place of its first element. Null: the whole.
+  bool is_view = false;  // output 0 is input 0 with another shape: no step is planned
+  // For views of a part: the index of its first element. Null: the whole.
   std::int64_t (*view_offset)(const Problem& problem) = nullptr;
-  bool collective = false;  // all ranks of a group take part in it, or none
-  // Inputs that stay fp32 where activations are 16 bits wide: scales and statistics of normalisations.
+  bool collective = false;  // all ranks of a group take part, or none
+  // Inputs that stay fp32 when activations are 16-bit: scales and statistics of normalisations.
   std::vector<int> keeps_fp32 = {};
+
+  // Traits. Passes, layer types, file formats and reports ask for these instead of keeping lists of names.
+  // Operands of a function of elements: 1 for relu, 2 for add. 0: an output element depends on other places.
+  int elementwise = 0;
+  std::vector<AttributeSpec> attributes = {};
+  bool layer = false;               // net.json has a layer type of this name, with the attributes as options
+  bool activation = false;          // layers of net.json take it, with its defaults, as their "activation"
+  bool fusible_activation = false;  // products apply it as they store: see ops/activation/
+  std::string gradient_of = {};     // "relu" for relu_grad: dy times the slope of that function
+  std::string onnx = {};            // ONNX operator with the same inputs and attributes; empty: none
+  std::int64_t onnx_opset = 0;      // the operator set of ONNX that brought it; 0: any that we write
+  // Are its multiply-adds products? Published counts of FLOPs are of products alone. What else multiplies
+  // (normalisations and their gradients) counts with the other operations.
+  bool has_products = true;
+  // Input with the shape, per image, of an output that the operator computes for another layer and does not
+  // keep. -1: there is no such output.
+  int shape_of_inner_output = -1;
 };
 
-// Answered by the list in ops/registry.cc; rejects unknown names with the nearest one.
+// Looks in the list in ops/registry.cc; rejects unknown names and suggests the nearest one.
 const OpSchema& schema_of(std::string_view op);
 
 // Bytes of all inputs and outputs: the memory part of most costs.

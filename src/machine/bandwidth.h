@@ -13,9 +13,8 @@ struct StreamRate {
   std::map<std::string, double> by_stream;  // the best of each kind: "read", "update", …
 };
 
-// Memory that a team streams over, each thread on a part of its own. Large pages where the system grants
-// them, and every part is first touched by the thread that uses it, so that it lies on that thread's NUMA
-// node.
+// Memory that a team streams over, each thread on its own part. Uses large pages if the system grants them.
+// The thread that uses a part touches it first, so it is on that thread's NUMA node.
 class StreamArena {
  public:
   StreamArena(int threads, std::int64_t bytes_per_thread);
@@ -33,10 +32,10 @@ class StreamArena {
   char* data_;
 };
 
-// Best rate over all kinds of stream and vector widths when every thread goes round and round
-// `bytes_per_thread` bytes of its part; about `seconds` long. Clock::cpu for levels that no two threads
-// share. A single kind would not do as a ceiling: reads win on most memories, updates in place on others, and
-// clearing may bypass what stores go through.
+// The best rate over all kinds of stream and vector widths, with every thread repeatedly streaming over
+// `bytes_per_thread` bytes of its part; takes about `seconds`. Clock::cpu is for levels that threads do not
+// share. One kind alone is not a ceiling: reads win on most memories, in-place updates on others, and
+// clearing may bypass the path of stores.
 StreamRate stream_rate(const StreamArena& arena, std::int64_t bytes_per_thread, Clock clock, double seconds);
 
 }  // namespace headroom

@@ -49,13 +49,13 @@ std::vector<int> allowed_cpus(const fs::path& root) {
       (core.empty() || cores.insert(core).second ? cpus : siblings).push_back(cpu);
     }
   cpus.insert(cpus.end(), siblings.begin(), siblings.end());
-  return cpus;  // empty where there are more CPUs than the set holds
+  return cpus;  // empty if there are more CPUs than the set holds
 }
 
 std::vector<CacheLevel> cache_levels_in(const fs::path& root, std::span<const int> cpus, int threads) {
   struct Seen {
     std::int64_t bytes = 0;
-    std::set<std::string> sharers;  // an instance is known by the CPUs that share it
+    std::set<std::string> sharers;  // the CPUs that share an instance identify it
   };
   std::map<int, Seen> levels;
   for (const int cpu : cpus) {
@@ -96,7 +96,7 @@ std::vector<CacheLevel> cache_levels_from_sysconf(int threads) {
 
 std::vector<CacheLevel> cache_levels_by_sweep(int threads, const std::function<double(std::int64_t)>& rate) {
   constexpr std::int64_t kSmallest = 8 << 10, kLargest = 256 << 20;
-  constexpr double kDrop = 0.75;  // noise of a short trial stays above it; neighbouring levels differ by more
+  constexpr double kDrop = 0.75;  // above the noise of a short trial; neighbouring levels differ by more
   std::vector<CacheLevel> found;
   double plateau = rate(kSmallest);
   for (std::int64_t bytes = kSmallest; bytes < kLargest; bytes *= 2) {
@@ -107,7 +107,7 @@ std::vector<CacheLevel> cache_levels_by_sweep(int threads, const std::function<d
     }
     found.push_back(
         {.name = level_name(static_cast<int>(found.size()) + 1), .bytes = bytes, .instances = threads});
-    // The first set beyond a level may still half fit it: the next plateau is what the one after that reads.
+    // The first set beyond a level may still half fit it, so the next plateau starts one size later.
     bytes *= 2;
     plateau = bytes < kLargest ? rate(bytes * 2) : next;
   }

@@ -41,14 +41,14 @@ TEST(CacheLevels, SharedCachesAreCountedOnce) {
   EXPECT_EQ(all[1].total(), 4 << 20);
   EXPECT_EQ(all[2].total(), 32 << 20);
   EXPECT_EQ(all[2].instances, 1);
-  // One thread reaches one of each.
+  // One thread uses one of each.
   EXPECT_EQ(cache_levels_in(root, cpus, 1)[1].total(), 2 << 20);
   EXPECT_TRUE(cache_levels_in(root / "absent", cpus, 4).empty());
   fs::remove_all(root);
 }
 
 TEST(CacheLevels, ASweepFindsTheSteps) {
-  // 64 KiB at 100, 1 MiB at 60, 32 MiB at 30, memory at 12, with the set beyond a level half in it.
+  // 64 KiB at 100, 1 MiB at 60, 32 MiB at 30, memory at 12; the set beyond a level is half in it.
   auto rate = [](std::int64_t bytes) {
     const std::int64_t kib = bytes >> 10;
     if (kib <= 64) return kib == 32 ? 97.0 : 100.0;

@@ -6,7 +6,7 @@
 namespace headroom {
 
 FmaRate fma_rate(DType dtype, int threads, double seconds) {
-  constexpr std::int64_t kRounds = 1000;  // per pass: some microseconds, so that calls and counting vanish
+  constexpr std::int64_t kRounds = 1000;  // per pass: some microseconds, so that call costs vanish
   if (dtype != DType::f32 && dtype != DType::f64)
     fail("multiply-adds are measured in fp32 and fp64, not in {}", name_of(dtype));
 

@@ -7,12 +7,12 @@
 namespace headroom {
 
 struct FmaRate {
-  double flops = 0;    // FLOP/s, a multiply-add counting two
-  std::string vector;  // the instructions that reached it: "avx2"
+  double flops = 0;    // FLOP/s; a multiply-add counts as two
+  std::string vector;  // the instructions with the best rate: "avx2"
 };
 
-// The most multiply-adds `threads` threads finish per second when nothing but arithmetic limits them: best of
-// many short trials over about `seconds`, with every vector width the processor has.
+// The max rate of multiply-adds on `threads` threads, limited only by arithmetic: the best of many short
+// trials in about `seconds`, with every vector width of the processor.
 FmaRate fma_rate(DType dtype, int threads, double seconds);
 
 }  // namespace headroom

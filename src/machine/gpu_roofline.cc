@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kQuick = 1.5;  // seconds; loading the vendor's library comes on top
+constexpr double kQuick = 1.5;  // seconds, plus loading the vendor's library
 
 }  // namespace
 
@@ -24,11 +24,11 @@ Machine here_gpu_or_measure(Device& gpu) {
       Machine saved = find_machine("here-gpu");
       if (saved.title == gpu.capabilities().name) return saved;
     } catch (const Error&) {
-      // Damaged: to this function the file is only a saving of time, so it is measured and written afresh.
+      // The file only saves time here; a damaged one is measured and written again.
     }
   }
   Machine machine = measure_gpu(gpu, kQuick);
-  machine.notes.push_back("measured in a hurry: `headroom roofline` takes more time for it");
+  machine.notes.push_back("measured quickly: `headroom roofline` measures longer");
   try {
     save_machine(with_saved_link(machine));
   } catch (const Error& error) {

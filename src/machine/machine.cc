@@ -42,7 +42,7 @@ Machine load_builtin(const EmbeddedFile& file) {
   return parse(file.text, fmt::format("built-in machine {}", file.name), {});
 }
 
-// The stems of the user's machine files; none when there is no such folder.
+// The stems of the user's machine files; empty if there is no such folder.
 std::vector<std::string> saved_names() {
   std::vector<std::string> names;
   std::error_code error;
@@ -81,8 +81,8 @@ Machine find_machine(std::string_view name) {
   const fs::path saved = machine_file(name);
   if (std::error_code error; fs::exists(saved, error)) {
     Machine machine = load_file(saved, {measured_here(name) ? "run `headroom roofline` to measure it again"
-                                                            : "mend or delete that file"});
-    machine.name = name;  // the name it was asked by, also when the file is an edited copy of another
+                                                            : "correct or delete that file"});
+    machine.name = name;  // the requested name, even if the file is an edited copy of another
     return machine;
   }
   if (measured_here(name))
@@ -93,7 +93,7 @@ Machine find_machine(std::string_view name) {
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
   if (const EmbeddedFile* file = builtin(lower)) return load_builtin(*file);
 
-  // Aliases stand inside the files, so only a name that is no file's pays for reading them all (under 1 ms).
+  // Aliases are inside the files, so only a name without a file pays for reading them all (under 1 ms).
   std::vector<std::string> known = machine_names();
   for (const EmbeddedFile& file : embedded_machines()) {
     Machine machine = load_builtin(file);
@@ -117,11 +117,9 @@ Machine with_saved_link(Machine machine) {
   if (!fs::exists(machine_file(machine.name), error)) return machine;
   try {
     const Machine saved = find_machine(machine.name);
-    for (const std::string_view name : {kLinkLatency, kLinkBandwidth, kLinkRanks})
-      if (const auto figure = saved.extras.find(std::string(name)); figure != saved.extras.end())
-        machine.extras.insert(*figure);
+    if (machine.rank_link.ranks == 0) machine.rank_link = saved.rank_link;
   } catch (const Error&) {
-    // A damaged file tells of no link.
+    // A damaged file has no link.
   }
   return machine;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<const char*, 9> kPrecisions = {"fp64", "fp64_tensor", "fp32", "tf32", "fp16_vector",
                                                     "fp16", "bf16",        "fp8",  "fp4"};
 
-// One JSON object being read; every complaint names the file, the path of the field and what is wrong.
+// One JSON object being read; every error names the file, the path of the field and what is wrong.
 class Fields {
  public:
   Fields(const Json& json, std::string_view origin, std::string path)
@@ -43,7 +43,7 @@ class Fields {
     for (const Json& item : *value) list.push_back(string_of(item, key));
     return list;
   }
-  // A rate, capacity or time: finite and above 0 where it is given; 0 stands for one that is not.
+  // A rate, capacity or time: finite and above 0 if given; 0 if not given.
   double amount(const char* key) const { return find(key) == nullptr ? 0 : need_amount(key); }
   double need_amount(const char* key) const {
     const Json& value = need(key);
@@ -74,16 +74,12 @@ class Fields {
     return rates;
   }
 
-  std::map<std::string, Machine::Figure> figures(const char* key) const {
-    std::map<std::string, Machine::Figure> all;
-    if (find(key) == nullptr) return all;
-    const Fields inner(need(key), origin_, where(key));
-    for (const auto& [name, value] : inner.json_.items()) {
-      const Fields figure(value, origin_, inner.where(name));
-      figure.only(std::initializer_list<const char*>{"value", "unit"});
-      all[name] = {figure.need_amount("value"), figure.text("unit")};
-    }
-    return all;
+  // An object of amounts; empty if absent.
+  Fields part(const char* key, std::initializer_list<const char*> names) const {
+    static const Json kNothing = Json::object();
+    const Fields inner(find(key) == nullptr ? kNothing : need(key), origin_, where(key));
+    inner.only(names);
+    return inner;
   }
 
   template <class Names>
@@ -140,14 +136,55 @@ std::vector<Machine::Level> levels_from(const Fields& fields, std::string_view o
   return levels;
 }
 
+Machine::LaunchCosts launch_from(const Fields& fields) {
+  const Fields part = fields.part("launch", {"host_s", "graph_node_s", "wait_s", "synchronize_s"});
+  return {part.amount("host_s"), part.amount("graph_node_s"), part.amount("wait_s"),
+          part.amount("synchronize_s")};
+}
+
+Machine::HostLink host_link_from(const Fields& fields) {
+  const Fields part =
+      fields.part("host_link", {"bytes_per_s", "upload", "download", "upload_pageable", "download_pageable"});
+  return {part.amount("bytes_per_s"), part.amount("upload"), part.amount("download"),
+          part.amount("upload_pageable"), part.amount("download_pageable")};
+}
+
+Machine::RankLink rank_link_from(const Fields& fields) {
+  const Fields part = fields.part("rank_link", {"ranks", "latency_s", "bytes_per_s"});
+  return {part.count("ranks"), part.amount("latency_s"), part.amount("bytes_per_s")};
+}
+
+// Writes only known amounts.
+Json known(std::initializer_list<std::pair<const char*, double>> amounts) {
+  Json json = Json::object();
+  for (const auto& [name, value] : amounts)
+    if (value > 0) json[name] = value;
+  return json;
+}
+
+// Files from before launch costs and links had parts of their own are read as they were written.
+Json with_current_names(Json json) {
+  const auto move = [&](const char* old, const char* part, const char* name) {
+    if (!json.contains(old)) return;
+    json[part][name] = json.at(old);
+    json.erase(old);
+  };
+  if (!json.is_object()) return json;
+  if (!json.contains("launch")) move("launch_s", "launch", "host_s");
+  if (!json.contains("host_link")) move("link_bytes_per_s", "host_link", "bytes_per_s");
+  json.erase("extras");
+  return json;
+}
+
 }  // namespace
 
-Machine machine_from_json(const Json& json, std::string_view origin) {
+Machine machine_from_json(const Json& written, std::string_view origin) {
+  const Json json = with_current_names(written);
   const Fields fields(json, origin, "");
   fields.only(std::initializer_list<const char*>{
       "name", "aliases", "title", "kind", "measured", "compute_capability", "cores", "peak_flops",
-      "one_core_peak_flops", "levels", "launch_s", "link_bytes_per_s", "peer_bytes_per_s", "power_w",
-      "extras", "notes"});
+      "one_core_peak_flops", "burst_flops", "sustained_flops", "levels", "launch", "host_link", "rank_link",
+      "peer_bytes_per_s", "vector_bytes", "power_w", "notes"});
   Machine machine{.name = fields.text("name", ""),
                   .aliases = fields.texts("aliases"),
                   .title = fields.text("title"),
@@ -156,13 +193,16 @@ Machine machine_from_json(const Json& json, std::string_view origin) {
                   .peak_flops = fields.peaks("peak_flops"),
                   .one_core_peak_flops = fields.peaks("one_core_peak_flops"),
                   .levels = levels_from(fields, origin),
-                  .launch_s = fields.amount("launch_s"),
-                  .link_bytes_per_s = fields.amount("link_bytes_per_s"),
+                  .launch = launch_from(fields),
+                  .host_link = host_link_from(fields),
                   .peer_bytes_per_s = fields.amount("peer_bytes_per_s"),
+                  .rank_link = rank_link_from(fields),
                   .compute_capability = fields.count("compute_capability"),
                   .cores = fields.count("cores"),
+                  .vector_bytes = fields.count("vector_bytes"),
                   .power_w = fields.amount("power_w"),
-                  .extras = fields.figures("extras"),
+                  .burst_flops = fields.peaks("burst_flops"),
+                  .sustained_flops = fields.peaks("sustained_flops"),
                   .notes = fields.texts("notes")};
   if (machine.kind != "gpu" && machine.kind != "cpu")
     fields.complain("kind", "is '{}'; it must be 'gpu' or 'cpu'", machine.kind);
@@ -175,7 +215,7 @@ Json to_json(const Machine& machine) {
   auto put = [&](const char* key, const auto& value) {
     if (value != std::decay_t<decltype(value)>{}) json[key] = value;
   };
-  // In the order of precision, not of the alphabet, as in the built-in files.
+  // In order of precision, not of the alphabet, as in the built-in files.
   auto put_peaks = [&](const char* key, const std::map<std::string, double>& peaks) {
     for (const char* precision : kPrecisions)
       if (const auto found = peaks.find(precision); found != peaks.end())
@@ -196,12 +236,29 @@ Json to_json(const Machine& machine) {
     if (level.one_core_bytes_per_s > 0) item["one_core_bytes_per_s"] = level.one_core_bytes_per_s;
     json["levels"].push_back(item);
   }
-  put("launch_s", machine.launch_s);
-  put("link_bytes_per_s", machine.link_bytes_per_s);
+  auto put_part = [&](const char* key, Json part) {
+    if (!part.empty()) json[key] = std::move(part);
+  };
+  const Machine::LaunchCosts& launch = machine.launch;
+  put_part("launch", known({{"host_s", launch.host_s},
+                            {"graph_node_s", launch.graph_node_s},
+                            {"wait_s", launch.wait_s},
+                            {"synchronize_s", launch.synchronize_s}}));
+  const Machine::HostLink& link = machine.host_link;
+  put_part("host_link", known({{"bytes_per_s", link.bytes_per_s},
+                               {"upload", link.upload},
+                               {"download", link.download},
+                               {"upload_pageable", link.upload_pageable},
+                               {"download_pageable", link.download_pageable}}));
   put("peer_bytes_per_s", machine.peer_bytes_per_s);
+  const Machine::RankLink& ranks = machine.rank_link;
+  put_part(
+      "rank_link",
+      known({{"ranks", ranks.ranks}, {"latency_s", ranks.latency_s}, {"bytes_per_s", ranks.bytes_per_s}}));
+  put("vector_bytes", machine.vector_bytes);
   put("power_w", machine.power_w);
-  for (const auto& [name, figure] : machine.extras)
-    json["extras"][name] = {{"value", figure.value}, {"unit", figure.unit}};
+  put_peaks("burst_flops", machine.burst_flops);
+  put_peaks("sustained_flops", machine.sustained_flops);
   put("notes", machine.notes);
   return json;
 }

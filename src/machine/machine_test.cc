@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each test has an empty cache folder of its own.
+// Each test has its own empty cache folder.
 class Machines : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -74,11 +74,11 @@ TEST_F(Machines, EveryBuiltInFileHoldsSaneFigures) {
     EXPECT_GE(machine.memory().bytes, 12e9);
     EXPECT_LE(machine.memory().bytes, 2e11);
     EXPECT_EQ(machine.levels.front().name, "L2");
-    EXPECT_GT(machine.launch_s, 1e-6);
-    EXPECT_LE(machine.launch_s, 3e-6);
+    EXPECT_GT(machine.launch.host_s, 1e-6);
+    EXPECT_LE(machine.launch.host_s, 3e-6);
     EXPECT_GE(machine.compute_capability, 35);
     EXPECT_GT(machine.cores, 10);
-    EXPECT_TRUE(machine.link_bytes_per_s > 0 || machine.name == "gb200");
+    EXPECT_TRUE(machine.host_link.bytes_per_s > 0 || machine.name == "gb200");
     EXPECT_FALSE(machine.notes.empty());
     EXPECT_EQ(to_json(machine), Json::parse(file.text)) << "the file is not in the order it would be printed";
   }
@@ -91,7 +91,7 @@ TEST_F(Machines, FiguresOfTheDataSheets) {
   EXPECT_EQ(h200.memory().bytes_per_s, 4.8e12);
   EXPECT_EQ(h200.levels.front().bytes, 62914560);
   EXPECT_EQ(h200.compute_capability, 90);
-  EXPECT_EQ(h200.link_bytes_per_s, 64e9);
+  EXPECT_EQ(h200.host_link.bytes_per_s, 64e9);
   EXPECT_EQ(h200.peer_bytes_per_s, 450e9);
 
   const Machine k80 = find_machine("k80"), board = find_machine("k80-board");
@@ -179,7 +179,7 @@ TEST_F(Machines, EveryFieldIsCheckedByName) {
       {"/peak_flops", "[]"},       {"/peak_flops/fp32", "-1"},
       {"/peak_flops/fp33", "1e9"}, {"/peak_flops/fp32", "\"fast\""},
       {"/levels", "[]"},           {"/levels/0/bytes", "0"},
-      {"/levels/0/speed", "1"},    {"/launch_s", "null"},
+      {"/levels/0/speed", "1"},    {"/launch/host_s", "null"},
       {"/cores", "1.5"},           {"/notes", "\"one\""},
       {"/measured", "1"},          {"/power", "300"}};
   for (const auto& [pointer, value] : wrong) {
@@ -200,17 +200,37 @@ TEST_F(Machines, EveryFieldIsCheckedByName) {
   EXPECT_NO_THROW(machine_from_json(small(), "x"));
 }
 
-TEST_F(Machines, WhatElseWasMeasuredIsKeptWithItsUnits) {
+TEST_F(Machines, LaunchCostsAndLinksAreKept) {
   Json json = small();
-  json["extras"] = {{"graph_kernel", {{"value", 1.1e-6}, {"unit", "s"}}}};
+  json["launch"] = {{"host_s", 2e-6}, {"graph_node_s", 1.1e-6}, {"wait_s", 7e-6}};
+  json["host_link"] = {{"bytes_per_s", 55e9}, {"upload", 55e9}, {"download", 54e9}};
+  json["rank_link"] = {{"ranks", 4}, {"latency_s", 1e-5}, {"bytes_per_s", 9e9}};
+  json["burst_flops"] = {{"fp32", 6e13}};
   const Machine machine = machine_from_json(json, "x");
-  EXPECT_EQ(machine.extras.at("graph_kernel"), (Machine::Figure{1.1e-6, "s"}));
-  EXPECT_EQ(to_json(machine).at("extras"), json.at("extras"));
-  for (const char* wrong : {"[]", R"({"a": 3})", R"({"a": {"value": 0, "unit": "s"}})",
-                            R"({"a": {"value": 1}})", R"({"a": {"value": 1, "unit": "s", "b": 1}})"}) {
-    json["extras"] = Json::parse(wrong);
-    EXPECT_TRUE(contains(refusal([&] { machine_from_json(json, "x"); }).what(), "extras")) << wrong;
-  }
+  EXPECT_EQ(machine.launch, (Machine::LaunchCosts{.host_s = 2e-6, .graph_node_s = 1.1e-6, .wait_s = 7e-6}));
+  EXPECT_EQ(machine.rank_link, (Machine::RankLink{4, 1e-5, 9e9}));
+  EXPECT_EQ(machine.host_link.download, 54e9);
+  EXPECT_EQ(machine.burst_flops.at("fp32"), 6e13);
+  for (const char* field : {"launch", "host_link", "rank_link", "burst_flops"})
+    EXPECT_EQ(to_json(machine).at(field), json.at(field)) << field;
+  for (const char* field : {"launch", "host_link", "rank_link"})
+    for (const char* wrong : {"[]", R"({"a": 3})", "3"}) {
+      Json bad = small();
+      bad[field] = Json::parse(wrong);
+      EXPECT_TRUE(contains(refusal([&] { machine_from_json(bad, "x"); }).what(), field)) << wrong;
+    }
+}
+
+// A file of one's own outlives a release.
+TEST_F(Machines, FilesOfOlderProgramsAreRead) {
+  Json json = small();
+  json.erase("launch"), json.erase("host_link");
+  json["launch_s"] = 3e-6;
+  json["link_bytes_per_s"] = 5e10;
+  json["extras"] = {{"graph_kernel", {{"value", 1e-6}, {"unit", "s"}}}};
+  const Machine machine = machine_from_json(json, "x");
+  EXPECT_EQ(machine.launch.host_s, 3e-6);
+  EXPECT_EQ(machine.host_link.bytes_per_s, 5e10);
 }
 
 TEST_F(Machines, BytesAreChargedToTheSmallestLevelOfKnownRate) {
@@ -218,7 +238,7 @@ TEST_F(Machines, BytesAreChargedToTheSmallestLevelOfKnownRate) {
   EXPECT_EQ(v100.level_for(1e6).name, "L2");
   EXPECT_EQ(v100.level_for(1e7).name, "memory");
   EXPECT_EQ(v100.level_for(1e15).name, "memory");
-  EXPECT_EQ(h200.level_for(1e6).name, "memory");  // the rate of its L2 is not known
+  EXPECT_EQ(h200.level_for(1e6).name, "memory");  // the rate of its L2 is unknown
 }
 
 TEST_F(Machines, FiveLoadInNoTime) {

@@ -14,7 +14,7 @@ PinnedTeam::PinnedTeam(int threads, std::span<const int> cpus) {
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(cpus[t], &own);
-    ::sched_setaffinity(0, sizeof own, &own);  // refused: the kernel's own placement will do
+    ::sched_setaffinity(0, sizeof own, &own);  // refused: the kernel's own placement is fine
   }
 }
 

@@ -7,10 +7,9 @@
 
 namespace headroom {
 
-// Holds every thread of the OpenMP team on a CPU of its own while it lives, then gives back the masks they
-// had. On a busy machine the kernel may leave two threads on one core for long: "all cores" would then
-// measure one. Does nothing where there are fewer CPUs than threads. Made and destroyed outside of parallel
-// regions.
+// Pins every thread of the OpenMP team to its own CPU during its lifetime, then restores the old masks. On a
+// busy machine the kernel may leave two threads on one core for long: "all cores" would then measure one. No
+// effect if there are fewer CPUs than threads. Create and destroy it outside of parallel regions.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, std::span<const int> cpus);

@@ -18,13 +18,13 @@
 namespace headroom {
 namespace {
 
-// Shares of the whole measurement; streams need the most, since there are six of them per level.
+// Shares of the whole measurement; streams need most, because there are six per level.
 constexpr double kFmaShare = 0.2, kStreamShare = 0.75, kWakeShare = 0.03;
-constexpr std::int64_t kMostMemory = std::int64_t{512} << 20;  // to stream over, however large the caches are
+constexpr std::int64_t kMaxMemory = std::int64_t{512} << 20;  // max to stream over, for any cache size
 
 constexpr const char* kCpus = "/sys/devices/system/cpu";
 
-// What a saved measurement is recognised by.
+// The identity of a saved measurement.
 std::string title_of(const Capabilities& cpu) {
   return fmt::format("{}, {} thread{}", cpu.name, cpu.threads, cpu.threads == 1 ? "" : "s");
 }
@@ -34,13 +34,13 @@ void raise(double& rate, double seen) { rate = std::max(rate, seen); }
 std::vector<CacheLevel> find_caches(std::span<const int> cpus, int threads) {
   if (auto found = cache_levels_in(kCpus, cpus, threads); !found.empty()) return found;
   if (auto found = cache_levels_from_sysconf(threads); !found.empty()) return found;
-  const StreamArena arena(1, kMostMemory);
+  const StreamArena arena(1, kMaxMemory);
   return cache_levels_by_sweep(
       threads, [&](std::int64_t bytes) { return stream_rate(arena, bytes, Clock::cpu, 0.01).bytes_per_s; });
 }
 
-// How much each of `threads` streams over to see level `index`: half of its share, so that the rest of the
-// process fits beside it, yet more than the level above holds, where shares are that small (victim caches).
+// Bytes that each of `threads` streams over to measure level `index`: half of its share, so that the rest of
+// the process fits beside it, but more than the level above holds if shares are that small (victim caches).
 std::int64_t working_set(const std::vector<CacheLevel>& caches, std::size_t index, int threads) {
   auto share = [&](std::size_t i) {
     return caches[i].bytes * std::min(caches[i].instances, threads) / threads;
@@ -51,10 +51,10 @@ std::int64_t working_set(const std::vector<CacheLevel>& caches, std::size_t inde
 
 std::int64_t memory_set(const std::vector<CacheLevel>& caches) {
   const std::int64_t last = caches.empty() ? 0 : caches.back().total();
-  return std::clamp<std::int64_t>(4 * last, std::int64_t{64} << 20, kMostMemory);
+  return std::clamp<std::int64_t>(4 * last, std::int64_t{64} << 20, kMaxMemory);
 }
 
-// Rate of every level, memory last, with a team of `threads`.
+// The rate of every level, memory last, with a team of `threads`.
 std::vector<StreamRate> stream_rates(const std::vector<CacheLevel>& caches, int threads, double seconds) {
   const StreamArena arena(threads, memory_set(caches) / threads);
   const double each = seconds / static_cast<double>(caches.size() + 1);
@@ -65,7 +65,7 @@ std::vector<StreamRate> stream_rates(const std::vector<CacheLevel>& caches, int 
   }
   const Clock clock = threads == 1 ? Clock::cpu : Clock::wall;
   rates.push_back(stream_rate(arena, arena.bytes_per_thread(), clock, each));
-  // What fits a level fits those below it, so a level is at least as fast as they are; only noise says
+  // Data that fits a level also fits those below it, so a level is at least as fast; only noise says
   // otherwise.
   for (std::size_t i = rates.size() - 1; i-- > 0;) raise(rates[i].bytes_per_s, rates[i + 1].bytes_per_s);
   return rates;
@@ -74,7 +74,7 @@ std::vector<StreamRate> stream_rates(const std::vector<CacheLevel>& caches, int 
 double wake_seconds(int threads, double seconds) {
   std::vector<double> samples;
   const double until = now_s() + seconds;
-  int awake = 0;  // written by the team, so that the region is not empty to the compiler
+  int awake = 0;  // written by the team, so that the compiler keeps the region
   do {
     const double begin = now_s();
 #pragma omp parallel num_threads(threads)
@@ -125,6 +125,7 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   const Capabilities cpu = cpu_capabilities(threads);
   Machine machine{
       .name = "here", .title = title_of(cpu), .kind = "cpu", .measured = true, .cores = cpu.threads};
+  machine.vector_bytes = cpu.vector_bytes;
   machine.notes.push_back("bytes are counted as a program issues them, without the lines that stores fetch");
 #if !defined(__OPTIMIZE__)
   machine.notes.push_back("measured by a build without optimisation: the ceilings are too low");
@@ -136,7 +137,7 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   say(fmt::format("multiply-adds on 1 and {} threads", cpu.threads));
   const double wall = now_s(), used = thread_cpu_s();
   measure_peaks(machine, kFmaShare / 2 * seconds);
-  // This thread never rests in that stage, unless another program has its core or a partner's.
+  // This thread never rests in that stage, unless another program uses its core or a sibling's.
   if (const double had = (thread_cpu_s() - used) / (now_s() - wall); had < 0.9)
     machine.notes.push_back(fmt::format(
         "other programs were running: this one had {:.0f} % of a core, shared levels may be too low",
@@ -148,11 +149,11 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   say(fmt::format("bandwidth of {}", fmt::join(names, ", ")));
   measure_levels(machine, caches, static_cast<double>(cpu.memory_bytes), kStreamShare * seconds);
 
-  say("multiply-adds once more");  // a processor that limits its power may have another clock by now
+  say("multiply-adds once more");  // a processor with a power limit may have another clock by now
   measure_peaks(machine, kFmaShare / 2 * seconds);
 
   say("waking the thread team");
-  machine.launch_s = wake_seconds(cpu.threads, kWakeShare * seconds);
+  machine.launch.host_s = wake_seconds(cpu.threads, kWakeShare * seconds);
   return machine;
 }
 
@@ -165,7 +166,7 @@ Machine higher_ceilings(Machine now, const Machine& before) {
       raise(level.bytes_per_s, old.bytes_per_s);
       raise(level.one_core_bytes_per_s, old.one_core_bytes_per_s);
     }
-  if (before.launch_s > 0) now.launch_s = std::min(now.launch_s, before.launch_s);
+  if (before.launch.host_s > 0) now.launch.host_s = std::min(now.launch.host_s, before.launch.host_s);
   return now;
 }
 
@@ -175,12 +176,12 @@ Machine here_or_measure(int threads, double seconds, bool keep) {
       Machine saved = find_machine("here");
       if (saved.title == title_of(cpu_capabilities(threads))) return saved;
     } catch (const Error&) {
-      // Damaged: to this function the file is only a saving of time, so it is measured and written afresh.
+      // The file only saves time here; a damaged one is measured and written again.
     }
   }
   Machine machine = measure_cpu(threads, seconds);
   if (!keep || (threads > 0 && threads != cpu_capabilities().threads))
-    return with_saved_link(machine);  // a trial, not what "here" is
+    return with_saved_link(machine);  // a trial; "here" stays unchanged
   try {
     save_machine(with_saved_link(machine));
   } catch (const Error& error) {

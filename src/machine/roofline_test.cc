@@ -41,7 +41,7 @@ TEST(Roofline, MeasuresEveryCeiling) {
   EXPECT_EQ(machine.cores, omp_get_num_procs());
   EXPECT_EQ(machine.memory().name, "memory");
   EXPECT_GE(stages.size(), 3u);
-  EXPECT_GT(machine.launch_s, 1e-9);
+  EXPECT_GT(machine.launch.host_s, 1e-9);
   for (const char* precision : {"fp32", "fp64"}) {
     EXPECT_GT(machine.one_core_peak_flops.at(precision), 1e8);
     EXPECT_GE(machine.peak_flops.at(precision), machine.one_core_peak_flops.at(precision));
@@ -64,8 +64,7 @@ TEST(Roofline, SinglePrecisionIsTwiceAsFast) {
   EXPECT_LT(ratio, 2.5);
 }
 
-// What the engine's own matrix product reaches must stay below the ceiling; the first loop of this kind did
-// not hold that.
+// The engine's own GEMM must stay below the ceiling; the first version of this loop failed that.
 TEST(Roofline, MatrixProductsDoNotBeatIt) {
   if (!kFullSpeed) GTEST_SKIP() << "the loops are not themselves in this build";
   constexpr std::int64_t kSide = 512;
@@ -104,7 +103,7 @@ TEST(Roofline, SurvivesBeingWritten) {
 TEST(Roofline, TwoMeasurementsKeepTheHigherOfEach) {
   Machine low = measured(), high = measured();
   low.peak_flops["fp32"] /= 2;
-  low.launch_s *= 3;
+  low.launch.host_s *= 3;
   high.levels[0].bytes_per_s /= 4;
   EXPECT_EQ(to_json(higher_ceilings(low, high)), to_json(measured()));
 }
@@ -123,7 +122,7 @@ TEST(Roofline, HereIsMeasuredOnceAndKept) {
   save_machine(known);
   EXPECT_EQ(here_or_measure(0, 0.05).notes, known.notes);
 
-  // Another processor, then a damaged file: measured afresh and saved.
+  // Another processor, then a damaged file: measured again and saved.
   known.title = "Z80, 1 thread";
   save_machine(known);
   EXPECT_EQ(here_or_measure(0, 0.05).cores, cpu_capabilities().threads);
@@ -131,7 +130,7 @@ TEST(Roofline, HereIsMeasuredOnceAndKept) {
   const std::string title = here_or_measure(0, 0.05).title;
   EXPECT_EQ(find_machine("here").title, title);
 
-  // Another number of threads has ceilings of its own, which do not take the place of these.
+  // Another number of threads has its own ceilings, which do not replace these.
   const int more = cpu_capabilities().threads + 1;
   EXPECT_EQ(here_or_measure(more, 0.05).cores, more);
   EXPECT_EQ(find_machine("here").title, title);

@@ -20,13 +20,13 @@ inline double thread_cpu_s() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Which clock a trial goes by. Where nothing is shared between the threads, each one's own CPU time says the
-// same as the wall on a quiet machine, and still the truth on a busy one; their rates add up. What is shared
-// needs the wall: a thread that another program held up would have left its part to the rest.
+// The clock of a trial. If threads share nothing, each one's CPU time equals the wall time on a quiet machine
+// and is still right on a busy one; their rates add up. Shared resources need the wall clock: a thread held
+// up by another program would leave its share to the others.
 enum class Clock { wall, cpu };
 
-// Seconds that work(thread) took the team. Wall: from the moment that all of it is awake to its last member's
-// end. CPU: such that the team's rate is the sum of its members' rates; each does the same amount.
+// The team's seconds for work(thread). Wall: from the moment all threads are awake to the end of the last.
+// CPU: such that the team's rate is the sum of its members' rates; each does the same amount.
 template <class Work>
 double team_seconds(int threads, Clock clock, Work&& work) {
   double begin = 0, end = 0, rate = 0;
@@ -46,10 +46,10 @@ double team_seconds(int threads, Clock clock, Work&& work) {
   return clock == Clock::wall ? end - begin : threads / rate;
 }
 
-// Time of one undisturbed pass, from about `seconds` of trials; run(passes) returns the seconds that many
-// took. Trials are short: a ceiling is wanted, and the shorter a trial the likelier that nothing interrupted
-// it; yet long beside the two barriers of a team (about 1 us each). By the wall the least one counts. CPU
-// clocks may also err downwards around an interruption, so there the least twentieth part is left out.
+// Time of one undisturbed pass, from about `seconds` of trials; run(passes) returns the seconds of that many
+// passes. Trials are short, because a short trial is less likely to be interrupted, but long compared with
+// the two barriers of a team (about 1 us each). By the wall clock the fastest trial counts. CPU clocks may
+// also err downwards around an interruption, so there the fastest twentieth is dropped.
 template <class Run>
 double undisturbed_seconds(double seconds, Clock clock, Run&& run) {
   constexpr double kTrial = 4e-4;

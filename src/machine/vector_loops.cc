@@ -2,7 +2,7 @@
 
 #include <vector>
 
-// Empty instructions that the compiler must believe: a value that changed, values that were looked at.
+// Empty instructions that the compiler must respect: a value that changed, values that are used.
 #if defined(__x86_64__)
 #define HEADROOM_CHANGED(v) asm volatile("" : "+v"(v))
 #define HEADROOM_USED(a, b, c, d) asm volatile("" : : "v"(a), "v"(b), "v"(c), "v"(d))
@@ -21,9 +21,9 @@ namespace plain {
 #define HEADROOM_TARGET
 #define HEADROOM_BYTES 16
 #if defined(__aarch64__)
-#define HEADROOM_CHAINS 24  // 32 registers; four units of latency four want 16
+#define HEADROOM_CHAINS 24  // 32 registers; four units of latency four need 16
 #else
-#define HEADROOM_CHAINS 12  // 16 registers; two units of latency five want 10
+#define HEADROOM_CHAINS 12  // 16 registers; two units of latency five need 10
 #endif
 #include "machine/vector_loops.inc"
 #undef HEADROOM_CHAINS

@@ -5,9 +5,9 @@
 
 namespace headroom {
 
-// The inner loops of the measurement, once for every vector width this processor has. Chosen when the program
-// runs, not when it was built: a portable build must not report ceilings that OpenBLAS then beats with wider
-// vectors. The widest is not always the fastest (it may lower the clock), so the caller tries them all.
+// The inner loops of the measurement, one version per vector width of this processor. Chosen at run time, not
+// at build time: a portable build must not report ceilings that OpenBLAS beats with wider vectors. The widest
+// is not always the fastest (it may lower the clock), so the caller tries them all.
 struct VectorLoops {
   const char* name;  // "avx512"
   int vector_bytes;

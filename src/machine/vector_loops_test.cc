@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// Seconds per clock tick: a chain of additions takes one tick each on every processor of today.
+// Seconds per clock tick: a chain of additions takes one tick each on every current processor.
 double tick_seconds() {
   return undisturbed_seconds(0.02, Clock::cpu,
                              [](std::int64_t passes) {

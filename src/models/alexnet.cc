@@ -2,9 +2,9 @@
 
 namespace headroom {
 
-// "One weird trick for parallelizing convolutional neural networks" (2014) as the convnet benchmarks have it:
-// one column, no local response normalisation. Its hidden layers end in x > 0 ? x : 1e-6, a ReLU that is
-// never quite zero. 61,100,840 parameters.
+// "One weird trick for parallelizing convolutional neural networks" (2014) in the form of the convnet
+// benchmarks: one column, no local response normalisation. Its hidden layers end in x > 0 ? x : 1e-6, a ReLU
+// that is never exactly zero. 61,100,840 parameters.
 Net make_alexnet(ModelOptions& options) {
   ConvNet n("alexnet", options, {.least = 63});
   const bool threshold = options.choice("activation", {"threshold", "relu"}) == "threshold";

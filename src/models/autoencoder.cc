@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-// A mirror image around the narrowest layer; learns to give back its own input.
+// Symmetric around the narrowest layer; learns to reconstruct its own input.
 Net make_autoencoder(ModelOptions& options) {
   const auto hidden = options.integers("hidden", {256, 64});
   const std::string activation = options.choice("activation", {"relu", "tanh", "sigmoid"});

@@ -47,7 +47,7 @@ std::int64_t ConvNet::scaled(std::int64_t maps) const {
 
 std::string ConvNet::conv(const std::string& name, Convolution options, const std::string& activation,
                           const std::string& from) {
-  if (options.init.empty()) options.init = "he";  // the default would fade in a network this deep
+  if (options.init.empty()) options.init = "he";  // signals would vanish at this depth with the default
   options.bias = !bn_ || bias_with_bn_;
   if (!bn_) options.activation = activation;
   net.conv2d(name, options);
@@ -70,7 +70,7 @@ void ConvNet::classify(const std::string& name, const std::string& activation) {
 
 namespace {
 
-// Every one of these takes them; what is special stands before.
+// All these networks take these options; a network's own options come first.
 std::string with_common(const std::string& own, const ImageDefaults& d = {}) {
   return fmt::format("{}{}input={} (or 180x240), channels=3, classes={}, width=1, dropout={}, bn={}", own,
                      own.empty() ? "" : ", ", d.side, d.classes, d.dropout, d.bn ? "on|off" : "off|on");

@@ -1,37 +1,37 @@
 #pragma once
 
-// What the networks for photographs share: their options, and a convolution with what follows it.
+// Shared by the networks for photographs: their options, and a convolution with the layers after it.
 
 #include "models/zoo.h"
 
 namespace headroom {
 
-// What a network is where the user says nothing.
+// A network's defaults.
 struct ImageDefaults {
   std::int64_t side = 224, classes = 1000;
-  std::int64_t least = 1;  // the smallest side for which every window fits
+  std::int64_t least = 1;  // the smallest side at which every window fits
   bool bn = false;
   double dropout = 0;
 };
 
-// Reads input, channels, classes, width, bn and dropout, then adds layers to a network that begins with them.
+// Reads input, channels, classes, width, bn and dropout, then adds layers to a network that starts with them.
 class ConvNet {
  public:
   ConvNet(const std::string& name, ModelOptions& options, const ImageDefaults& defaults);
 
-  // So many maps or units at width 1; at others the nearest multiple of 8, but never 10 % less. MobileNet's
-  // rule; all published widths are such multiples.
+  // The number of maps or units for width 1; at other widths the nearest multiple of 8, but at most 10 %
+  // below the scaled number. This is MobileNet's rule; all published widths are such multiples.
   std::int64_t scaled(std::int64_t maps) const;
   double width() const { return width_; }
 
-  // A convolution, batch normalisation where it is on, an activation. Reads `from`, or the layer before.
-  // Returns the name of what came last.
+  // A convolution, batch normalisation if enabled, an activation. Reads `from`, or the previous layer.
+  // Returns the name of the last layer added.
   std::string conv(const std::string& name, Convolution options, const std::string& activation = "relu",
                    const std::string& from = {});
-  void keep_bias(bool keep) { bias_with_bn_ = keep; }  // of convolutions before a normalisation; else none
+  void keep_bias(bool keep) { bias_with_bn_ = keep; }  // before a normalisation; default: none
 
   void max_pool(const std::string& name, const Pool& options) { net.max_pool(name, options); }
-  void dropout(const std::string& name);  // where there is any
+  void dropout(const std::string& name);  // only if enabled
   void linear(const std::string& name, std::int64_t units, const std::string& activation = {});  // hidden
   void classify(const std::string& name, const std::string& activation = {});  // one unit per class
 

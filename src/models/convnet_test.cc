@@ -49,7 +49,7 @@ TEST(ConvNet, PhotographsInClassesOut) {
   EXPECT_EQ(output_of("resnet:stem=cifar"), (Shape{2, 10}));
 }
 
-// The sizes below which a window no longer fits: refused in words, not by a window deep inside.
+// Below these sizes a window no longer fits: the network says so, not a window deep inside.
 TEST(ConvNet, TheSmallestImages) {
   const std::vector<std::pair<std::string, int>> least = {{"alexnet:", 63},
                                                           {"overfeat:", 71},
@@ -92,7 +92,7 @@ TEST(ConvNet, NormalisationDropoutAndWidth) {
   for (const std::string& name : kNames) {
     SCOPED_TRACE(name);
     const Net with = find_net(name + ":bn=on,dropout=0.25"), without = find_net(name + ":bn=off,dropout=0");
-    const std::int64_t last = name == "squeezenet" ? 1 : 0;  // the convolution of the classes has none
+    const std::int64_t last = name == "squeezenet" ? 1 : 0;  // the convolution for the classes has none
     EXPECT_EQ(count(with, "batch_norm"), count(with, "conv2d") - last);
     EXPECT_EQ(count(without, "batch_norm"), 0);
     EXPECT_GT(count(with, "dropout"), 0);

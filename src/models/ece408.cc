@@ -3,11 +3,11 @@
 namespace headroom {
 namespace {
 
-// One network per term: two convolutions, of which the second is followed by pooling only in the last form.
+// One network per term: two convolutions; only in the last form does pooling follow the second.
 struct Term {
   const char* name;
   std::int64_t image, maps1, maps2, kernel, hidden;
-  bool relu;  // the form of 2020: ReLU, a second pooling, biases
+  bool relu;  // the 2020 form: ReLU, a second pooling, biases
 };
 
 constexpr Term kTerms[] = {
@@ -24,7 +24,7 @@ Term term_named(std::string_view name) {
 
 }  // namespace
 
-// The GPU convolution course's networks. Pixels go in as 0 to 255.
+// Networks of the GPU convolution course. They read pixels as 0 to 255.
 Net make_ece408(ModelOptions& options) {
   std::vector<std::string> names;
   for (const Term& term : kTerms) names.emplace_back(term.name);

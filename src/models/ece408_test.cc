@@ -9,7 +9,7 @@ namespace {
 
 using testing::expect_rejected;
 
-// "conv1 12x66x66": every layer's output as the forward pass has it.
+// "conv1 12x66x66": the output of every layer in the forward pass.
 std::vector<std::string> outputs(const std::string& model) {
   const Net net = find_net(model);
   std::vector<std::int64_t> batch = {1};

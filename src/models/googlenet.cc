@@ -36,8 +36,8 @@ void add_inception(ConvNet& n, const Inception& m) {
 
 }  // namespace
 
-// "Going deeper with convolutions" (2014) as the convnet benchmarks have it: no local response normalisation,
-// no auxiliary classifiers. Their Torch file ends in a ReLU: output=relu. 6,998,552 parameters.
+// "Going deeper with convolutions" (2014) as in the convnet benchmarks: no local response normalisation, no
+// auxiliary classifiers. Their Torch file ends in a ReLU: output=relu. 6,998,552 parameters.
 Net make_googlenet(ModelOptions& options) {
   ConvNet n("googlenet", options, {});
   const bool relu = options.choice("output", {"linear", "relu"}) == "relu";

@@ -76,7 +76,7 @@ ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how) 
   auto take = [&](const Layer& layer, const std::string& from) {
     const auto it = std::find(names.begin(), names.end(), from);
     if (it == names.end())
-      reject(nearest(from, names), "layer '{}' reads '{}', but no earlier layer is called so", layer.name,
+      reject(nearest(from, names), "layer '{}' reads '{}', but no earlier layer has that name", layer.name,
              from);
     const auto index = static_cast<std::size_t>(it - names.begin());
     read[index] = true;
@@ -92,11 +92,11 @@ ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how) 
     names.push_back(layer.name);
     read.push_back(false);
   }
-  // A layer that leads nowhere would be dropped without a word; it is a "from" gone wrong.
+  // A layer that nothing reads would be dropped silently; it means a wrong "from".
   for (std::size_t i = 1; i + 1 < names.size(); ++i)
     if (!read[i])
-      reject(Hint{"remove it, or name it in another layer's \"from\""},
-             "layer '{}' is read by no other layer", names[i]);
+      reject(Hint{"remove it, or name it in another layer's \"from\""}, "no other layer reads layer '{}'",
+             names[i]);
   return values.back();
 }
 

@@ -2,7 +2,7 @@
 
 namespace headroom {
 
-// LeNet as Caffe's MNIST example has it: 20 and 50 maps, 500 units. 431,080 parameters.
+// LeNet from Caffe's MNIST example: 20 and 50 maps, 500 units. 431,080 parameters.
 Net make_lenet_caffe(ModelOptions& options) {
   Net net("lenet-caffe", {options.integer("channels", 1), 28, 28});
   net.conv2d("conv1", {.maps = 20, .kernel = 5}).max_pool("pool1", {});

@@ -7,12 +7,12 @@
 namespace headroom {
 namespace {
 
-// A 3x3 convolution of each map by itself.
+// A 3x3 convolution of each map separately.
 Convolution depthwise(std::int64_t maps, std::int64_t stride) {
   return {.maps = maps, .kernel = 3, .stride = stride, .pad = 1, .groups = maps};
 }
 
-// Widen, filter each map by itself, narrow without an activation; a sum where nothing changed its shape.
+// Widen, filter each map separately, narrow without an activation; add the input if the shape is unchanged.
 std::int64_t add_inverted(ConvNet& n, const std::string& name, std::int64_t in, std::int64_t out,
                           std::int64_t expand, std::int64_t stride) {
   const std::string from = n.net.layers.back().name;

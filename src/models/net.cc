@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-// Options of this type only, and all that it cannot do without.
+// Allows only options of this type, and requires the mandatory ones.
 void check_options(const Layer& layer, const LayerType& type) {
   std::vector<std::string> known;
   for (const OptionSpec& spec : type.options) {
@@ -28,7 +28,7 @@ Net& Net::reads(const std::string& earlier) {
   if (layers.empty()) reject("network '{}' has no layer yet that could read '{}'", name, earlier);
   Layer& layer = layers.back();
   if (layer_type(layer.type).inputs != 1)
-    reject("layer '{}': '{}' was told what it reads when it was added", layer.name, layer.type);
+    reject("layer '{}': the inputs of '{}' were set when it was added", layer.name, layer.type);
   layer.from = {earlier};
   return *this;
 }

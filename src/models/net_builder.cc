@@ -1,4 +1,4 @@
-// Net's functions, one per layer type: options as C++ has them become options as net.json has them.
+// Net's functions, one per layer type: they convert C++ options to net.json options.
 #include "headroom/net.h"
 
 namespace headroom {
@@ -25,7 +25,7 @@ Attrs pool_options(const Pool& o) {
   return attrs;
 }
 
-// What every layer with weights can be told.
+// Options common to all layers with weights.
 template <class Options>
 void set_weights(Attrs& attrs, const Options& o) {
   if (!o.bias) attrs.set("bias", std::int64_t{0});
@@ -120,6 +120,10 @@ Net& Net::resize(const std::string& layer, Pair size, const std::string& mode) {
   Attrs attrs{{"size", Ints{size.h, size.w}}};
   if (mode != "nearest") attrs.set("mode", mode);
   return append({"resize", layer, {}, attrs});
+}
+
+Net& Net::function(const std::string& type, const std::string& layer, const Attrs& options) {
+  return append({type, layer, {}, options});
 }
 
 Net& Net::leaky_relu(const std::string& layer, double alpha) {

@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Beyond this, products of two could overflow; windows draw the same line.
+// Above this, products of two could overflow; windows have the same limit.
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 
 struct Reader {
@@ -29,7 +29,7 @@ struct Reader {
     if (!json.is_number_integer()) wrong(layer, "{} must be a whole number", option);
     const bool huge = json.is_number_unsigned() ? json.get<std::uint64_t>() > std::uint64_t{kLargest}
                                                 : json.get<std::int64_t>() < -kLargest;
-    if (huge) wrong(layer, "{} is {}; {} is the most", option, json.dump(), kLargest);
+    if (huge) wrong(layer, "{} is {}; the max is {}", option, json.dump(), kLargest);
     return json.get<std::int64_t>();
   }
 
@@ -87,8 +87,7 @@ struct Reader {
       reject(Hint{R"(write {"type": "conv2d", "name": "C1", "maps": 6, "kernel": 5})"},
              "{}: layer number {} needs a \"type\"", origin, number + 1);
     Layer layer{json["type"].get<std::string>(), {}, {}, {}};
-    std::string shown =
-        fmt::format("{}{}", layer.type, number + 1);  // the name it will get, unless it has one
+    std::string shown = fmt::format("{}{}", layer.type, number + 1);  // its future name, unless it has one
     if (json.contains("name")) {
       if (!json["name"].is_string()) wrong(shown, "name must be a word");
       layer.name = json["name"].get<std::string>();
@@ -151,7 +150,7 @@ Net parse_net(const std::string& text, const std::string& origin) {
 
 Net read_net(const std::string& path) { return parse_net(read_file(path), path); }
 
-// A layer a line, so that a network reads like the list it is.
+// One layer per line, so that the file reads like a list of layers.
 std::string to_json_text(const Net& net) {
   std::string text =
       fmt::format("{{\n  \"name\": {},\n  \"input\": {},\n", Json(net.name).dump(), Json(net.input).dump());

@@ -2,7 +2,7 @@
 
 namespace headroom {
 
-// The fast form of OverFeat (2013), as the convnet benchmarks have it. 145,920,872 parameters.
+// The fast form of OverFeat (2013), from the convnet benchmarks. 145,920,872 parameters.
 Net make_overfeat(ModelOptions& options) {
   ConvNet n("overfeat", options, {.side = 231, .least = 71});
   auto hidden = [&](const std::string& name, std::int64_t units) {

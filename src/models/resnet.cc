@@ -19,11 +19,11 @@ constexpr Depth kDepths[] = {{"50", true, {3, 4, 6, 3}},
 struct Block {
   std::string name;
   std::int64_t maps, stride;
-  bool bottleneck, project;  // project: the shortcut changes shape, by a 1x1 convolution
+  bool bottleneck, project;  // project: a 1x1 convolution changes the shortcut's shape
   bool late;                 // version 1.5: the 3x3 convolution strides, not the first 1x1
 };
 
-// Convolutions, then the sum with the shortcut; what comes last carries the block's name.
+// Convolutions, then the sum with the shortcut; the last layer has the block's name.
 void add_block(ConvNet& n, const Block& b) {
   const std::string in = n.net.layers.back().name;
   const std::int64_t out = n.scaled(b.maps) * (b.bottleneck ? 4 : 1);

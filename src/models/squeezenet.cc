@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// 1x1 to few maps, then 1x1 and 3x3 side by side.
+// 1x1 to few maps, then 1x1 and 3x3 in parallel.
 void add_fire(ConvNet& n, const std::string& name, std::int64_t squeeze, std::int64_t expand) {
   const std::string narrow = n.conv(name + "_squeeze", {.maps = n.scaled(squeeze), .kernel = 1});
   const std::string one = n.conv(name + "_1x1", {.maps = n.scaled(expand), .kernel = 1}, "relu", narrow);

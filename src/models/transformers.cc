@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kDeviation = 0.02;  // of first weights, in both papers' programs
+constexpr double kDeviation = 0.02;  // of initial weights, in both papers' programs
 
 struct Block {
   std::int64_t width, heads, hidden, depth;
@@ -22,9 +22,9 @@ Linear dense(std::int64_t units, double deviation = kDeviation) {
   return {.units = units, .bias = true, .activation = {}, .init = "normal", .init_scale = deviation};
 }
 
-// Each half reads a normalised copy of the stream and adds what it finds to it. Returns the stream's name.
+// Each half reads a normalised copy of the stream and adds its result to it. Returns the stream's name.
 std::string add_block(Net& net, const std::string& name, const std::string& from, const Block& b) {
-  // So that the stream's deviation does not grow with the depth: every block adds to it twice.
+  // Keeps the stream's deviation constant with depth: every block adds to it twice.
   const double last = b.causal ? kDeviation / std::sqrt(2.0 * double(b.depth)) : kDeviation;
   auto joined = [&](const std::string& sum, const std::string& stream, std::string branch) {
     if (b.dropout > 0) {
@@ -70,8 +70,8 @@ void require_heads(const char* model, const Block& b) {
 
 }  // namespace
 
-// "An Image is Worth 16x16 Words": patches are the words, a learned token in front of them is what is told
-// apart in the end.
+// "An Image is Worth 16x16 Words": patches are the words, and the classifier reads a learned token in front
+// of them.
 Net make_vit(ModelOptions& options) {
   const bool base = options.choice("size", {"tiny", "base"}) == "base";
   Block b{.width = options.integer("width", base ? 768 : 192),
@@ -109,7 +109,7 @@ Net make_vit(ModelOptions& options) {
   return net.linear("head", dense(options.integer("classes", 1000)));
 }
 
-// GPT-2: a stack of causal blocks over tokens. Its last product takes the weights of the first.
+// GPT-2: a stack of causal blocks over tokens. Its last product uses the weights of the first layer.
 Net make_gpt2(ModelOptions& options) {
   const bool small = options.choice("size", {"small", "tiny"}) == "small";
   Block b{.width = options.integer("width", small ? 768 : 128),

@@ -21,7 +21,7 @@ Net make_vgg(ModelOptions& options) {
   for (const Depth& depth : kDepths) names.emplace_back(depth.name);
   const std::string asked = options.choice("depth", names);
   ConvNet n("vgg", options, {.least = 32});
-  n.keep_bias(true);  // as weight files of the normalised form have it
+  n.keep_bias(true);  // weight files of the normalised form have it
   for (const Depth& depth : kDepths) {
     if (asked != depth.name) continue;
     for (int stage = 0; stage < 5; ++stage) {

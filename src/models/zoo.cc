@@ -42,9 +42,9 @@ std::vector<std::int64_t> ModelOptions::integers(const std::string& name,
   std::vector<std::int64_t> values;
   for (const std::string& part : split(*text, 'x')) {
     values.push_back(parse_int(part, fmt::format("{}'s option {}", model_, name)));
-    constexpr std::int64_t kMost = 1 << 24;
-    if (values.back() < 1 || values.back() > kMost)
-      reject("{}'s option {} is {}; it must lie between 1 and {}", model_, name, values.back(), kMost);
+    constexpr std::int64_t kMax = 1 << 24;
+    if (values.back() < 1 || values.back() > kMax)
+      reject("{}'s option {} is {}; it must lie between 1 and {}", model_, name, values.back(), kMax);
   }
   return values;
 }
@@ -108,7 +108,7 @@ std::vector<ZooEntry> first_entries() {
         .resize = "zero"},
        {"classes"}},
       {"autoencoder",
-       "learns to give back its input through a narrow layer",
+       "learns to reconstruct its input through a narrow layer",
        "hidden=256x64, activation=relu|tanh|sigmoid, input=784",
        make_autoencoder,
        {.batch = 64, .epochs = 3, .lr = 0.001, .momentum = 0, .optimizer = "adam", .pixels = "scaled"},

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// Options behind a zoo name: "mlp:hidden=512,activation=relu".
+// Options after a zoo name: "mlp:hidden=512,activation=relu".
 class ModelOptions {
  public:
   ModelOptions(std::string_view model, std::string_view text);
@@ -20,7 +20,7 @@ class ModelOptions {
   bool flag(const std::string& name, bool fallback);  // on or off
   std::string choice(const std::string& name,
                      const std::vector<std::string>& allowed);  // the first is the default
-  void require_all_used() const;  // an option nobody asked for is a mistake of the user's
+  void require_all_used() const;  // an option that nothing has read is a user's mistake
 
  private:
   const std::string* take(const std::string& name);
@@ -29,28 +29,28 @@ class ModelOptions {
   std::vector<std::string> known_;
 };
 
-// How to train a model when the user says nothing.
+// How to train a model by default.
 struct TrainDefaults {
   std::int64_t batch = 64, epochs = 1;
   double lr = 0.05, momentum = 0.9, l2 = 0;
   std::string optimizer = "sgd";
-  std::string pixels = "";  // "raw" or "scaled" where the model is meant for those; else the data set's usual
-  std::string resize = "";  // the rule by which images of another size are made to fit; else they are refused
+  std::string pixels = "";  // "raw" or "scaled" if the model is meant for it; else the data set's default
+  std::string resize = "";  // how images of another size are made to fit; empty: they are refused
 };
 
 struct ZooEntry {
   std::string name, title, options;
   Net (*make)(ModelOptions& options);
   TrainDefaults defaults;
-  // Options whose value the data decides where the user does not: "channels", "input" as the number of
-  // values, "image" as the sides of an image under the name input, "classes".
+  // Options that the data decides unless the user does: "channels", "input" (the number of values), "image"
+  // (the sides of an image, under the name input), "classes".
   std::vector<std::string> from_data;
 };
 
 const std::vector<ZooEntry>& zoo();
-TrainDefaults train_defaults(std::string_view spec);  // those of a net.json where the name is no zoo model
+TrainDefaults train_defaults(std::string_view spec);  // defaults of a net.json if the name is not in the zoo
 
-// The same spec with the options the data decides, unless the user decided them.
+// The same spec with the options that the data decides, unless the user set them.
 std::string fitted_to(const std::string& spec, const std::vector<std::int64_t>& image, std::int64_t classes);
 
 // The same spec with one option set: ("mlp:hidden=512", "hidden", "64") -> "mlp:hidden=64".

@@ -26,8 +26,8 @@ ValueId sum_to(const GradientContext& context, ValueId gradient, Shape shape);
 // The loops over an output and up to three operands, in as few axes as will do: neighbours that all operands
 // stride through alike are one. Steps of the innermost axis are 0 or 1.
 struct BroadcastLoop {
-  static constexpr int kMostOperands = 3;
-  using Offsets = std::array<std::int64_t, kMostOperands>;
+  static constexpr int kMaxOperands = 3;
+  using Offsets = std::array<std::int64_t, kMaxOperands>;
 
   int rank = 0;
   int operands = 0;

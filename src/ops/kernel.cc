@@ -4,19 +4,13 @@
 
 namespace headroom {
 
-Work least_work(const Problem& problem, const Capabilities&) {
+Work least_work(const Problem& problem, const Target&) {
   const Cost cost = schema_of(problem.op).cost(problem);
-  return {.flops = cost.flops(), .bytes = cost.bytes()};
+  const DType dtype = problem.outputs.empty() ? DType::f32 : problem.outputs[0].dtype;
+  return {{{.unit = ordinary_unit(dtype), .flops = cost.flops(), .bytes = cost.bytes()}}};
 }
 
-bool is_product(std::string_view op) {
-  for (std::string_view other :
-       {"batch_norm", "layer_norm", "lrn", "local_contrast_norm", "softmax", "log_softmax", "resize"})
-    if (op.starts_with(other)) return false;
-  return true;
-}
-
-Verdict accepts_cpu_floats(const Problem& problem, const Capabilities&) {
+Verdict accepts_cpu_floats(const Problem& problem, const Target&) {
   for (const auto* list : {&problem.inputs, &problem.outputs})
     for (const TensorType& type : *list)
       if (type.dtype == DType::f16 || type.dtype == DType::bf16)
@@ -24,10 +18,10 @@ Verdict accepts_cpu_floats(const Problem& problem, const Capabilities&) {
   return accept();
 }
 
-Verdict accepts_cuda_floats(const Problem& problem, const Capabilities& capabilities) {
+Verdict accepts_cuda_floats(const Problem& problem, const Target& target) {
   for (const auto* list : {&problem.inputs, &problem.outputs})
     for (const TensorType& type : *list)
-      if (type.dtype == DType::bf16 && capabilities.compute_capability < 80)
+      if (type.dtype == DType::bf16 && target.device.compute_capability < 80)
         return refuse("bf16 needs compute capability 8.0");
   return accept();
 }
@@ -56,12 +50,12 @@ Verdict takes_layouts(Layouts layouts, const Problem& p) {
 
 }  // namespace
 
-Verdict accepts(const Kernel& kernel, const Problem& problem, const Capabilities& capabilities) {
+Verdict accepts(const Kernel& kernel, const Problem& problem, const Target& target) {
   if (Verdict v = takes_layouts(kernel.layouts, problem); !v.ok) return v;
-  return kernel.accepts(problem, capabilities);
+  return kernel.accepts(problem, target);
 }
 
-Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities&) {
+Verdict accepts_cpu_fp32(const Problem& problem, const Target&) {
   if (const DType dtype = problem.outputs[0].dtype; dtype != DType::f32)
     return refuse(fmt::format("widens fp32, not {}", name_of(dtype)));
   return accept();

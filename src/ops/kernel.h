@@ -7,6 +7,8 @@
 
 #include "device/device.h"
 #include "graph/schema.h"
+#include "ops/target.h"
+#include "ops/work.h"
 
 namespace headroom {
 
@@ -17,15 +19,6 @@ struct Verdict {
 };
 inline Verdict accept() { return {}; }
 inline Verdict refuse(std::string reason) { return {false, std::move(reason)}; }
-
-// What this algorithm does, as opposed to the least that must be done: unrolling moves more bytes, Winograd
-// does fewer products. `efficiency` is the share of the unit's peak that the inner loop can reach.
-struct Work {
-  double flops = 0;
-  double bytes = 0;
-  double efficiency = 1;
-  int launches = 1;
-};
 
 struct LaunchArgs {
   const void* const* inputs;
@@ -47,11 +40,11 @@ struct LaunchArgs {
 using Launcher = std::function<void(const LaunchArgs&)>;
 
 // The usual answers: fp32 and fp64 on the CPU; no more work than the schema asks.
-Verdict accepts_cpu_floats(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_cpu_fp32(const Problem& problem, const Capabilities& capabilities);  // and nothing else
-Work least_work(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_cpu_floats(const Problem& problem, const Target& target);
+Verdict accepts_cpu_fp32(const Problem& problem, const Target& target);  // and nothing else
+Work least_work(const Problem& problem, const Target& target);
 // On a GPU: any float type for which the device has arithmetic.
-Verdict accepts_cuda_floats(const Problem& problem, const Capabilities& capabilities);
+Verdict accepts_cuda_floats(const Problem& problem, const Target& target);
 
 // Which layouts of its tensors a kernel takes; the others are refused for it.
 enum class Layouts {
@@ -59,6 +52,18 @@ enum class Layouts {
   alike,        // either, the same for all tensors of rank 4; the kernel looks which
   elementwise,  // any, where all tensors have the same shape and layout
   any,          // whatever they are
+};
+
+// A function or a closure. Beside what std::function takes: one name of several functions, of which the
+// signature picks one.
+template <class Signature>
+class Closure;
+template <class Result, class... Args>
+class Closure<Result(Args...)> : public std::function<Result(Args...)> {
+ public:
+  using std::function<Result(Args...)>::function;
+  Closure() = default;
+  Closure(Result (*named)(Args...)) : std::function<Result(Args...)>(named) {}
 };
 
 // The half of a kernel that needs the CUDA toolkit: its prepare function, or null in a build without.
@@ -73,15 +78,21 @@ enum class Layouts {
 struct Kernel {
   std::string_view name;  // "cpu:im2col_gemm"
   DeviceKind device = DeviceKind::cpu;
-  Verdict (*accepts)(const Problem&, const Capabilities&) = accepts_cpu_floats;
-  Work (*work)(const Problem&, const Capabilities&) = least_work;
-  Launcher (*prepare)(const Problem&, const Capabilities&) = nullptr;
-  std::size_t (*workspace)(const Problem&, const Capabilities&) = nullptr;  // null: needs none
-  bool counts = false;  // its launches share a counter (see ops/cuda/block.cuh): two must never overlap
+  Closure<Verdict(const Problem&, const Target&)> accepts = accepts_cpu_floats;
+  Closure<Work(const Problem&, const Target&)> work = least_work;
+  Closure<Launcher(const Problem&, const LaunchContext&)> prepare;
+  Closure<std::size_t(const Problem&, const Target&)> workspace;  // empty: needs none
+  // The algorithms among which a library leaves the choice to its caller, by name, most promising first. They
+  // are described without a device; one that the library does not have after all fails in prepare. Empty
+  // function: the kernel is one algorithm.
+  Closure<std::vector<std::string>(const Problem&, const Target&)> candidates;
+  bool shares_counter =
+      false;  // its launches share a counter (see ops/cuda/block.cuh): two must never overlap
   Layouts layouts = Layouts::nchw;
+  bool vendor = false;  // by a library of the device's maker
 };
 
 // The kernel's own answer, where it takes the layouts.
-Verdict accepts(const Kernel& kernel, const Problem& problem, const Capabilities& capabilities);
+Verdict accepts(const Kernel& kernel, const Problem& problem, const Target& target);
 
 }  // namespace headroom

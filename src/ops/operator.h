@@ -49,8 +49,4 @@ struct Operator {
 std::span<const Operator> operators();
 const Operator& operator_of(std::string_view name);
 
-// Published counts of FLOPs are of products alone; what else multiplies (normalisations and their gradients)
-// counts with the other operations.
-bool is_product(std::string_view op);
-
 }  // namespace headroom

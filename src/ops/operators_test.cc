@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/random.h"
+#include "base/testing/limits.h"
 #include "graph/autodiff.h"
 #include "ops/testing/graph_run.h"
 #include "ops/testing/harness.h"
@@ -22,22 +23,35 @@ class Gradients : public ::testing::TestWithParam<const Operator*> {};
 void check(const Operator& op, const Kernel& kernel, const Case& c, const Problem& problem, Numbers numbers,
            bool tf32 = false) {
   SCOPED_TRACE(fmt::format("{} by {}{}", problem.str(), kernel.name, tf32 ? " in tf32" : ""));
-  Capabilities capabilities =
-      kernel.device == DeviceKind::cuda ? test_gpu()->capabilities() : cpu_capabilities();
-  capabilities.tf32 = tf32;
-  if (const Verdict v = accepts(kernel, problem, capabilities); !v.ok) {
+  Target target = kernel.device == DeviceKind::cuda ? test_gpu()->capabilities() : cpu_capabilities();
+  target.policy.tf32 = tf32;
+  if (const Verdict v = accepts(kernel, problem, target); !v.ok) {
     EXPECT_FALSE(v.reason.empty());
     return;
   }
   const auto inputs = inputs_of(problem, c, numbers, 17);
   const Run want = run_kernel(reference_of(op), widened(problem), inputs);
-  const Run got = run_kernel(kernel, problem, inputs, tf32);
-  EXPECT_TRUE(got.guards_intact) << "wrote outside its buffers";
-  for (std::size_t i = 0; i < got.outputs.size(); ++i) {
-    const Comparison comparison = compare(problem, i, got.outputs[i], want.outputs[i],
-                                          op.exact && c.exact && numbers == Numbers::small_integers, tf32);
-    EXPECT_LE(comparison.worst_ratio, 1) << comparison.where;
+  auto check_run = [&](const Run& got) {
+    EXPECT_TRUE(got.guards_intact) << "wrote outside its buffers";
+    for (std::size_t i = 0; i < got.outputs.size(); ++i) {
+      const Comparison comparison = compare(problem, i, got.outputs[i], want.outputs[i],
+                                            op.exact && c.exact && numbers == Numbers::small_integers, tf32);
+      EXPECT_LE(comparison.worst_ratio, 1) << comparison.where;
+    }
+  };
+  if (!kernel.candidates) return check_run(run_kernel(kernel, problem, inputs, tf32));
+  // Every candidate that the library has computes the same.
+  std::size_t ran = 0;
+  for (const std::string& variant : kernel.candidates(problem, target)) {
+    SCOPED_TRACE(variant);
+    try {
+      check_run(run_kernel(kernel, problem, inputs, tf32, variant));
+      ++ran;
+    } catch (const Error&) {
+      test_gpu()->clear_error();
+    }
   }
+  EXPECT_GT(ran, 0u) << "none of its candidates runs";
 }
 
 TEST_P(Kernels, AgreeWithTheReference) {
@@ -53,11 +67,9 @@ TEST_P(Kernels, AgreeWithTheReference) {
   }
 }
 
-// compute-sanitizer follows every access, some 50 times slower: there the small cases must do.
 bool too_large(const Case& c) {
-  const char* most = std::getenv("HEADROOM_TEST_ELEMENTS");
-  return most != nullptr && std::any_of(c.inputs.begin(), c.inputs.end(),
-                                        [&](const Shape& shape) { return shape.numel() > std::atoll(most); });
+  return std::ranges::any_of(c.inputs,
+                             [](const Shape& shape) { return shape.numel() > max_test_elements(); });
 }
 
 bool takes_nhwc(const Kernel& kernel, const Problem& problem) {

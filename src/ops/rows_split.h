@@ -9,9 +9,9 @@ namespace headroom::cuda {
 // From the shape alone, as the bits are. Built everywhere: a plan asks for the workspace without a toolkit.
 struct RowsSplit {
   static constexpr int kBlock = 512, kDeep = 4;  // threads; rows of a thread in flight
-  static constexpr int kMostTile = 16;           // packs: 256 bytes of a row, and few sums to join at the end
+  static constexpr int kMaxTile = 16;            // packs: 256 bytes of a row, and few sums to join at the end
   static constexpr int kBlocks = 132;  // one for each multiprocessor of a large GPU: they are full then
-  static constexpr int kMostTiles = 1024;
+  static constexpr int kMaxTiles = 1024;
 
   std::int64_t rows = 1;
   int channels = 1, packs = 1;
@@ -22,7 +22,7 @@ struct RowsSplit {
   RowsSplit() = default;
   RowsSplit(std::int64_t rows_, std::int64_t channels_, int pack)
       : rows(rows_), channels(static_cast<int>(channels_)), packs(static_cast<int>(channels_ / pack)) {
-    tiles = std::max(1, (packs + kMostTile - 1) / kMostTile);
+    tiles = std::max(1, (packs + kMaxTile - 1) / kMaxTile);
     tile = std::max(1, (packs + tiles - 1) / tiles);
     lines = kBlock / tile;
     const std::int64_t chunk = std::int64_t{lines} * kDeep;

@@ -1,5 +1,5 @@
-// What an evaluated network does to a convolution's output, put into the convolution: normalisation by stored
-// statistics, the sum of a residual connection, an activation.
+// In evaluation, folds into a convolution what follows it: normalisation by stored statistics, the sum of a
+// residual connection, an activation.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -13,14 +13,14 @@ namespace {
 
 bool is_convolution(const Node& node) { return node.op == "conv2d" || node.op == "conv2d_block"; }
 
-// Nothing comes after its last part.
+// True if there is no activation or clip yet: more can be folded in.
 bool ends_open(const Node& node) {
   return !node.attrs.has("activation") && !node.attrs.has("min") && !node.attrs.has("max");
 }
 
 bool has(const Node& node, const char* part) { return node.attrs.integer(part) != 0; }
 
-// The same convolution as the more general operator.
+// The same convolution as a conv2d_block.
 Node as_block(Node node) {
   if (node.op == "conv2d_block") return node;
   node.op = "conv2d_block";
@@ -56,7 +56,7 @@ class Blocks {
   }
 
  private:
-  // The convolution behind `value`, where nobody else reads that, as a block.
+  // The convolution that makes `value`, as a block, if `value` has no other reader.
   std::optional<Node> before(ValueId value) const {
     const auto it = maker_.find(value);
     if (it == maker_.end() || readers_.at(value) != 1 || !is_convolution(nodes_[it->second])) return {};
@@ -64,7 +64,7 @@ class Blocks {
     return as_block(nodes_[it->second]);
   }
 
-  // Puts the block where node n was: there, all that it reads exists.
+  // Puts the block in the place of node n: all its inputs exist there.
   void replace(std::size_t n, Node block) {
     const std::size_t old = maker_.at(block.outputs[0]);
     block.charges = charges_of(graph_, {nodes_[old], nodes_[n]});
@@ -89,7 +89,7 @@ class Blocks {
     const Node& node = nodes_[n];
     const ValueId first = node.inputs[0], second = node.inputs[1];
     if (first == second || graph_.value(first).type != graph_.value(second).type) return;
-    // Of two convolutions the later one: its result is the warmer.
+    // Prefer the later of two convolutions: its result is more likely in the cache.
     const bool later = maker_.count(first) && maker_.count(second) && maker_.at(first) > maker_.at(second);
     for (const auto& [sum, other] : later ? std::vector{std::pair{first, second}, {second, first}}
                                           : std::vector{std::pair{second, first}, {first, second}}) {

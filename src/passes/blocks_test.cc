@@ -42,7 +42,7 @@ std::vector<std::string> operators_of(const Graph& graph) {
   return list;
 }
 
-// What the graph computes must not change by more than rounding.
+// The results of the graph must not change by more than rounding.
 void expect_same(const Graph& before, const Graph& after, ValueId out) {
   std::map<ValueId, Values> known;
   for (Role role : {Role::input, Role::parameter})

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-// Larger gradients are cast where they are made: their 16-bit form need not be kept until the update.
+// Larger gradients are cast where they are made, so that their 16-bit form need not live until the update.
 constexpr std::int64_t kSmall = 1 << 18;
 
 class CastGathering {
@@ -27,13 +27,13 @@ class CastGathering {
         const auto [it, fresh] = first_reader_.try_emplace(in, node.phase);
         if (!fresh) it->second = std::min(it->second, node.phase);
       }
-    for (ValueId out : graph_.outputs) first_reader_[out] = Phase::forward;  // left where it is made
+    for (ValueId out : graph_.outputs) first_reader_[out] = Phase::forward;  // stays where it is made
   }
 
   bool is_narrowing(const Node& n, bool to_narrow) const {
     if (n.op != "cast") return false;
     const DType from = graph_.value(n.inputs[0]).type.dtype, to = graph_.value(n.outputs[0]).type.dtype;
-    return to_narrow ? from == DType::f32 && is_narrow(to) : is_narrow(from) && to == DType::f32;
+    return to_narrow ? from == DType::f32 && is_16bit(to) : is_16bit(from) && to == DType::f32;
   }
 
   bool is_copy_of_parameter(const Node& n) const {
@@ -48,7 +48,7 @@ class CastGathering {
            graph_.value(n.outputs[0]).type.shape.numel() <= kSmall;
   }
 
-  // All that are wanted and like the first of them become one, where the first or the last of them stands.
+  // Merges all wanted nodes that are like the first into one, at the position of the first or the last.
   template <class Wanted>
   void gather(Wanted&& wanted, bool at_the_last) {
     std::vector<std::size_t> places;

@@ -1,4 +1,4 @@
-// Data parallel: gradients are summed over ranks while the backward pass goes on.
+// Data parallel: sums gradients over ranks while the backward pass continues.
 #include <algorithm>
 #include <set>
 
@@ -9,9 +9,9 @@ namespace headroom {
 namespace {
 
 constexpr const char* kLayer = "communication";
-constexpr std::int64_t kLarge = 1 << 20;  // bytes: from here on a tensor is an exchange of its own
-constexpr std::int64_t kBand = 1 << 20;   // bytes of a band, at the least
-constexpr std::int64_t kMostBands = 8;
+constexpr std::int64_t kLarge = 1 << 20;  // bytes: from this size on a tensor is exchanged alone
+constexpr std::int64_t kBand = 1 << 20;   // min bytes of a band
+constexpr std::int64_t kMaxBands = 8;
 
 Attrs of_data() { return {{"group", std::string(kDataGroup)}}; }
 
@@ -34,14 +34,14 @@ std::vector<Item> in_order(const Graph& graph, const std::map<ValueId, ValueId>&
   return items;
 }
 
-// One exchange under way: what was started, of which gradients, copied together or in place.
+// One exchange in flight: its start, its gradients, and whether they are copied together or in place.
 struct Exchanged {
   ValueId started;
   std::vector<ValueId> members;
   bool packed;
 };
 
-// Takes the node added last and keeps it, to be put behind the node at `at`.
+// Takes the last added node, to insert it after the node at `at`.
 class Inserter {
  public:
   explicit Inserter(Graph& graph) : graph_(graph), before_(graph.nodes().size()) {}
@@ -67,7 +67,7 @@ class Inserter {
   std::vector<std::size_t> places_;
 };
 
-// a^T b of two matrices and nothing else: what the gradient of a linear layer's weights is.
+// A plain a^T b of two matrices: the gradient of a linear layer's weights.
 bool is_plain_product(const Graph& graph, const Node& node) {
   return node.op == "matmul" && node.inputs.size() == 2 && node.attrs.integer("trans_a") != 0 &&
          node.attrs.integer("trans_b") == 0 && graph.value(node.inputs[0]).type.shape.rank() == 2 &&
@@ -75,7 +75,7 @@ bool is_plain_product(const Graph& graph, const Node& node) {
 }
 
 std::int64_t bands_of(const TensorType& type) {
-  return std::clamp<std::int64_t>(type.bytes() / kBand, 1, std::min(kMostBands, type.shape[0]));
+  return std::clamp<std::int64_t>(type.bytes() / kBand, 1, std::min(kMaxBands, type.shape[0]));
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ std::map<ValueId, ValueId> reduce_gradients(Graph& graph, const std::map<ValueId
 std::vector<ValueId> reduce_report(Graph& graph, const std::vector<ValueId>& scalars,
                                    std::string_view group) {
   Attrs attrs = {{"group", std::string(group)}, {"packed", std::int64_t{1}}};
-  Phase phase = Phase::backward;  // as early as what is summed is there: it may be a sum over another group
+  Phase phase = Phase::backward;  // as soon as the summands are there; they may be sums over another group
   for (ValueId id : scalars)
     if (const NodeId made = graph.value(id).producer; made != kNone)
       phase = std::max(phase, graph.nodes()[static_cast<std::size_t>(made)].phase);

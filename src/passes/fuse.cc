@@ -13,15 +13,10 @@ bool takes_activation(const Node& node) {
   return (node.op == "linear" || node.op == "conv2d") && !node.attrs.has("activation");
 }
 
-// sigmoid for sigmoid_grad; nothing for other nodes.
+// sigmoid for sigmoid_grad; empty for other nodes.
 std::string activation_of_gradient(const Node& node) {
-  for (const char* name : {"relu", "sigmoid", "tanh"})
-    if (node.op == std::string(name) + "_grad") return name;
-  return {};
-}
-
-bool is_activation(const Node& node) {
-  return node.op == "relu" || node.op == "sigmoid" || node.op == "tanh";
+  const std::string& function = schema_of(node.op).gradient_of;
+  return !function.empty() && schema_of(function).fusible_activation ? function : std::string();
 }
 
 void fuse_activations(Graph& graph) {
@@ -29,7 +24,7 @@ void fuse_activations(Graph& graph) {
   std::vector<Node> nodes = graph.nodes();
   std::set<std::size_t> gone;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (!is_activation(nodes[n])) continue;
+    if (!schema_of(nodes[n].op).fusible_activation) continue;
     Node* product = sole_producer(graph, nodes, readers, nodes[n].inputs[0]);
     if (product == nullptr || !takes_activation(*product)) continue;
     const std::vector<Charge> charges = charges_of(graph, {*product, nodes[n]});
@@ -41,7 +36,7 @@ void fuse_activations(Graph& graph) {
   drop_nodes(graph, std::move(nodes), gone);
 }
 
-// y under the shape of `like`: itself, or a view of it that there is already.
+// y with the shape of `like`: y itself, or an existing view of it.
 ValueId seen_as(const Graph& graph, ValueId y, ValueId like) {
   const TensorType& type = graph.value(like).type;
   if (graph.value(y).type == type) return y;
@@ -51,16 +46,16 @@ ValueId seen_as(const Graph& graph, ValueId y, ValueId like) {
   return kNone;
 }
 
-// The node that takes in an activation's gradient dy * f'(x), and the value through which it sees y = f(x). A
-// view may stand between the two: then the slope goes before it.
+// The node that absorbs an activation's gradient dy * f'(x), and the value through which it reads y = f(x).
+// There may be a view between the two: then the slope is applied before it.
 struct Absorber {
   Node* node = nullptr;
   Node* view = nullptr;
   ValueId y = kNone;
 };
 
-// A matmul multiplies by the slope as it stores, y as a third input. A max_pool_grad has y already: it is
-// what was pooled.
+// A matmul multiplies by the slope as it stores; y becomes its third input. A max_pool_grad already reads y:
+// y is what was pooled.
 Absorber absorber_of(const Graph& graph, std::vector<Node>& nodes, const std::map<ValueId, int>& readers,
                      const Node& gradient) {
   const ValueId y = gradient.inputs[1];
@@ -73,7 +68,7 @@ Absorber absorber_of(const Graph& graph, std::vector<Node>& nodes, const std::ma
   if (a.node->op == "max_pool_grad") return a.view == nullptr && a.node->inputs[1] == y ? a : Absorber{};
   if (a.node->op != "matmul") return {};
   a.y = seen_as(graph, y, a.node->outputs[0]);
-  // It must be there by then; it is, in gradients that differentiate() made.
+  // y must exist by then; it does in gradients that differentiate() made.
   if (a.y == kNone || graph.value(a.y).producer >= graph.value(a.node->outputs[0]).producer) return {};
   return a;
 }
@@ -106,7 +101,7 @@ void fuse_counts(Graph& graph) {
     const auto loss = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) {
       return node.op == "cross_entropy" && node.inputs == nodes[n].inputs && !node.attrs.has("correct");
     });
-    // Who reads the count must come after the loss.
+    // Readers of the count must come after the loss.
     if (loss == nodes.end() || loss - nodes.begin() > std::ptrdiff_t(n)) continue;
     const std::vector<Charge> charges = charges_of(graph, {*loss, nodes[n]});
     loss->attrs.set("correct", std::int64_t{1});
@@ -117,8 +112,8 @@ void fuse_counts(Graph& graph) {
   drop_nodes(graph, std::move(nodes), gone);
 }
 
-// What must agree for two updates to be one node: operator, scalars, and all settings but the flags that
-// stand for each tensor.
+// Two updates can be one node if these agree: operator, scalars, and all settings except the per-tensor
+// flags.
 bool same_settings(const Node& a, const Node& b, std::size_t scalars) {
   auto settings = [](const Node& update) {
     Attrs attrs = update.attrs;
@@ -129,7 +124,7 @@ bool same_settings(const Node& a, const Node& b, std::size_t scalars) {
          std::equal(a.inputs.begin(), a.inputs.begin() + std::ptrdiff_t(scalars), b.inputs.begin());
 }
 
-// One flag for each tensor an update changes; absent means that none is penalized.
+// One flag per tensor that an update changes; absent: none is penalized.
 std::vector<std::int64_t> penalized_of(const Node& update, const UpdateLayout& layout) {
   const std::size_t tensors = update.outputs.size() / (layout.stride() - 1);
   return update.attrs.integers("penalized", std::vector<std::int64_t>(tensors, 0));
@@ -151,13 +146,13 @@ Node joined(const Graph& graph, const std::vector<Node>& updates, const UpdateLa
   return all;
 }
 
-// Updates of like settings become one, whatever the optimizer, so that many small arrays cost one start.
+// Merges updates with equal settings, for any optimizer, so that many small arrays cost one launch.
 void gather_updates(Graph& graph) {
   struct Group {
     UpdateLayout layout;
     std::vector<Node> nodes;
   };
-  std::vector<Node> kept, after;  // after: what reads an updated value
+  std::vector<Node> kept, after;  // after: nodes that read an updated value
   std::set<ValueId> updated;
   std::vector<Group> groups;
   for (const Node& node : graph.nodes()) {

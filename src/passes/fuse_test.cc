@@ -102,7 +102,7 @@ Backward backward_through(const char* gradient) {
   return b;
 }
 
-// matmul moves dz (24 bytes), w (48) and dy (32); the gradient of the activation dy, y and dx, 32 each.
+// matmul moves dz (24 bytes), w (48) and dy (32); the activation's gradient moves dy, y and dx, 32 each.
 TEST(Fuse, TheGradientOfAnActivationJoinsTheMatmulBeforeIt) {
   for (const char* activation : {"relu", "sigmoid", "tanh"}) {
     Backward b = backward_through((std::string(activation) + "_grad").c_str());
@@ -156,7 +156,7 @@ TEST(Fuse, TheGradientOfAnActivationPassesAView) {
   EXPECT_EQ(unseen.graph.nodes().size(), 3u) << "nobody looks at y as a matrix";
 }
 
-// Pooled behind an activation: y is 2 x 1 x 4 x 4, 128 bytes; its maxima 32.
+// Pooling after an activation: y is 2 x 1 x 4 x 4, 128 bytes; the maxima are 32 bytes.
 TEST(Fuse, TheGradientOfAnActivationJoinsThatOfThePoolAfterIt) {
   for (const char* activation : {"relu", "sigmoid", "tanh"})
     for (bool other : {false, true}) {
@@ -265,7 +265,7 @@ TEST(Fuse, UpdatesOfUnlikeSettingsStayApart) {
   }
 }
 
-// Two scalars and two states: the pass asks the operator where its tensors are.
+// Two scalars and two states: the pass asks the operator for the positions of its tensors.
 TEST(Fuse, UpdatesOfEveryOptimizerAreGathered) {
   Updates u = with_rate();
   Graph& g = u.graph;
@@ -278,7 +278,7 @@ TEST(Fuse, UpdatesOfEveryOptimizerAreGathered) {
     inputs.insert(inputs.end(), own.begin() + 2, own.end());
     g.add_node("adam", own, {{"penalized", Integers{*name == 'a'}}}, name, Phase::update);
   }
-  u.add("c", "c", {10}, {});  // another optimizer stays by itself
+  u.add("c", "c", {10}, {});  // another optimizer stays separate
   fuse(g);
   ASSERT_EQ(g.nodes().size(), 2u);
   EXPECT_EQ(g.nodes()[0].op, "adam");

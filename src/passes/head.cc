@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-// The only node of its kind, by position; kNone where there is none, or more than one.
+// The position of the only node of its kind; kNone if there is none or more than one.
 template <class Is>
 NodeId only(const Graph& graph, Is&& is) {
   NodeId found = kNone;
@@ -32,7 +32,7 @@ bool is_one(const Value& value) {
          value.init.kind == Initializer::Kind::constant && value.init.scale == 1;
 }
 
-// A layer whose output stands for its slope and whose bias wants the sums of dz.
+// A layer whose slope follows from its output, and whose bias needs the sums of dz.
 bool is_hidden_layer(const Graph& graph, ValueId h, const Node& input_grad) {
   const NodeId from = graph.value(h).producer;
   if (from == kNone) return false;
@@ -46,7 +46,7 @@ bool takes_sizes(const Graph& graph, const Node& linear) {
   return h.rank() == 2 && HeadSplit::fits(w[1], w[0]);
 }
 
-// Wherever a bias_grad is all that reads `value` in that way.
+// The only bias_grad that reads `value`, if there is one.
 NodeId bias_grad_of(const Graph& graph, ValueId value) {
   return only(graph,
               [&](const Node& n) { return n.op == "bias_grad" && n.inputs == std::vector<ValueId>{value}; });
@@ -92,7 +92,7 @@ std::optional<Head> find_head(const Graph& graph) {
   head.bias_grad = bias_grad_of(graph, d);
   if (head.input_grad == kNone || head.weight_grad == kNone || head.bias_grad == kNone || reads(d) != 3)
     return {};
-  // The last layer, its two gradients, and nobody else.
+  // Only the last layer and its two gradients may read h.
   if (reads(h) != 3 || !is_hidden_layer(graph, h, graph.node(head.input_grad))) return {};
   head.hidden_bias_grad = bias_grad_of(graph, graph.node(head.input_grad).outputs[0]);
   if (head.hidden_bias_grad == kNone) return {};
@@ -115,7 +115,7 @@ void fuse_head(Graph& graph) {
              .layer = loss.layer,
              .phase = loss.phase,
              .charges = charges_of(graph, parts)};
-  // Where the loss was: what it reads is there by then, and what reads it comes after.
+  // The head goes where the loss was: its inputs exist there, and its readers come later.
   const std::vector<NodeId> gone = head->all();
   std::vector<Node> kept;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {

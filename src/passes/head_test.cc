@@ -82,7 +82,7 @@ TEST(FuseHead, TheEndOfAClassifierIsOneNode) {
   }
 }
 
-// Everything here is 4 bytes wide: h 4 x 5, w2 3 x 5, scores 4 x 3.
+// All elements have 4 bytes: h 4 x 5, w2 3 x 5, scores 4 x 3.
 TEST(FuseHead, EveryLayerIsChargedForItsPart) {
   Built b = classifier({});
   fuse_head(b.graph);

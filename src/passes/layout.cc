@@ -1,6 +1,6 @@
-// Tensor cores read the channels of a place side by side, so libraries convolve NHWC without turning it over
-// first. A trunk of convolutions with what lies between them is laid out as a whole: borders cost a pass over
-// the tensor each.
+// Tensor cores read the channels of a pixel side by side, so libraries convolve NHWC without transposing
+// first. A trunk of convolutions and the nodes between them is laid out as a whole: each border costs a pass
+// over the tensor.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -13,10 +13,10 @@
 namespace headroom {
 namespace {
 
-// Convolutions of fewer channels or maps leave much of a tensor core's tile empty in either layout.
+// Convolutions with fewer input or output channels leave much of a tensor core's tile empty in either layout.
 constexpr std::int64_t kWide = 32;
-// Of the products of a trunk, what must be in wide convolutions; and how many there must be at all: below,
-// starting kernels is what takes the time.
+// Min share of a trunk's products in wide convolutions, and min number of products: below that, kernel
+// launches take most of the time.
 constexpr double kWideShare = 0.5, kLeastFlop = 1e9;
 
 bool is_image(const TensorType& type) { return type.shape.rank() == 4 && is_float(type.dtype); }
@@ -34,8 +34,8 @@ Problem in_nhwc(Problem p) {
 
 class LayingOut {
  public:
-  LayingOut(Graph& graph, const Capabilities& capabilities, bool always)
-      : graph_(graph), capabilities_(capabilities), trunk_(graph.nodes().size()) {
+  LayingOut(Graph& graph, const Target& target, bool always)
+      : graph_(graph), target_(target), trunk_(graph.nodes().size()) {
     std::iota(trunk_.begin(), trunk_.end(), std::size_t{0});
     choose(always);
   }
@@ -48,7 +48,7 @@ class LayingOut {
   }
 
  private:
-  // A copy of something stored is turned over together with it: see join_casts.
+  // A copy of a stored value is transposed together with it: see join_casts.
   bool copies_stored(const Node& node) const {
     return node.op == "cast" && graph_.value(node.inputs[0]).producer == kNone;
   }
@@ -59,7 +59,7 @@ class LayingOut {
     if (copies_stored(node) || schema_of(node.op).is_view ||
         !std::any_of(node.inputs.begin(), node.inputs.end(), image))
       return false;
-    return runs_on(in_nhwc(graph_.problem(static_cast<NodeId>(n))), capabilities_);
+    return runs_on(in_nhwc(graph_.problem(static_cast<NodeId>(n))), target_);
   }
 
   std::size_t trunk_of(std::size_t n) {
@@ -67,7 +67,7 @@ class LayingOut {
     return n;
   }
 
-  // Nodes that share a tensor of rank 4 and can all run in NHWC are one trunk.
+  // Nodes that share a tensor of rank 4 and can all run in NHWC form one trunk.
   void choose(bool always) {
     std::map<ValueId, std::size_t> seen;
     std::set<std::size_t> able;
@@ -102,14 +102,14 @@ class LayingOut {
     }
   }
 
-  // Which values somebody reads as NCHW.
+  // Finds values that some reader needs as NCHW.
   void find_readers() {
     plain_.insert(graph_.outputs.begin(), graph_.outputs.end());
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
       if (!chosen_.count(n)) plain_.insert(graph_.nodes()[n].inputs.begin(), graph_.nodes()[n].inputs.end());
   }
 
-  // Lies it differently in the two layouts?
+  // True if the two layouts differ in memory.
   bool differs(ValueId id) const {
     const TensorType& type = graph_.value(id).type;
     return is_image(type) && !TensorType{type.shape, type.dtype, Layout::nchw}.lies_as(Layout::nhwc);
@@ -172,16 +172,16 @@ class LayingOut {
   }
 
   Graph& graph_;
-  const Capabilities& capabilities_;
-  std::vector<std::size_t> trunk_;  // by node: another of the same trunk
+  const Target& target_;
+  std::vector<std::size_t> trunk_;  // by node: another node of the same trunk
   std::set<std::size_t> chosen_;
   std::set<ValueId> plain_;
   std::map<ValueId, ValueId> nhwc_;  // the copy of a value that stays NCHW
   std::vector<Node> nodes_;
 };
 
-// A cast that only a relayout reads is done on its way.
-void join_casts(Graph& graph, const Capabilities& capabilities) {
+// Joins a cast into the relayout that is its only reader.
+void join_casts(Graph& graph, const Target& target) {
   const auto readers = count_readers(graph);
   std::vector<Node> nodes = graph.nodes();
   std::set<std::size_t> gone;
@@ -196,8 +196,8 @@ void join_casts(Graph& graph, const Capabilities& capabilities) {
     if (cast.attrs.has("scale")) joined.attrs.set("scale", cast.attrs.real("scale"));
     Problem p{
         "relayout", {graph.value(cast.inputs[0]).type}, {graph.value(node.outputs[0]).type}, joined.attrs};
-    // Where the cast's input lies in both layouts, there is nothing to turn over and the cast is all.
-    if (p.inputs[0].layout == p.outputs[0].layout || !runs_on(p, capabilities)) continue;
+    // If the cast's input is the same in both layouts, nothing is transposed and the cast is enough.
+    if (p.inputs[0].layout == p.outputs[0].layout || !runs_on(p, target)) continue;
     if (const auto charges = charges_of(graph, {cast, node}); charges.size() > 1) joined.charges = charges;
     node = std::move(joined);
     gone.insert(static_cast<std::size_t>(from));
@@ -214,11 +214,11 @@ std::optional<LayoutWish> parse_layout_wish(std::string_view name) {
   return {};
 }
 
-void lay_out(Graph& graph, const Capabilities& capabilities, LayoutWish wish) {
-  if (capabilities.kind != DeviceKind::cuda || wish == LayoutWish::nchw) return;
-  LayingOut(graph, capabilities, wish == LayoutWish::nhwc).run();
-  join_casts(graph, capabilities);
-  fuse_norms(graph, capabilities);
+void lay_out(Graph& graph, const Target& target, LayoutWish wish) {
+  if (target.device.kind != DeviceKind::cuda || wish == LayoutWish::nchw) return;
+  LayingOut(graph, target, wish == LayoutWish::nhwc).run();
+  join_casts(graph, target);
+  fuse_norms(graph, target);
 }
 
 }  // namespace headroom

@@ -8,8 +8,8 @@ namespace {
 
 class NormFusion {
  public:
-  NormFusion(Graph& graph, const Capabilities& capabilities)
-      : graph_(graph), capabilities_(capabilities), readers_(count_readers(graph)), nodes_(graph.nodes()) {}
+  NormFusion(Graph& graph, const Target& target)
+      : graph_(graph), target_(target), readers_(count_readers(graph)), nodes_(graph.nodes()) {}
 
   void run() {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -29,10 +29,10 @@ class NormFusion {
     Problem p{.op = node.op, .inputs = {}, .outputs = {}, .attrs = node.attrs};
     for (ValueId id : node.inputs) p.inputs.push_back(graph_.value(id).type);
     for (ValueId id : node.outputs) p.outputs.push_back(graph_.value(id).type);
-    return runs_on(p, capabilities_);
+    return runs_on(p, target_);
   }
 
-  // Puts `fused` where node n stands, in place of all its parts.
+  // Puts `fused` in the place of node n and removes all its parts.
   void replace(std::size_t n, Node fused, const std::vector<std::size_t>& parts) {
     std::vector<Node> old;
     for (std::size_t part : parts) old.push_back(nodes_[part]);
@@ -46,14 +46,14 @@ class NormFusion {
 
   Node* sole(ValueId value) { return sole_producer(graph_, nodes_, readers_, value); }
 
-  // relu(norm), or relu(norm + z) where z is there by then: the fused node takes the place of relu.
+  // relu(norm), or relu(norm + z) if z exists by then: the fused node replaces relu.
   void fuse_forward(std::size_t n) {
     const ValueId y = nodes_[n].outputs[0];
     Node* before = sole(nodes_[n].inputs[0]);
     if (before == nullptr) return;
     if (is_plain_norm(*before)) return fuse_norm(n, *before, y, {}, {});
     if (before->op != "add" || before->inputs[0] == before->inputs[1]) return;
-    // Of two norms the later one: what it reads need not be kept as long.
+    // Prefer the later of two norms: its input need not be kept as long.
     for (std::size_t i : {std::size_t{1}, std::size_t{0}}) {
       Node* norm = sole(before->inputs[i]);
       if (norm == nullptr || !is_plain_norm(*norm)) continue;
@@ -77,8 +77,8 @@ class NormFusion {
     replace(n, std::move(fused), parts);
   }
 
-  // relu_grad(dy, y) into batch_norm_grad. Alone there, its slope is found again from x; where others read it
-  // too (a residual connection), it is written on the way, and a sum that made dy is done on the way, too.
+  // Folds relu_grad(dy, y) into batch_norm_grad. A sole reader recomputes the slope from x. If there are
+  // other readers (a residual connection), the kernel also writes the slope and does a sum that made dy.
   bool fuse_backward(std::size_t n) {
     const ValueId dy = nodes_[n].inputs[0], y = nodes_[n].inputs[1], slope = nodes_[n].outputs[0];
     std::size_t found = nodes_.size();
@@ -109,11 +109,11 @@ class NormFusion {
       both.inputs.push_back(sum->inputs[1]);
       if (runs(both)) fused = std::move(both), parts.push_back(place_of(sum));
     }
-    replace(n, std::move(fused), parts);  // before all who read the slope
+    replace(n, std::move(fused), parts);  // before all readers of the slope
     return true;
   }
 
-  // relu_grad into the bias_grad that reads it; what others read of it is written on the way.
+  // Folds relu_grad into the bias_grad that reads it; the kernel also writes it for other readers.
   void fuse_bias(std::size_t n) {
     const ValueId slope = nodes_[n].outputs[0];
     for (std::size_t k = n + 1; k < nodes_.size(); ++k) {
@@ -127,7 +127,7 @@ class NormFusion {
     }
   }
 
-  // The norm that a gradient is of, by the statistics it saved.
+  // The norm of a gradient, found by the statistics it saved.
   const Node* norm_of(const Node& gradient) const {
     for (std::size_t k = 0; k < nodes_.size(); ++k)
       if (!gone_.count(k) && nodes_[k].op == "batch_norm" && nodes_[k].outputs.back() == gradient.inputs[4])
@@ -136,7 +136,7 @@ class NormFusion {
   }
 
   Graph& graph_;
-  const Capabilities& capabilities_;
+  const Target& target_;
   const std::map<ValueId, int> readers_;
   std::vector<Node> nodes_;
   std::set<std::size_t> gone_;
@@ -144,6 +144,6 @@ class NormFusion {
 
 }  // namespace
 
-void fuse_norms(Graph& graph, const Capabilities& capabilities) { NormFusion(graph, capabilities).run(); }
+void fuse_norms(Graph& graph, const Target& target) { NormFusion(graph, target).run(); }
 
 }  // namespace headroom

@@ -19,8 +19,8 @@ class Narrowing {
     done_.value.resize(graph.values().size(), kNone);
   }
 
-  Narrowed run() && {
-    // Inputs and everything stored come first, in their order: others find them by it.
+  Graph16Bit run() && {
+    // Inputs and stored values come first and keep their order: other code finds them by it.
     for (std::size_t i = 0; i < from_.values().size(); ++i)
       if (from_.values()[i].producer == kNone) done_.value[i] = done_.graph.add_value(from_.values()[i]);
     for (const Node& node : from_.nodes()) copy(node);
@@ -31,7 +31,7 @@ class Narrowing {
  private:
   ValueId now(ValueId old) const { return done_.value.at(static_cast<std::size_t>(old)); }
 
-  // Gradients are scaled everywhere but in those of parameters, which leave the 16-bit part.
+  // Gradients are scaled everywhere except for parameters, whose gradients leave the 16-bit part.
   double scale_of(ValueId id) const { return done_.graph.value(id).role == Role::parameter ? 1 / scale_ : 1; }
 
   ValueId wide(ValueId id, const std::string& layer) {
@@ -71,18 +71,18 @@ class Narrowing {
   const Graph& from_;
   DType dtype_;
   double scale_;
-  Narrowed done_;
+  Graph16Bit done_;
   std::map<ValueId, ValueId> narrow_, wide_;  // casts made so far
 };
 
 }  // namespace
 
-Narrowed narrowed(const Graph& graph, DType dtype, double gradient_scale) {
+Graph16Bit to_16bit(const Graph& graph, DType dtype, double gradient_scale) {
   return Narrowing(graph, dtype, gradient_scale).run();
 }
 
 ValueId as_fp32(Graph& graph, ValueId value, const std::string& layer, double gradient_scale) {
-  if (!is_narrow(graph.value(value).type.dtype)) return value;
+  if (!is_16bit(graph.value(value).type.dtype)) return value;
   return cast(graph, value, DType::f32, layer, gradient_scale);
 }
 

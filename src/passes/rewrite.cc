@@ -39,10 +39,10 @@ void drop_nodes(Graph& graph, std::vector<Node> nodes, const std::set<std::size_
   graph.replace_nodes(std::move(kept));
 }
 
-bool runs_on(const Problem& problem, const Capabilities& capabilities) {
+bool runs_on(const Problem& problem, const Target& target) {
   const auto& kernels = operator_of(problem.op).kernels;
   return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
-    return kernel.device == capabilities.kind && accepts(kernel, problem, capabilities).ok;
+    return kernel.device == target.device.kind && accepts(kernel, problem, target).ok;
   });
 }
 

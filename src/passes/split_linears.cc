@@ -1,6 +1,5 @@
-// Model parallel: linear layers cut in pairs, first by output rows, then by input columns.
+// Model parallel: splits linear layers in pairs, the first by output rows, the second by input columns.
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "base/shares.h"
@@ -9,10 +8,6 @@
 
 namespace headroom {
 namespace {
-
-// Element by element, and the same whatever stands beside an element.
-constexpr std::array kElementwise = {"relu", "sigmoid", "tanh",       "gelu",     "leaky_relu",
-                                     "elu",  "clip",    "hard_swish", "threshold"};
 
 // Only in training: what is evaluated must be cut in the same places, where there is no trace of it. Each
 // rank draws for the units it has, from numbers of its own.
@@ -27,7 +22,7 @@ bool is_linear(const Graph& graph, const Node& node) {
   return node.op == "linear" && graph.value(node.inputs[1]).role == Role::parameter;
 }
 
-// The only node that reads a value; none where there are several, or where the caller reads it.
+// The only node that reads a value; none if there are several, or if the caller reads it.
 std::optional<std::size_t> only_reader(const Graph& graph, const std::map<ValueId, int>& readers,
                                        ValueId value) {
   const auto it = readers.find(value);
@@ -49,16 +44,15 @@ std::optional<Pair> pair_from(const Graph& graph, const std::map<ValueId, int>& 
       return pair;
     }
     const bool drops = node.op == kDropout && node.inputs[0] == graph.nodes()[at].outputs[0];
-    if (!drops && (std::ranges::find(kElementwise, node.op) == kElementwise.end() || node.inputs.size() != 1))
-      return std::nullopt;
+    if (!drops && schema_of(node.op).elementwise != 1) return std::nullopt;
     pair.between.push_back(at = *next);
   }
 }
 
 void cut(Graph& graph, ValueId id, int axis, Share share) {
   Value& value = graph.value(id);
-  if (value.init.kind == Initializer::Kind::given)
-    reject(Hint{"take `parallel` data"}, "the layers of a network from a file cannot be cut among ranks");
+  if (value.init.kind == Initializer::Kind::from_data)
+    reject(Hint{"take `parallel` data"}, "the layers of a network from a file cannot be split among ranks");
   value.part = Part{value.type.shape, axis, share.first, share.count};
   value.type.shape[axis] = share.count;
 }
@@ -108,7 +102,7 @@ int split_linears(Graph& graph, const Distribution& how) {
     }
     cut(graph, second.inputs[1], 1, share);
 
-    // The product of a part, the sum of all, and only then the bias.
+    // First the product of a part, then the sum over ranks, and only then the bias.
     const ValueId output = second.outputs[0];
     const TensorType type = graph.value(output).type;
     const ValueId part = graph.add_value({.name = graph.value(output).name + ".part", .type = type});

@@ -1,10 +1,10 @@
-// Batch normalisation over ranks: by operators that have gradients of their own, and two sums over ranks.
+// Batch normalisation over ranks, built from operators that have gradients, and two sums over ranks.
 #include "passes/passes.h"
 
 namespace headroom {
 namespace {
 
-// Writes one normalisation out; nodes go to the end of the graph, from where the caller takes them.
+// Expands one normalisation; its nodes go to the end of the graph, where the caller takes them.
 class Norm {
  public:
   Norm(Graph& graph, const Node& node, std::int64_t global_batch) : graph_(graph), node_(node) {
@@ -40,7 +40,7 @@ class Norm {
   ValueId as(const std::vector<std::int64_t>& shape, ValueId value) {
     return emit("reshape", {value}, {{"shape", shape}});
   }
-  // Plans of other batches keep numbers of other names.
+  // The names include the batch size, so that plans of other batches do not share these constants.
   ValueId number(const std::string& name, double value, std::optional<DType> dtype = {}) {
     const DType own = graph_.value(node_.inputs[1]).type.dtype;
     return graph_.add_value({.name = fmt::format("{}.{}", node_.layer, name),
@@ -81,7 +81,7 @@ void sync_norms(Graph& graph, std::int64_t global_batch) {
     const std::size_t before = graph.nodes().size();
     Norm(graph, node, global_batch).write();
     for (std::size_t n = before; n < graph.nodes().size(); ++n) list.push_back(graph.nodes()[n]);
-    list.back().outputs[0] = node.outputs[0];  // who read the old node's result reads this one's
+    list.back().outputs[0] = node.outputs[0];  // readers of the old node's result now read this one's
   }
   graph.replace_nodes(std::move(list));
 }

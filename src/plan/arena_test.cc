@@ -62,7 +62,7 @@ TEST(Arena, PiecesAliveTogetherNeverOverlap) {
   }
 }
 
-// The definition: every address that could do, from the lowest.
+// The definition: tries every possible address, lowest first.
 std::size_t lowest_by_trying(const Lifetime& piece, const std::vector<Lifetime>& placed) {
   std::vector<std::size_t> candidates = {0};
   for (const Lifetime& p : placed) candidates.push_back(p.offset + align_up(p.bytes));
@@ -115,9 +115,9 @@ TEST(Arena, NothingNeedsNothing) {
   EXPECT_EQ(place(empty), 0u);
 }
 
-// Processor time, so that a busy machine does not matter.
+// Processor time: a busy machine does not disturb it.
 double seconds_to_place(std::vector<Lifetime> pieces) {
-  // Of this thread: idle ones of earlier parallel regions may still be spinning.
+  // Counts this thread only: idle threads of earlier parallel regions may still spin.
   auto now = [] {
     timespec t{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -128,7 +128,7 @@ double seconds_to_place(std::vector<Lifetime> pieces) {
   return now() - start;
 }
 
-// A network of some 10,000 layers: activations live until their gradients are made, most else dies at once.
+// About 10,000 layers: activations live until their gradients are made, most other values die at once.
 TEST(TimingArena, PlacesTwentyThousandPiecesInASecond) {
   constexpr int kLayers = 10'000;
   std::vector<Lifetime> pieces;
@@ -140,7 +140,7 @@ TEST(TimingArena, PlacesTwentyThousandPiecesInASecond) {
   EXPECT_LT(seconds_to_place(pieces), 1);
 }
 
-// Lifetimes in no order at all, which no network has.
+// Lifetimes in random order, which no network has.
 TEST(TimingArena, PlacesTwentyThousandRandomPiecesInASecond) {
   EXPECT_LT(seconds_to_place(random_pieces(1, 20'000, 20'000, 20'000)), 1);
 }

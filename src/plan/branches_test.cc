@@ -1,4 +1,4 @@
-// Captured work with two streams, on a device that only notes what it is told: kernels are the CPU's.
+// Captures with two streams, on a device that only records the calls. Kernels run on the CPU.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,7 +14,7 @@ using testing::SmallNet;
 
 struct Noted {
   struct Queue final : Stream {
-    std::set<std::size_t> over;  // launches that its next one comes after
+    std::set<std::size_t> over;  // launches that finish before the next one of this stream
     void synchronize() override {}
   };
   Queue first, second;
@@ -24,7 +24,7 @@ struct Noted {
 };
 Noted* noted = nullptr;
 
-// Marks are events of captured work: what the stream had come to.
+// Marks are events of captured work: they hold the state of the stream at that point.
 struct Mark final : Event {
   std::set<std::size_t> over;
   bool recorded = false;
@@ -64,7 +64,7 @@ class BranchingDevice final : public Device {
       void launch() override {}
     };
     noted_.capturing = true;
-    work();  // runs at once, in the order in which it is queued
+    work();  // runs at once, in queue order
     noted_.capturing = false;
     return std::make_unique<Done>();
   }
@@ -81,9 +81,9 @@ class BranchingDevice final : public Device {
   Noted noted_;
 };
 
-// The kernel that the CPU would take, and a note of the stream that it was given.
-Launcher prepare_noting(const Problem& problem, const Capabilities& capabilities) {
-  return [run = first_that_accepts(problem, capabilities).kernel->prepare(problem, capabilities)](
+// Takes the CPU's kernel and records the stream it got.
+Launcher prepare_noting(const Problem& problem, const LaunchContext& context) {
+  return [run = first_that_accepts(problem, context.target).kernel->prepare(problem, context)](
              const LaunchArgs& args) {
     run(args);
     if (!noted->capturing) return;
@@ -94,8 +94,8 @@ Launcher prepare_noting(const Problem& problem, const Capabilities& capabilities
   };
 }
 
-Plan noting_plan(const SmallNet& net, const Capabilities& capabilities, int streams) {
-  const auto choose = [](const Problem& problem, const Capabilities& on) {
+Plan noting_plan(const SmallNet& net, const Target& target, int streams) {
+  const auto choose = [](const Problem& problem, const Target& on) {
     static std::map<const Kernel*, Kernel> noting;
     Choice choice = first_that_accepts(problem, on);
     Kernel& kernel = noting.try_emplace(choice.kernel, *choice.kernel).first->second;
@@ -103,10 +103,10 @@ Plan noting_plan(const SmallNet& net, const Capabilities& capabilities, int stre
     choice.kernel = &kernel;
     return choice;
   };
-  return make_plan(net.graph, {Mode::train, 8, DType::f32, capabilities, streams}, choose);
+  return make_plan(net.graph, {Mode::train, 8, DType::f32, target, streams}, choose);
 }
 
-// Without an update: the caller reads the gradients.
+// Has no update: the caller reads the gradients.
 SmallNet without_update() {
   SmallNet net = small_net(8);
   std::vector<Node> nodes = net.graph.nodes();
@@ -119,7 +119,7 @@ SmallNet without_update() {
   return net;
 }
 
-// Weights after a step by step run and a captured one.
+// Weights after one uncaptured run and one captured run.
 std::vector<float> trained(BranchingDevice& device, int streams, const SmallNet& net = small_net(8)) {
   Storage storage(device);
   Arena arena(device);
@@ -159,6 +159,52 @@ TEST(Branches, EveryStepComesAfterWhatItReads) {
   EXPECT_GE(beside, 1u);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     EXPECT_TRUE(seen.first.over.count(s)) << "step " << s << " is part of the work";
+}
+
+// In a captured run a recorder hears every step once, on the stream the step is queued on. Another list of
+// recorders, or dropped captures, lead to a new capture.
+TEST(Branches, ARecorderHearsACapturedRun) {
+  struct Heard final : Recorder {
+    void begin(std::size_t step, Stream& stream) override { begun.emplace_back(step, &stream); }
+    void end(std::size_t step, Stream& stream) override { ended.emplace_back(step, &stream); }
+    bool hears_captures() const override { return true; }
+    std::vector<std::pair<std::size_t, Stream*>> begun, ended;
+  };
+  BranchingDevice device;
+  const SmallNet net = small_net(8);
+  Storage storage(device);
+  Arena arena(device);
+  storage.prepare(net.graph, 3);
+  storage.set_scalar("rate", 0.1);
+  const Plan plan = noting_plan(net, device.capabilities(), 2);
+  Executor executor(plan, storage, arena);
+  const std::vector<float> images(48, 0.25F);
+  const std::vector<std::int32_t> labels(8, 1);
+  executor.bind(net.images, images.data());
+  executor.bind(net.labels, labels.data());
+  executor.allow_capture(true);
+  executor.run();  // the first run is never captured
+  Heard one, two;
+  Recorder* const both[] = {&one, &two};
+  executor.run(both);
+  EXPECT_EQ(executor.captures(), 1u);
+  ASSERT_EQ(one.begun.size(), plan.steps.size());
+  EXPECT_EQ(one.begun, one.ended);
+  EXPECT_EQ(one.begun, two.begun) << "more than one may listen";
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    EXPECT_EQ(one.begun[s].first, s);
+    EXPECT_EQ(one.begun[s].second == &device.seen().second, plan.steps[s].stream == 1) << s;
+  }
+  executor.run(both);
+  EXPECT_EQ(executor.captures(), 1u) << "a replay is no new capture";
+  EXPECT_EQ(one.begun.size(), plan.steps.size());
+  executor.drop_captures();
+  executor.run(both);
+  EXPECT_EQ(executor.captures(), 2u);
+  EXPECT_EQ(one.begun.size(), 2 * plan.steps.size());
+  executor.run();
+  EXPECT_EQ(executor.captures(), 3u) << "what they put into it must not stay";
+  EXPECT_EQ(one.begun.size(), 2 * plan.steps.size());
 }
 
 TEST(Branches, TheWorkEndsWithBoth) {

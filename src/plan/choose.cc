@@ -1,17 +1,20 @@
+#include <algorithm>
+#include <optional>
+
 #include "base/text.h"
 #include "ops/operator.h"
 #include "plan/plan.h"
 
 namespace headroom {
 
-Choice first_that_accepts(const Problem& problem, const Capabilities& capabilities) {
+Choice first_that_accepts(const Problem& problem, const Target& target) {
   Choice choice;
   if (operator_of(problem.op).kernels.empty())
-    reject(Hint{"headroom predict tells what it must cost"},
+    reject(Hint{"headroom predict shows its minimum cost"},
            "operator '{}' has no kernel yet: it can be predicted, not run", problem.op);
   for (const Kernel& kernel : operator_of(problem.op).kernels) {
-    if (kernel.device != capabilities.kind) continue;
-    const Verdict verdict = accepts(kernel, problem, capabilities);
+    if (kernel.device != target.device.kind) continue;
+    const Verdict verdict = accepts(kernel, problem, target);
     if (verdict.ok) {
       choice.kernel = &kernel;
       choice.why = choice.refused.empty() ? "first in the list" : "first that accepts";
@@ -24,32 +27,60 @@ Choice first_that_accepts(const Problem& problem, const Capabilities& capabiliti
   reject("no kernel runs {}{}", problem.str(), reasons);
 }
 
-Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
-  for (const auto& [op, name] : choices) {
-    std::vector<std::string> names;
-    for (const Kernel& kernel : operator_of(op).kernels) names.emplace_back(kernel.name);
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      reject(nearest(name, names), "operator '{}' has no kernel '{}'", op, name);
+namespace {
+
+// "cudnn" is a kernel, "cudnn:heuristic_3" one of its candidates. Returns the variant, empty for the kernel
+// itself; nothing where the name means another kernel.
+std::optional<std::string> variant_in(const std::string& name, const Kernel& kernel) {
+  if (name == kernel.name) return "";
+  const std::string prefix = std::string(kernel.name) + ":";
+  if (!kernel.candidates || !name.starts_with(prefix)) return std::nullopt;
+  return name.substr(prefix.size());
+}
+
+void require_known(const std::string& op, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Kernel& kernel : operator_of(op).kernels) {
+    if (variant_in(name, kernel)) return;
+    names.emplace_back(kernel.name);
   }
-  return [choices = std::move(choices)](const Problem& problem, const Capabilities& capabilities) {
+  reject(nearest(name, names), "operator '{}' has no kernel '{}'", op, name);
+}
+
+Choice force(const std::string& name, const Kernel& kernel, const std::string& variant,
+             const Problem& problem, const Target& target) {
+  if (kernel.device != target.device.kind) reject("kernel '{}' is not for this device", name);
+  const Verdict verdict = accepts(kernel, problem, target);
+  if (!verdict.ok) reject("kernel '{}' refuses {}: {}", name, problem.str(), verdict.reason);
+  if (!variant.empty()) {
+    const std::vector<std::string> names = kernel.candidates(problem, target);
+    if (std::ranges::find(names, variant) == names.end())
+      reject(nearest(variant, names), "kernel '{}' has no candidate '{}' for {}", kernel.name, variant,
+             problem.str());
+  }
+  return {&kernel, "forced", {}, variant};
+}
+
+}  // namespace
+
+Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
+  for (const auto& [op, name] : choices) require_known(op, name);
+  return [choices = std::move(choices)](const Problem& problem, const Target& target) {
     for (const auto& [op, name] : choices) {
       if (op != problem.op) continue;
-      for (const Kernel& kernel : operator_of(op).kernels) {
-        if (kernel.name != name) continue;
-        if (kernel.device != capabilities.kind) reject("kernel '{}' is not for this device", name);
-        const Verdict verdict = accepts(kernel, problem, capabilities);
-        if (!verdict.ok) reject("kernel '{}' refuses {}: {}", name, problem.str(), verdict.reason);
-        return Choice{&kernel, "forced", {}};
-      }
+      for (const Kernel& kernel : operator_of(op).kernels)
+        if (const auto variant = variant_in(name, kernel))
+          return force(name, kernel, *variant, problem, target);
     }
-    return first_that_accepts(problem, capabilities);
+    return first_that_accepts(problem, target);
   };
 }
 
 Chooser even_without_kernel(Chooser choose) {
-  return [choose = std::move(choose)](const Problem& problem, const Capabilities& capabilities) {
-    if (operator_of(problem.op).kernels.empty()) return Choice{nullptr, "no kernel yet: the least work", {}};
-    return choose(problem, capabilities);
+  return [choose = std::move(choose)](const Problem& problem, const Target& target) {
+    if (operator_of(problem.op).kernels.empty())
+      return Choice{nullptr, "no kernel yet: the minimum work", {}};
+    return choose(problem, target);
   };
 }
 

@@ -19,14 +19,14 @@ std::vector<double> widened(const TensorType& type, const void* data) {
     return values;
   }
   if (!is_float(type.dtype))
-    return Given{type, {std::shared_ptr<const void>(), static_cast<const std::byte*>(data)}}.reals();
+    return ConstantData{type, {std::shared_ptr<const void>(), static_cast<const std::byte*>(data)}}.reals();
   return dispatch_float(type.dtype, [&]<class T>() {
     const T* values = static_cast<const T*>(data);
     return std::vector<double>(values, values + count);
   });
 }
 
-// Of a value that the caller has bound, or not yet.
+// Address of a value that the caller has bound; null if it has not.
 void* at(const void* data, const Slot& slot) {
   return data == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(data)) + slot.offset;
 }
@@ -35,13 +35,14 @@ void* at(const void* data, const Slot& slot) {
 
 void Arena::reserve(std::size_t bytes) {
   if (bytes <= buffer_.bytes()) return;
-  buffer_ = {};  // free first: the old and the new need not exist together
+  buffer_ = {};  // free first: the old and the new buffer need not coexist
   buffer_ = device_->allocate(bytes);
 }
 
-Executor::Executor(const Plan& plan, Storage& storage, Arena& arena)
+Executor::Executor(const Plan& plan, Storage& storage, Arena& arena, Groups* groups)
     : plan_(plan), storage_(storage), arena_(arena) {
   arena_.reserve(plan_.arena_bytes);
+  LaunchContext context{.target = plan_.binding.target, .device = &storage.device(), .groups = groups};
   inputs_.resize(plan_.graph.values().size(), nullptr);
   for (const Step& step : plan_.steps) {
     if (step.kernel == nullptr)
@@ -50,7 +51,8 @@ Executor::Executor(const Plan& plan, Storage& storage, Arena& arena)
     if (step.kernel->prepare == nullptr)
       reject("layer '{}': kernel '{}' is not built for this machine", plan_.graph.node(step.node).layer,
              step.kernel->name);
-    bound_.push_back({.launch = step.kernel->prepare(step.problem, plan_.binding.capabilities),
+    context.variant = step.variant;
+    bound_.push_back({.launch = step.kernel->prepare(step.problem, context),
                       .inputs = std::vector<const void*>(step.inputs.size()),
                       .outputs = std::vector<void*>(step.outputs.size()),
                       .workspace_offset = step.workspace_offset,
@@ -58,8 +60,8 @@ Executor::Executor(const Plan& plan, Storage& storage, Arena& arena)
   }
 }
 
-// Pointers change when another plan enlarges the arena or an input is bound elsewhere; steps themselves do
-// not.
+// Pointers change when another plan enlarges the arena or when an input is bound to another address. Steps do
+// not change.
 void Executor::resolve() {
   captured_.clear();
   auto address = [&](const Slot& slot) -> void* {
@@ -100,7 +102,7 @@ void Executor::bind(ValueId input, const void* data) {
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     for (std::size_t i = 0; i < bound_[s].inputs.size(); ++i)
       if (const Slot& slot = plan_.steps[s].inputs[i]; is_it(slot)) bound_[s].inputs[i] = at(data, slot);
-    for (std::size_t i = 0; i < bound_[s].outputs.size(); ++i)  // an update in place of the caller's own data
+    for (std::size_t i = 0; i < bound_[s].outputs.size(); ++i)  // in-place update of the caller's own data
       if (const Slot& slot = plan_.steps[s].outputs[i]; is_it(slot)) bound_[s].outputs[i] = at(data, slot);
   }
 }
@@ -111,9 +113,9 @@ void Executor::launch(std::size_t step, Stream& stream) {
             &stream});
 }
 
-// All steps, on the streams that the plan gives them. Only for capture: there the two streams become branches
-// of one piece of work, which begins and ends on the first.
-void Executor::run_forked() {
+// Queues all steps on the streams the plan gives them. Use only for capture: the two streams become branches
+// of one captured graph, which begins and ends on the first stream.
+void Executor::run_forked(Recorders recorders) {
   Stream &first = storage_.device().stream(), &second = storage_.device().side_stream();
   bool forked = false;
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -121,48 +123,56 @@ void Executor::run_forked() {
     Stream& stream = step.stream == 0 ? first : second;
     forked |= step.stream != 0;
     for (int before : step.waits) over_.at(before)->hold(stream);
+    for (Recorder* recorder : recorders) recorder->begin(s, stream);
     launch(s, stream);
+    for (Recorder* recorder : recorders) recorder->end(s, stream);
     if (const auto mark = over_.find(static_cast<int>(s)); mark != over_.end()) mark->second->record(stream);
   }
   if (forked) over_.at(kNone)->record(second), over_.at(kNone)->hold(first);
 }
 
-void Executor::run_captured() {
+void Executor::run_captured(Recorders recorders) {
   if (!resolved()) resolve();
+  if (!std::ranges::equal(heard_by_, recorders)) {  // the captures were made for other recorders
+    drop_captures();
+    heard_by_.assign(recorders.begin(), recorders.end());
+  }
   auto it = captured_.find(inputs_);
   if (it == captured_.end()) {
-    if (captured_.size() >= kMostCaptures) captured_.clear();
+    if (captured_.size() >= kMaxCaptures) captured_.clear();
     Device& device = storage_.device();
     for (const Step& step : plan_.steps)
       for (int before : step.waits) over_.try_emplace(before, device.make_event());
     over_.try_emplace(kNone, device.make_event());
-    it = captured_.emplace(inputs_, device.capture([&] { run_forked(); })).first;
+    it = captured_.emplace(inputs_, device.capture([&] { run_forked(recorders); })).first;
     ++captures_;
   }
   if (it->second != nullptr) return it->second->launch();
-  capture_ = false;  // the device cannot
-  run();
+  capture_ = false;  // the device cannot capture
+  run(recorders);
 }
 
-void Executor::run(Recorder* recorder) {
-  if (capture_ && warm_ && recorder == nullptr) return run_captured();
+void Executor::run(Recorders recorders) {
+  const auto hears = [](const Recorder* recorder) { return recorder->hears_captures(); };
+  if (capture_ && warm_ && std::ranges::all_of(recorders, hears)) return run_captured(recorders);
   warm_ = true;
-  for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) run_phase(phase, recorder);
+  for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) run_phase(phase, recorders);
 }
 
-void Executor::run_phase(Phase phase, Recorder* recorder) {
+void Executor::run_phase(Phase phase, Recorders recorders) {
   if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != phase) continue;
-    if (recorder != nullptr) recorder->begin(s);
-    launch(s, storage_.device().stream());
-    if (recorder != nullptr) recorder->end(s);
+    Stream& stream = storage_.device().stream();
+    for (Recorder* recorder : recorders) recorder->begin(s, stream);
+    launch(s, stream);
+    for (Recorder* recorder : recorders) recorder->end(s, stream);
   }
 }
 
 void Executor::run_empty() {
   if (!resolved()) resolve();
-  std::vector<ValueId> known;  // computed from stored values alone: a penalty, the wish to stop
+  std::vector<ValueId> known;  // computed from stored values alone: a penalty, the stop request
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const Step& step = plan_.steps[s];
     if (step.phase == Phase::update) continue;
@@ -198,13 +208,13 @@ bool Executor::finite(const Step& step, const Bound& bound) const {
   return true;
 }
 
-// Steps that change stored values in place (running statistics) do so a second time. The batch has already
-// spoilt those, and whoever asks this question is about to stop.
+// Steps that change stored values in place (running statistics) change them a second time. This batch has
+// already spoilt those values, and the caller is about to stop.
 std::string Executor::first_nonfinite_layer() {
   if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != Phase::forward) continue;
-    if (schema_of(plan_.steps[s].problem.op).collective) break;  // the other ranks do not come again
+    if (schema_of(plan_.steps[s].problem.op).collective) break;  // other ranks do not take part again
     launch(s, storage_.device().stream());
     if (!finite(plan_.steps[s], bound_[s])) return plan_.graph.node(plan_.steps[s].node).layer;
   }
@@ -228,7 +238,7 @@ const void* Executor::data(ValueId value) const {
     return whole + static_cast<std::size_t>(schema.view_offset(plan_.graph.problem(from))) *
                        size_of(plan_.graph.value(value).type.dtype);
   }
-  // A network from a file may give a constant, or an input as it is.
+  // A network from a file may return a constant or an unchanged input.
   const Role role = plan_.graph.value(value).role;
   if (from == kNone && role == Role::input) return inputs_[static_cast<std::size_t>(value)];
   if (from == kNone && storage_.has(plan_.graph.value(value).name))
@@ -243,7 +253,7 @@ std::vector<double> Executor::read(ValueId value) const {
   return widened(type, host.data());
 }
 
-double Executor::read_scalar(ValueId value) const {  // at every step: allocates nothing
+double Executor::read_scalar(ValueId value) const {  // called at every step: allocates nothing
   return dispatch_float(plan_.graph.value(value).type.dtype, [&]<class T>() -> double {
     T host{};
     storage_.device().download(&host, data(value), sizeof host);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,15 +11,21 @@
 
 namespace headroom {
 
-// Told of every step's begin and end. Absent, it costs one branch a step.
+// Hears the begin, end and stream of every step. Without recorders this costs one branch per step.
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  virtual void begin(std::size_t step) = 0;
-  virtual void end(std::size_t step) = 0;
+  virtual void begin(std::size_t step, Stream& stream) = 0;
+  virtual void end(std::size_t step, Stream& stream) = 0;
+  // True: it hears the steps of a captured run once, during capture, on both streams; each launch then
+  // replays what it queued there. False: its presence makes a run go step by step.
+  virtual bool hears_captures() const { return false; }
 };
 
-// One arena for all plans of a model: only one runs at a time, so scratch is the maximum, not the sum.
+// All recorders of a run.
+using Recorders = std::span<Recorder* const>;
+
+// One arena for all plans of a model. Only one plan runs at a time, so the size is the maximum, not the sum.
 class Arena {
  public:
   explicit Arena(Device& device) : device_(&device) {}
@@ -31,26 +38,29 @@ class Arena {
   Buffer buffer_;
 };
 
-// Runs a plan. Everything is bound when it is made ready; run() allocates nothing.
+// Runs a plan. The constructor prepares every launch; run() allocates nothing.
 class Executor {
  public:
-  Executor(const Plan& plan, Storage& storage, Arena& arena);
+  // `groups`: the ranks that take part in the plan's exchanges; null: a single process.
+  Executor(const Plan& plan, Storage& storage, Arena& arena, Groups* groups = nullptr);
 
-  // Where an input lies for the next run; the caller keeps it alive and unchanged until run() returns.
+  // Sets an input's address for the next run. The caller keeps the data unchanged until run() returns.
   void bind(ValueId input, const void* data);
 
-  void run(Recorder* recorder = nullptr);
-  // From the second run on, a run without a recorder is one launch of all its steps, where the device can do
-  // so: the same kernels at the same addresses. Another input address is another capture; so many are kept.
+  void run(Recorders recorders = {});
+  // From the second run on, a run is one launch of all its steps, if the device can capture and every
+  // recorder hears captures: the same kernels at the same addresses. Another input address, or another list
+  // of recorders, needs another capture.
   void allow_capture(bool on) { capture_ = on; }
-  static constexpr std::size_t kMostCaptures = 256;
-  std::size_t captures() const { return captures_; }  // made so far
-  void run_phase(Phase phase, Recorder* recorder = nullptr);
-  // The forward and backward phases of a rank that got no images of a batch: it gives zeros to every
+  static constexpr std::size_t kMaxCaptures = 256;
+  std::size_t captures() const { return captures_; }  // number of captures made
+  void drop_captures() { captured_.clear(); }         // the next run captures anew
+  void run_phase(Phase phase, Recorders recorders = {});
+  // The forward and backward phases of a rank that got no images of a batch: it contributes zeros to every
   // exchange.
   void run_empty();
-  // These steps alone, by number, in this order, for timing a part: what the others would have written is
-  // what an earlier run left there.
+  // Runs only these steps, by number, in this order, to time a part. They read what an earlier run left in
+  // the outputs of the other steps.
   void run_steps(const std::vector<std::size_t>& steps);
 
   // Runs the forward steps again and names the first layer whose result is not finite; empty when all are.
@@ -74,8 +84,8 @@ class Executor {
   void resolve();
   void require_bound(ValueId input) const;
   void launch(std::size_t step, Stream& stream);
-  void run_captured();
-  void run_forked();
+  void run_captured(Recorders recorders);
+  void run_forked(Recorders recorders);
   bool finite(const Step& step, const Bound& bound) const;
 
   Plan plan_;
@@ -89,9 +99,10 @@ class Executor {
   bool capture_ = false;
   std::size_t captures_ = 0;
   std::map<int, std::unique_ptr<Event>>
-      over_;           // of steps that another stream waits for; kNone: of the second
+      over_;           // events of steps that another stream waits for; kNone: of the second stream
   bool warm_ = false;  // first launches load code, which a capture must not see
   std::map<std::vector<const void*>, std::unique_ptr<Captured>> captured_;  // by input addresses
+  std::vector<Recorder*> heard_by_;  // the recorders present at capture
 };
 
 }  // namespace headroom

@@ -131,8 +131,8 @@ TEST(Executor, FindsTheFirstLayerThatIsNotFinite) {
 
 TEST(Executor, TellsARecorderOfEveryStepInOrder) {
   struct Log final : Recorder {
-    void begin(std::size_t step) override { open = step; }
-    void end(std::size_t step) override {
+    void begin(std::size_t step, Stream&) override { open = step; }
+    void end(std::size_t step, Stream&) override {
       EXPECT_EQ(step, open);
       seen.push_back(step);
     }
@@ -141,7 +141,8 @@ TEST(Executor, TellsARecorderOfEveryStepInOrder) {
   } log;
   Fixture f(4);
   f.bind();
-  f.executor->run(&log);
+  Recorder* const recorders[] = {&log};
+  f.executor->run(recorders);
   ASSERT_EQ(log.seen.size(), f.executor->plan().steps.size());
   EXPECT_TRUE(std::is_sorted(log.seen.begin(), log.seen.end()));
 }

@@ -1,5 +1,4 @@
-// Planning of very large graphs: how long it takes and how much memory, and that both grow with the graph and
-// not with its square.
+// Planning of very large graphs: time and memory must grow linearly with the graph, not with its square.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -38,7 +37,7 @@ Graph chain(int nodes) {
   return s.graph;
 }
 
-// Blocks of three nodes; the sum of each reads what the block was given.
+// Blocks of three nodes; the sum in each block reads the block's input.
 Graph ladder(int nodes) {
   Start s = start();
   ValueId v = s.x;
@@ -51,7 +50,7 @@ Graph ladder(int nodes) {
   return s.graph;
 }
 
-// With its gradient, for which every activation lives until its turn comes: half of the nodes are backward.
+// With its gradient: every activation lives until its backward node, and half of the nodes are backward.
 Graph trained(int nodes) {
   Graph graph = ladder(nodes / 2);
   const ValueId x = 0, y = graph.outputs[0];
@@ -65,7 +64,7 @@ struct Spent {
   std::size_t steps = 0;
 };
 
-// The best of three: what is measured is the planning, not what else the processor had to do.
+// The best of three runs, so that other load on the processor does not count.
 Spent plan(const Graph& graph) {
   Spent spent{.seconds = 1e9};
   for (int i = 0; i < 3; ++i) {

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-// The nodes that together are the steps [first, last], as few as can be.
+// Visits the smallest set of nodes that together cover the steps [first, last].
 template <class Action>
 void for_parts(std::size_t steps, std::size_t first, std::size_t last, Action&& action) {
   std::size_t left = steps + first, right = steps + last + 1;
@@ -16,7 +16,7 @@ void for_parts(std::size_t steps, std::size_t first, std::size_t last, Action&& 
   }
 }
 
-// All nodes that hold the first or the last step.
+// Visits all nodes that contain the first or the last step.
 template <class Action>
 void for_ends(std::size_t steps, std::size_t first, std::size_t last, Action&& action) {
   std::size_t left = steps + first, right = steps + last;
@@ -93,7 +93,7 @@ Occupancy::Occupancy(int steps)
       sometimes_(2 * steps_),
       heights_(steps_) {}
 
-// What is alive at some step of a part is in that part's `sometimes`, or lives throughout a node above it.
+// A piece alive at some step of a node is in that node's `sometimes`, or in `throughout` of a node above it.
 std::size_t Occupancy::lowest_gap(int first, int last, std::size_t bytes) {
   const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
   std::size_t address = heights_.most(from, to);
@@ -105,7 +105,7 @@ std::size_t Occupancy::lowest_gap(int first, int last, std::size_t bytes) {
   for_parts(steps_, from, to, [&](std::size_t node) { look_at(sometimes_[node]); });
   for_ends(steps_, from, to, [&](std::size_t node) { look_at(throughout_[node]); });
 
-  // In turn, each moves the address past its own stretches until all agree.
+  // Each in turn moves the address past its own stretches, until all agree.
   for (std::size_t agreed = 0, i = 0; agreed < in_the_way_.size(); ++agreed, ++i) {
     if (i == in_the_way_.size()) i = 0;
     auto& [next, end] = in_the_way_[i];

@@ -14,8 +14,8 @@ bool lives_in_storage(Role role) {
   return role == Role::parameter || role == Role::state || role == Role::constant || role == Role::scalar;
 }
 
-// Views and in-place updates share storage with an input: who owns the memory of each value, and where in it
-// the value begins, in bytes.
+// Views and in-place updates share storage with an input. For each value: the owner of its memory, and its
+// offset in that memory in bytes.
 struct Homes {
   std::vector<ValueId> owner;
   std::vector<std::size_t> shift;
@@ -49,30 +49,33 @@ Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Choo
   const Node& node = graph.node(id);
   Step step{.node = id, .problem = graph.problem(id), .phase = node.phase};
   try {
-    Choice choice = choose(step.problem, binding.capabilities);
+    Choice choice = choose(step.problem, binding.target);
     step.kernel = choice.kernel;
+    step.variant = std::move(choice.variant);
+    step.variant_s = choice.variant_s;
     step.why = std::move(choice.why);
     step.refused = std::move(choice.refused);
   } catch (const Error& error) {
     throw Error(error.blame(), fmt::format("layer '{}': {}", node.layer, error.what()), Hint{error.hint()});
   }
   step.cost = schema_of(node.op).cost(step.problem);
-  step.work = (step.kernel ? step.kernel->work : least_work)(step.problem, binding.capabilities);
+  step.work = step.kernel ? step.kernel->work(step.problem, binding.target)
+                          : least_work(step.problem, binding.target);
   if (step.kernel && step.kernel->workspace)
-    step.workspace = step.kernel->workspace(step.problem, binding.capabilities);
+    step.workspace = step.kernel->workspace(step.problem, binding.target);
   step.charges = node.charges.empty() ? std::vector<Charge>{{node.layer, node.phase, 1.0}} : node.charges;
   return step;
 }
 
-// An update in place must come after every step that reads the old value. Updates of parameters do, by their
-// phase; running statistics change in the forward pass, where only the order of the graph keeps readers
+// An in-place update must come after every step that reads the old value. The phase ensures this for
+// parameters. Running statistics change in the forward pass, where only the order of the graph puts readers
 // first.
 void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
   const Graph& graph = plan.graph;
-  std::vector<ValueId> holder = owner;  // by owner: the value its memory holds by now
+  std::vector<ValueId> holder = owner;  // by owner: the value its memory holds now
   std::vector<ValueId> seen(owner.size());
   for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = static_cast<ValueId>(i);
-  for (const Node& node : graph.nodes())  // a view stands for what it views
+  for (const Node& node : graph.nodes())  // a view counts as the value it views
     if (schema_of(node.op).is_view)
       seen[static_cast<std::size_t>(node.outputs[0])] = seen[static_cast<std::size_t>(node.inputs[0])];
   for (const Step& step : plan.steps) {
@@ -80,7 +83,7 @@ void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
     for (ValueId in : node.inputs) {
       const auto own = static_cast<std::size_t>(owner[static_cast<std::size_t>(in)]);
       if (seen[static_cast<std::size_t>(in)] != holder[own])
-        fail("layer '{}': {} reads '{}' after '{}' took its place", node.layer, node.op, graph.value(in).name,
+        fail("layer '{}': {} reads '{}' after '{}' overwrote it", node.layer, node.op, graph.value(in).name,
              graph.value(holder[own]).name);
     }
     for (ValueId out : node.outputs)
@@ -88,8 +91,8 @@ void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
-// Arena memory of every value and workspace, from the step that writes it to the last that reads it; what a
-// step of the second stream touches, until the first has waited for that.
+// Gives arena memory to every value and workspace, from the step that writes it to the last step that reads
+// it. Memory that the second stream touches stays until the first stream has waited for the second.
 void place_memory(Plan& plan, const Homes& homes) {
   const std::vector<ValueId>& owner = homes.owner;
   const Graph& graph = plan.graph;
@@ -143,14 +146,26 @@ void place_memory(Plan& plan, const Homes& homes) {
 
 }  // namespace
 
-std::string_view name_of(Mode mode) { return mode == Mode::train ? "train" : "eval"; }
+std::string_view name_of(Mode mode) {
+  switch (mode) {
+    case Mode::train:
+      return "train";
+    case Mode::eval:
+      return "eval";
+    case Mode::infer:
+      return "infer";
+    case Mode::gradients:
+      return "gradients";
+  }
+  return "";
+}
 
 Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   Plan plan{.graph = std::move(graph), .binding = std::move(binding), .steps = {}};
   for (std::size_t n = 0; n < plan.graph.nodes().size(); ++n)
     if (!schema_of(plan.graph.nodes()[n].op).is_view)
       plan.steps.push_back(make_step(plan.graph, static_cast<NodeId>(n), plan.binding, choose));
-  // Phases run one after the other; lifetimes are counted in this order.
+  // Phases run one after another; lifetimes follow this order.
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.phase < b.phase; });
   const Homes homes = homes_of(plan.graph);
@@ -160,11 +175,19 @@ Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   return plan;
 }
 
+Plan plan_operators(Graph graph, DType precision, const Target& target, const Chooser& choose) {
+  return make_plan(std::move(graph), {Mode::eval, 1, precision, target}, choose);
+}
+
+std::string Step::full_name() const {
+  return variant.empty() ? std::string(kernel_name()) : fmt::format("{}:{}", kernel_name(), variant);
+}
+
 std::string Plan::text() const {
   std::string text;
   for (std::size_t s = 0; s < steps.size(); ++s)
     text += fmt::format("{:>3}  {:<8} {:<16} {:<18} {}\n", s, name_of(steps[s].phase),
-                        graph.node(steps[s].node).layer, steps[s].kernel_name(), steps[s].problem.str());
+                        graph.node(steps[s].node).layer, steps[s].full_name(), steps[s].problem.str());
   return text;
 }
 
@@ -173,7 +196,7 @@ std::string Plan::explain() const {
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const Step& step = steps[s];
     text += fmt::format("{:>3}  {:<10} {:<20} {} ({})\n", s, graph.node(step.node).layer, step.problem.op,
-                        step.kernel_name(), step.why);
+                        step.full_name(), step.why);
     for (const Refusal& r : step.refused) text += fmt::format("       refused: {}: {}\n", r.kernel, r.reason);
   }
   return text;

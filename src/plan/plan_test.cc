@@ -28,7 +28,7 @@ const Step& step_of(const Plan& plan, std::string_view op) {
 TEST(Plan, StepsRunForwardThenBackwardThenUpdate) {
   SmallNet net = small_net(4);
   std::vector<Node> nodes = net.graph.nodes();
-  std::reverse(nodes.begin() + 1, nodes.end());  // whatever order the passes left them in
+  std::reverse(nodes.begin() + 1, nodes.end());  // the passes may leave them in any order
   Graph turned = net.graph;
   turned.replace_nodes(nodes);
   for (const Graph& graph : {net.graph, turned}) {
@@ -174,13 +174,13 @@ TEST(Plan, OrIsPlannedToBeReadOnly) {
       make_plan(without_kernel(), cpu_binding(Mode::eval, 2), even_without_kernel(first_that_accepts));
   ASSERT_EQ(plan.steps.size(), 2u);
   EXPECT_EQ(plan.steps[0].kernel, nullptr);
-  EXPECT_EQ(plan.steps[0].work.flops, plan.steps[0].cost.flops());
+  EXPECT_EQ(plan.steps[0].work.flops(), plan.steps[0].cost.flops());
   EXPECT_NE(plan.steps[1].kernel, nullptr);
   EXPECT_NE(plan.text().find("none"), std::string::npos);
   EXPECT_NE(plan.explain().find("no kernel yet"), std::string::npos);
 }
 
-// Running statistics change in the forward pass: what still wants the old ones must come before.
+// Running statistics change in the forward pass: steps that need the old values must come first.
 TEST(Plan, ReadersOfAnOldValueComeBeforeItsUpdate) {
   for (bool before : {true, false}) {
     Graph g;

@@ -12,18 +12,17 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kManyDraws = 1 << 15;  // worth waking other threads for
+constexpr std::size_t kManyDraws = 1 << 15;  // enough work to wake other threads
 
-// FNV-1a: a stable number for a name, so that adding a layer does not move the others' random streams.
+// FNV-1a: a stable number for a name, so that a new layer does not change the random numbers of the others.
 std::uint64_t hash_of(const std::string& name) {
   std::uint64_t h = 0xCBF29CE484222325ull;
   for (unsigned char c : name) h = (h ^ c) * 0x100000001B3ull;
   return h;
 }
 
-// The perceptron course's weights: a libstdc++ generator seeded with the layer number, drawn column by
-// column.
-std::vector<double> course_normal(const Value& value) {
+// Weights of the perceptron course: a libstdc++ generator seeded with the layer number, column by column.
+std::vector<double> layer_seeded_normal(const Value& value) {
   const std::int64_t rows = value.type.shape[0], columns = value.type.shape.numel() / rows;
   std::mt19937_64 generator(value.init.index);
   std::normal_distribution<double> normal;
@@ -34,8 +33,8 @@ std::vector<double> course_normal(const Value& value) {
   return out;
 }
 
-// Rows (or columns, where there are fewer of them) of unit length at right angles to each other: normals made
-// so one by one, twice each, since once leaves the error of the subtraction.
+// Orthonormal rows (or columns, if there are fewer). Each random normal vector is orthogonalised against the
+// earlier ones twice, because once leaves the rounding error of the subtraction.
 std::vector<double> orthonormal(const Shape& shape, const Philox& random) {
   const auto rows = static_cast<std::size_t>(shape[0]);
   const std::size_t columns = static_cast<std::size_t>(shape.numel()) / rows;
@@ -61,9 +60,9 @@ std::vector<double> orthonormal(const Shape& shape, const Philox& random) {
   return turned;
 }
 
-// As they are where types agree, so that weights of gigabytes are not copied on the way.
-void upload_given(Device& device, const Value& value, void* to) {
-  const Given& elements = *value.init.given;
+// Uploads without conversion if the types agree, so that gigabytes of weights are not copied again.
+void upload_data(Device& device, const Value& value, void* to) {
+  const ConstantData& elements = *value.init.data;
   if (elements.type.shape != value.type.shape)
     fail("'{}' is {} and was given as {}", value.name, value.type.shape.str(), elements.type.shape.str());
   if (elements.type.dtype == value.type.dtype && !elements.repeated)
@@ -76,7 +75,7 @@ void upload_given(Device& device, const Value& value, void* to) {
 }  // namespace
 
 std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
-  if (value.part) {  // the same numbers, whoever holds them
+  if (value.part) {  // the same numbers on any rank
     Value whole = value;
     whole.part.reset();
     whole.type.shape = value.part->whole;
@@ -88,8 +87,8 @@ std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
   }
   using Kind = Initializer::Kind;
   const Shape& shape = value.type.shape;
-  if (value.init.kind == Kind::course_normal) return course_normal(value);
-  if (value.init.kind == Kind::given) return value.init.given->reals();
+  if (value.init.kind == Kind::layer_seeded_normal) return layer_seeded_normal(value);
+  if (value.init.kind == Kind::from_data) return value.init.data->reals();
   const double fan_in = shape.rank() > 1 ? double(shape.numel() / shape[0]) : double(shape.numel());
   const double fan_out = double(shape.rank() > 1 ? shape.numel() / shape[1] : shape.numel());
   const Philox random(seed, hash_of(value.name));
@@ -129,8 +128,8 @@ void Storage::prepare(const Graph& graph, std::uint64_t seed) {
       }
       Entry entry{value.type, role, device_->allocate(static_cast<std::size_t>(value.type.bytes())),
                   value.part};
-      if (value.init.kind == Initializer::Kind::given) {
-        upload_given(*device_, value, entry.buffer.data());
+      if (value.init.kind == Initializer::Kind::from_data) {
+        upload_data(*device_, value, entry.buffer.data());
       } else {
         const std::vector<double> first = initial_values(value, seed);
         dispatch_float(value.type.dtype, [&]<class T>() {
@@ -145,7 +144,7 @@ void Storage::prepare(const Graph& graph, std::uint64_t seed) {
 
 const Storage::Entry& Storage::entry(const std::string& name) const {
   const auto it = entries_.find(name);
-  if (it == entries_.end()) fail("storage holds no '{}'", name);
+  if (it == entries_.end()) fail("storage does not hold '{}'", name);
   return it->second;
 }
 
@@ -162,9 +161,9 @@ void Storage::write(const std::string& name, const void* host, std::size_t bytes
   device_->upload(data(name), host, bytes);
 }
 
-// So few bytes are taken over before the call returns, wherever they are.
+// The runtime copies these few bytes before the call returns.
 void Storage::set_scalar(const std::string& name, double value) {
-  if (type(name).bytes() != sizeof value) fail("'{}' is no scalar in fp64", name);
+  if (type(name).bytes() != sizeof value) fail("'{}' is not an fp64 scalar", name);
   device_->upload_async(data(name), &value, sizeof value, device_->stream());
 }
 

@@ -44,9 +44,9 @@ TEST(InitialValues, DependOnSeedAndNameAlone) {
   EXPECT_NE(initial_values(a, 7), initial_values(b, 7));
 }
 
-// Column by column from a generator seeded with the layer number, whatever the run's seed.
+// Column by column, from a generator seeded with the layer number. The run's seed does not matter.
 TEST(InitialValues, OfTheCourse) {
-  const Value w = parameter("w", {4, 3}, {Kind::course_normal, 0.01, 1});
+  const Value w = parameter("w", {4, 3}, {Kind::layer_seeded_normal, 0.01, 1});
   const auto values = initial_values(w, 99);
   std::mt19937_64 generator(1);
   std::normal_distribution<double> normal;

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kMostBytes = 256.0 * (1 << 20);  // of all tensors and workspaces of a plan
+constexpr double kMaxBytes = 256.0 * (1 << 20);  // of all tensors and workspaces of a plan
 
 double bytes_of(const Plan& plan) {
   double bytes = 0;
@@ -18,9 +18,9 @@ double bytes_of(const Plan& plan) {
 }
 
 bool is_backward(const Step& step) { return step.phase == Phase::backward; }
-bool counts(const Step& step) { return step.kernel != nullptr && step.kernel->counts; }
+bool counts(const Step& step) { return step.kernel != nullptr && step.kernel->shares_counter; }
 
-// Does no step before the update read what it makes?
+// True for steps whose outputs no step before the update reads.
 std::vector<bool> find_leaves(const Plan& plan, const std::vector<ValueId>& owner) {
   const auto own = [&](ValueId id) { return owner[static_cast<std::size_t>(id)]; };
   std::set<ValueId> read;
@@ -34,7 +34,7 @@ std::vector<bool> find_leaves(const Plan& plan, const std::vector<ValueId>& owne
         is_backward(step) && schema_of(step.problem.op).aliases == nullptr &&
         std::none_of(outputs.begin(), outputs.end(), [&](ValueId id) { return read.count(own(id)); }));
   }
-  // Launches of a kernel that counts must not overlap: all on one stream, or they stay where they were.
+  // Launches of kernels that count must not overlap: they all move to the second stream, or none does.
   bool together = true;
   for (std::size_t s = 0; s < leaf.size(); ++s)
     together &= leaf[s] || !is_backward(plan.steps[s]) || !counts(plan.steps[s]);
@@ -42,11 +42,11 @@ std::vector<bool> find_leaves(const Plan& plan, const std::vector<ValueId>& owne
   return leaf;
 }
 
-// The backward steps in a new order: each leaf right behind the last step that makes an input of it. Of those
-// that follow the last step of the path one stays on the first stream, which is idle by then.
+// Reorders the backward steps: each leaf goes directly after the last step that makes one of its inputs. One
+// of the leaves after the last step of the path stays on the first stream, which is idle by then.
 void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bool>& leaf) {
   std::vector<std::vector<std::size_t>> behind(plan.steps.size() + 1);  // by 1 + step; 0: before all others
-  std::vector<std::size_t> maker(owner.size(), 0);                      // of a value's memory: 1 + step
+  std::vector<std::size_t> maker(owner.size(), 0);                      // by memory owner: 1 + writing step
   std::size_t last_on_path = 0;                                         // 1 + step
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Node& node = plan.graph.node(plan.steps[s].node);
@@ -87,12 +87,12 @@ void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bo
   plan.steps = std::move(order);
 }
 
-// Updates that need nothing of the gradients and touch memory of their own alone, such as the tally: they can
-// run beside them.
+// Updates that need no gradient and touch only their own memory, such as the tally. They can run beside the
+// gradients.
 void find_early_updates(Plan& plan, const std::vector<ValueId>& owner) {
   const auto own = [&](ValueId id) { return static_cast<std::size_t>(owner[static_cast<std::size_t>(id)]); };
   std::vector<int> users(owner.size(), 0);
-  std::vector<bool> late(owner.size(), false);  // made or changed after the forward phase
+  std::vector<bool> late(owner.size(), false);  // written after the forward phase
   for (const Step& step : plan.steps) {
     const Node& node = plan.graph.node(step.node);
     std::set<std::size_t> touched;
@@ -114,7 +114,7 @@ void find_early_updates(Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
-// Is there nothing that the second stream made, and nothing of what it reads that this step changes?
+// True if the step uses nothing that the second stream writes, and changes nothing that it reads.
 struct Touched {
   std::set<ValueId> read, made;
 };
@@ -127,9 +127,9 @@ bool is_apart(const Plan& plan, const Step& step, const Touched& second, const s
                       [&](ValueId id) { return second.read.count(own(id)) || second.made.count(own(id)); });
 }
 
-// A gradient on the second stream waits for the step before it on the first, so that memory which is free by
-// then in the order of the list is free indeed; an early update only for the forward phase. The first update
-// that has to do with any of them waits for all before it.
+// A gradient on the second stream waits for the step before it on the first stream, so that memory that is
+// free in list order is really free. An early update waits only for the forward phase. The first update that
+// depends on the second stream waits for all of its steps so far.
 void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
   int last_first = kNone, last_forward = kNone, last_second = kNone, waited = kNone;
   bool joined = false;
@@ -156,8 +156,8 @@ void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
 }  // namespace
 
 void use_second_stream(Plan& plan, const std::vector<ValueId>& owner) {
-  if (bytes_of(plan) > kMostBytes) return;
-  for (const Step& step : plan.steps)  // a change in place among the gradients: only their order is safe
+  if (bytes_of(plan) > kMaxBytes) return;
+  for (const Step& step : plan.steps)  // in-place change among the gradients: keep the order
     if (is_backward(step) && schema_of(step.problem.op).aliases != nullptr) return;
   reorder(plan, owner, find_leaves(plan, owner));
   find_early_updates(plan, owner);

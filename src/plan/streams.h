@@ -4,15 +4,15 @@
 
 namespace headroom {
 
-// Gradients of parameters lead nowhere but to the update, while those of activations lead on to the layer
-// before: a second stream takes the former, and small networks, whose kernels fill no GPU, do both at once.
-// Moves such steps of the backward phase to where their inputs are ready, gives them stream 1, and says who
-// waits for whom; updates that need no gradient (the tally) go there too. In the order of the list alone the
-// plan stays valid: whoever has one stream ignores this. Leaves plans alone whose tensors are large: their
-// kernels fill a GPU, and memory would have to stay longer.
+// Only the update reads gradients of parameters, while the previous layer needs gradients of activations. A
+// second stream takes the former, so small networks, whose kernels do not fill a GPU, compute both at the
+// same time. Moves such backward steps to where their inputs are ready, gives them stream 1 and sets who
+// waits for whom. Updates that need no gradient (the tally) go there too. The list order alone stays valid,
+// so a run with one stream ignores all this. Leaves plans with large tensors unchanged: their kernels fill a
+// GPU, and memory would stay in use longer.
 void use_second_stream(Plan& plan, const std::vector<ValueId>& owner);
 
-// The step from which on the first stream has waited for the second; the number of steps where none does.
+// The first step at which the first stream waits for the second; the number of steps if there is none.
 int join_of(const Plan& plan);
 
 }  // namespace headroom

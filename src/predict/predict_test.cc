@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/operator.h"
+#include "ops/testing/harness.h"
 #include "plan/testing/small_net.h"
 
 namespace headroom {
@@ -18,8 +19,12 @@ Machine toy(std::string kind = "cpu") {
   m.kind = std::move(kind);
   m.peak_flops = {{"fp32", 1e12}, {"fp64", 0.25e12}};
   m.levels = {{"L1", 1e3, 100e9, 0}, {"L2", 1e6, 0, 0}, {"memory", 1e12, 10e9, 0}};
-  m.launch_s = 1e-6;
+  m.launch.host_s = 1e-6;
   return m;
+}
+
+Work work_of(double flops, double bytes, int launches = 1, std::string_view family = "plain") {
+  return {{{.family = family, .flops = flops, .bytes = bytes, .count = launches}}};
 }
 
 Plan one_step(Cost cost, Work work, DType dtype = DType::f32) {
@@ -33,7 +38,7 @@ Plan one_step(Cost cost, Work work, DType dtype = DType::f32) {
 }
 
 StepPrediction predicted(const Cost& cost, const Machine& machine = toy(), DType dtype = DType::f32) {
-  return predict(one_step(cost, {.flops = cost.flops(), .bytes = cost.bytes()}, dtype), machine).steps.at(0);
+  return predict(one_step(cost, work_of(cost.flops(), cost.bytes()), dtype), machine).steps.at(0);
 }
 
 TEST(Floor, ComputeBound) {
@@ -77,7 +82,7 @@ TEST(Floor, TensorCoresServeSinglePrecisionAtAThird) {
   EXPECT_DOUBLE_EQ(p.floor_s, 2) << "only products may use matrix units";
 }
 
-// A table may not know a rate; a floor that is not a number would spoil every sum it is part of.
+// A table may lack a rate; a floor of NaN would spoil every sum.
 TEST(Floor, AnUnknownRateBoundsNothing) {
   Machine m = toy();
   m.peak_flops.erase("fp64");
@@ -88,21 +93,97 @@ TEST(Floor, AnUnknownRateBoundsNothing) {
   }
 }
 
+constexpr const char* kConstants =
+    R"({"name": "toy", "families": {"plain": {"efficiency": 1}, "half": {"efficiency": 0.5, "half_extent": 1}}})";
+
+// People edit the file of constants, so errors in it are named.
+TEST(TimeModel, RejectsWhatItCannotUse) {
+  const auto wrong = [](const std::string& text) {
+    try {
+      RooflineModel(text, "constants.json");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(wrong(kConstants), "");
+  EXPECT_NE(wrong("[]"), "");
+  EXPECT_NE(wrong(R"({"name": "x"})"), "");
+  EXPECT_NE(wrong(R"({"name": "x", "families": {}})").find("plain"), std::string::npos);
+  EXPECT_NE(wrong(R"({"name": "x", "families": {"plain": {"efficiency": -1}}})").find("efficiency"),
+            std::string::npos);
+}
+
+// A kernel whose family has no constants could not be predicted.
+TEST(TimeModel, HasConstantsForEveryKernel) {
+  const auto& model = dynamic_cast<const RooflineModel&>(default_time_model());
+  Capabilities gpu{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132};
+  std::size_t works = 0;
+  for (const Operator& op : operators())
+    for (const Case& c : op.cases)
+      for (DType dtype : {DType::f64, DType::f32, DType::bf16})
+        for (bool tf32 : {false, true}) {
+          const Problem problem = testing::problem_of(op, c, dtype);
+          for (const Kernel& kernel : op.kernels) {
+            const Target target(kernel.device == DeviceKind::cuda ? gpu : cpu_capabilities(2),
+                                {.tf32 = tf32});
+            if (!accepts(kernel, problem, target).ok) continue;
+            for (const KernelLaunch& launch : kernel.work(problem, target).launches) {
+              EXPECT_TRUE(model.has(launch.family)) << op.schema.name << " by " << kernel.name;
+              EXPECT_GE(launch.flops, 0) << problem.str();
+              EXPECT_GT(launch.useful, 0) << problem.str();
+              EXPECT_LE(launch.useful, 1) << problem.str();
+              ++works;
+            }
+          }
+        }
+  EXPECT_GT(works, 1000u);
+}
+
+// GPU convolutions describe their work without a device.
+TEST(Work, OfConvolutionsForGpusNamesUnitsAndBlocks) {
+  const Target h200(Capabilities{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
+  const Problem p{.op = "conv2d",
+                  .inputs = {{{32, 64, 28, 28}}, {{96, 64, 3, 3}}},
+                  .outputs = {{{32, 96, 28, 28}}},
+                  .attrs = {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}};
+  std::size_t seen = 0;
+  for (const Kernel& kernel : operator_of("conv2d").kernels) {
+    if (kernel.device != DeviceKind::cuda || !accepts(kernel, p, h200).ok) continue;
+    const KernelLaunch main = kernel.work(p, h200).launches.at(0);
+    EXPECT_NE(main.family, "plain") << kernel.name;
+    EXPECT_EQ(main.extent.m, 32 * 28 * 28) << kernel.name;
+    EXPECT_EQ(main.extent.k, 64 * 9) << kernel.name;
+    EXPECT_EQ(main.unit, kernel.name == "cudnn" || kernel.name == "cuda:direct" ? Unit::fp32 : Unit::tf32);
+    if (kernel.name == "cuda:implicit_gemm") {
+      EXPECT_EQ(main.blocks, (32 * 28 * 28 + 63) / 64 * 2);
+      EXPECT_DOUBLE_EQ(main.useful, 0.75);
+    }
+    ++seen;
+  }
+  EXPECT_GE(seen, 3u);
+}
+
 TEST(Prediction, ReadsTheKernelsWork) {
-  Plan plan = one_step({.multiply_add = 1e9, .bytes_read = 1e6},
-                       {.flops = 2e9, .bytes = 2e6, .efficiency = 0.5, .launches = 3});
-  EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 4e-3 + 3e-6);
-  plan.steps[0].work = {.flops = 1e9, .bytes = 1e9, .launches = 0};
+  Plan plan = one_step({.multiply_add = 1e9, .bytes_read = 1e6}, work_of(2e9, 2e6, 3, "half"));
+  const RooflineModel model(kConstants, "a test");
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, 4e-3 + 3e-6);
+  plan.steps[0].work.main().extent = {.n = 3};  // half extent 1: three quarters of the peak
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, 4e-3 / 0.75 + 3e-6);
+  plan.steps[0].work.main().extent = {};
+  plan.steps[0].work.main().useful = 0.5;
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, 8e-3 + 3e-6);
+  plan.steps[0].work = work_of(1e9, 1e9, 0);
   EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 0.1);
-  plan.steps[0].work = {.flops = 1, .bytes = 900, .launches = 0};
+  plan.steps[0].work = work_of(1, 900, 0);
   plan.steps[0].cost = {};
   EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 9e-9);
-  plan.steps[0].workspace = 900;  // no longer fits L1 together with the rest
+  plan.steps[0].workspace = 900;  // together with the rest it no longer fits L1
   EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 90e-9);
 }
 
 TEST(Prediction, IsNeverBelowTheFloor) {
-  const Plan plan = one_step({.multiply_add = 1e9}, {.flops = 1, .bytes = 1, .launches = 0});
+  const Plan plan = one_step({.multiply_add = 1e9}, work_of(1, 1, 0));
   EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 1e-3);
 }
 
@@ -123,14 +204,14 @@ TEST(Prediction, AddsUpOverTheSteps) {
 }
 
 TEST(Prediction, AnotherKindOfMachineGetsFloorsAlone) {
-  const Plan plan = one_step({.multiply_add = 1e9}, {.flops = 1e9});
+  const Plan plan = one_step({.multiply_add = 1e9}, work_of(1e9, 0));
   const Prediction p = predict(plan, toy("gpu"));
   EXPECT_FALSE(p.has_times);
   EXPECT_DOUBLE_EQ(p.floor_s, 1e-3);
   EXPECT_EQ(p.predicted_s, 0);
 }
 
-// The floor is the schema's; what nobody has written cannot be predicted to take longer.
+// The floor comes from the schema; an unwritten kernel cannot be predicted to take longer.
 TEST(Prediction, AnOperatorWithoutKernelHasItsFloor) {
   Graph g;
   const ValueId x = g.add_value({.name = "x", .type = {{4, 3, 64, 64}, DType::f32}, .role = Role::input});
@@ -144,15 +225,15 @@ TEST(Prediction, AnOperatorWithoutKernelHasItsFloor) {
   EXPECT_DOUBLE_EQ(p.predicted_s, p.floor_s + 1e-6);
 }
 
-// Unrolling writes and reads a matrix the schema knows nothing of: 8 images, 9 values per window, 16 windows.
+// Unrolling moves a matrix that the schema does not count: 8 images, 9 values per window, 16 windows.
 TEST(Work, OfIm2colExceedsTheLeast) {
   const Operator& conv = operator_of("conv2d");
   Problem p{.op = "conv2d", .inputs = {{{8, 1, 6, 6}}, {{2, 1, 3, 3}}}, .outputs = {{{8, 2, 4, 4}}}};
   for (const Kernel& kernel : conv.kernels) {
     if (kernel.name != "cpu:im2col_gemm") continue;
     const Work work = kernel.work(p, cpu_capabilities(1));
-    EXPECT_DOUBLE_EQ(work.bytes, conv.schema.cost(p).bytes() + 2 * 4 * 8 * 9 * 16);
-    EXPECT_DOUBLE_EQ(work.flops, conv.schema.cost(p).flops());
+    EXPECT_DOUBLE_EQ(work.bytes(), conv.schema.cost(p).bytes() + 2 * 4 * 8 * 9 * 16);
+    EXPECT_DOUBLE_EQ(work.flops(), conv.schema.cost(p).flops());
     return;
   }
   FAIL() << "there is no such kernel";

@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-// What the process has used since it started.
+// Resources used by the process since its start.
 struct Resources {
   double user_s = 0, system_s = 0;
   std::int64_t peak_rss_bytes = 0;

@@ -5,18 +5,23 @@
 namespace headroom {
 
 StepTimer::StepTimer(Device& device, std::size_t steps, std::size_t runs)
-    : stream_(device.stream()), marks_(steps), samples_(steps), oldest_(steps), runs_(runs) {
+    : source_(device.kind() == DeviceKind::cpu ? Measurement::Source::wall_clock
+                                               : Measurement::Source::events),
+      marks_(steps),
+      samples_(steps),
+      oldest_(steps),
+      runs_(runs) {
   for (Marks& marks : marks_) marks.begin = device.make_event(), marks.end = device.make_event();
   for (auto& list : samples_) list.reserve(runs);
 }
 
-void StepTimer::begin(std::size_t step) {
+void StepTimer::begin(std::size_t step, Stream& stream) {
   if (marks_[step].open) collect(step);
-  marks_[step].begin->record(stream_);
+  marks_[step].begin->record(stream);
 }
 
-void StepTimer::end(std::size_t step) {
-  marks_[step].end->record(stream_);
+void StepTimer::end(std::size_t step, Stream& stream) {
+  marks_[step].end->record(stream);
   marks_[step].open = true;
 }
 
@@ -39,13 +44,19 @@ const std::vector<double>& StepTimer::samples(std::size_t step) {
   return samples_[step];
 }
 
+Measurement StepTimer::measurement() {
+  Measurement all{.source = source_, .steps = {}};
+  for (std::size_t s = 0; s < steps(); ++s) all.steps.push_back({.seconds = samples(s)});
+  return all;
+}
+
 double timer_overhead_seconds() {
   constexpr std::size_t kRuns = 1000;
   const auto cpu = open_device("cpu", 1);
   StepTimer timer(*cpu, 1, kRuns);
   for (std::size_t i = 0; i < kRuns; ++i) {
-    timer.begin(0);
-    timer.end(0);
+    timer.begin(0, cpu->stream());
+    timer.end(0, cpu->stream());
   }
   return spread_of(timer.samples(0)).median;
 }

@@ -14,7 +14,7 @@ Device& cpu() {
   return *device;
 }
 
-// Processor time of this thread, so that being interrupted does not shorten the work.
+// Processor time of this thread, so that an interruption does not shorten the work.
 double thread_seconds() {
   timespec t{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -27,14 +27,14 @@ void work_for(double seconds) {
   }
 }
 
-// The least of many samples: an interruption can only add to one.
+// The min of many samples: an interruption can only lengthen one.
 TEST(TimingStepTimer, MeasuresWorkOfKnownLength) {
   StepTimer timer(cpu(), 2, 25);
   for (int run = 0; run < 25; ++run)
     for (std::size_t step : {0, 1}) {
-      timer.begin(step);
+      timer.begin(step, cpu().stream());
       work_for(step == 0 ? 2e-3 : 0.5e-3);
-      timer.end(step);
+      timer.end(step, cpu().stream());
     }
   EXPECT_NEAR(spread_of(timer.samples(0)).min, 2e-3, 0.2 * 2e-3);
   EXPECT_NEAR(spread_of(timer.samples(1)).min, 0.5e-3, 0.2 * 0.5e-3);
@@ -45,19 +45,19 @@ TEST(TimingStepTimer, CostsLessThanAMicrosecond) {
   EXPECT_GE(timer_overhead_seconds(), 0);
 }
 
-// Each step has a ring of its own: with one counter for all, four steps would write two of their eight places
-// over and over and keep the oldest samples for ever.
+// Each step has its own ring. With one counter for all, four steps would overwrite two of their eight places
+// again and again and keep the oldest samples forever.
 TEST(StepTimer, OverwritesTheOldestOfEachStep) {
   constexpr std::size_t kSteps = 4, kRuns = 8;
   StepTimer timer(cpu(), kSteps, kRuns);
   auto run = [&] {
     for (std::size_t step = 0; step < kSteps; ++step) {
-      timer.begin(step);
-      timer.end(step);
+      timer.begin(step, cpu().stream());
+      timer.end(step, cpu().stream());
     }
   };
   for (std::size_t i = 0; i < kRuns; ++i) run();
-  // Marks every place, then runs as often again: no mark may be left.
+  // Marks every place, then runs as often again: no mark may remain.
   constexpr double kMark = -1;
   for (std::size_t step = 0; step < kSteps; ++step)
     for (const double& sample : timer.samples(step)) const_cast<double&>(sample) = kMark;
@@ -72,8 +72,8 @@ TEST(StepTimer, OverwritesTheOldestOfEachStep) {
 
 TEST(StepTimer, KeepsNothingWhereThereIsNoRoom) {
   StepTimer timer(cpu(), 1, 0);
-  timer.begin(0);
-  timer.end(0);
+  timer.begin(0, cpu().stream());
+  timer.end(0, cpu().stream());
   EXPECT_TRUE(timer.samples(0).empty());
 }
 

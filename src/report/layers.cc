@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "base/table.h"
-
 namespace headroom {
 namespace {
 
-// Rows in the order of the network, which is the order of first mention.
+// Rows in network order, which is the order of first mention.
 LayerReading& row_of(std::vector<LayerReading>& rows, const std::string& layer) {
   const auto it =
       std::find_if(rows.begin(), rows.end(), [&](const LayerReading& r) { return r.layer == layer; });
@@ -27,30 +25,26 @@ void charge(LayerReading& row, const Step& step, const Charge& c, const StepPred
                                 : row.update_s) += c.share * seconds;
 }
 
-// What a layer hands on for each image. A classifier's end computes its last layer on the way to the loss,
-// and keeps nothing of it: its biases are as many.
+// The output of a layer for one image. A fused classifier head computes its last layer on the way to the loss
+// and stores no output; the number of biases gives its size.
 std::string output_of(const Plan& plan, const Step& step, const std::string& layer) {
-  if (step.problem.op == "classifier_head" && layer != plan.graph.node(step.node).layer)
-    return step.problem.inputs[2].shape.str();
+  const int inner = schema_of(step.problem.op).shape_of_inner_output;
+  if (inner >= 0 && layer != plan.graph.node(step.node).layer)
+    return step.problem.inputs.at(static_cast<std::size_t>(inner)).shape.str();
   return step.problem.outputs[0].shape.without_first().str();
-}
-
-std::string ms(double seconds) { return seconds > 0 ? fixed_or_small(seconds * 1e3) : "-"; }
-std::string percent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
 }
 
 }  // namespace
 
 std::vector<LayerReading> read_layers(const Plan& plan, const Prediction& prediction,
-                                      const std::vector<Spread>& measured) {
+                                      const Measurement& measurement) {
   std::vector<LayerReading> rows;
   std::map<std::string, std::map<std::string, double>> bounds;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     for (const Charge& c : step.charges) {
       LayerReading& row = row_of(rows, c.layer);
-      charge(row, step, c, prediction.steps[s], measured.empty() ? 0 : measured[s].median);
+      charge(row, step, c, prediction.steps[s], measurement.median_s(s));
       bounds[c.layer][prediction.steps[s].bound] += c.share * prediction.steps[s].floor_s;
       if (step.phase == Phase::forward && c.phase == Phase::forward)
         row.output = output_of(plan, step, c.layer);
@@ -68,65 +62,70 @@ std::vector<LayerReading> read_layers(const Plan& plan, const Prediction& predic
   return rows;
 }
 
-std::string layer_table(const std::vector<LayerReading>& layers, bool has_times) {
-  const bool measured =
-      std::any_of(layers.begin(), layers.end(), [](const auto& l) { return l.measured_s() > 0; });
-  std::vector<std::string> header = {"layer", "output", "parameters", "MFLOP"};
-  if (measured) header.insert(header.end(), {"forward ms", "backward ms", "GFLOP/s"});
-  header.push_back("floor ms");
-  if (has_times) header.push_back("predicted ms");
-  if (measured) header.push_back("% of roofline");
-  header.push_back("bound by");
-  Table table(header);
-  table.left(1);
+namespace {
 
-  auto add = [&](const LayerReading& l) {
-    std::vector<std::string> cells = {l.layer, l.output, l.parameters ? with_commas(l.parameters) : "-",
-                                      fixed_or_small(l.flops / 1e6)};
-    if (measured) {
-      cells.insert(cells.end(), {ms(l.forward_s), ms(l.backward_s + l.update_s)});
-      cells.push_back(l.measured_s() > 0 ? fmt::format("{:.1f}", l.flops / l.measured_s() / 1e9) : "-");
-    }
-    cells.push_back(ms(l.floor_s));
-    if (has_times) cells.push_back(ms(l.predicted_s));
-    if (measured) cells.push_back(percent(l.floor_s, l.measured_s()));
-    cells.push_back(l.bound);
-    table.row(cells);
-  };
+// Empty if a reading is missing. Tables show the update as part of the backward pass.
+std::vector<Cell> cells_of(const LayerReading& l) {
+  const double measured = l.measured_s();
+  const auto if_measured = [&](double value) { return measured > 0 ? Cell(value) : Cell(); };
+  return {l.layer,
+          l.output,
+          l.parameters,
+          l.flops / 1e6,
+          l.forward_flops,
+          l.flops,
+          if_measured(l.forward_s * 1e3),
+          if_measured(l.backward_s * 1e3),
+          if_measured(l.update_s * 1e3),
+          if_measured((l.backward_s + l.update_s) * 1e3),
+          if_measured(l.flops / measured / 1e9),
+          l.floor_s * 1e3,
+          known(l.predicted_s * 1e3),
+          if_measured(100 * l.floor_s / measured),
+          l.bound};
+}
+
+}  // namespace
+
+Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
+  using enum Column::Format;
+  const bool measured = std::ranges::any_of(layers, [](const auto& l) { return l.measured_s() > 0; });
+  const auto shown = [](bool on, const char* title) { return std::string(on ? title : ""); };
+  Sheet sheet(
+      "layers",
+      {{.key = "layer", .title = "layer"},
+       {.key = "output", .title = "output", .left = true},
+       {.key = "parameters", .title = "parameters", .format = commas, .dash_zero = true},
+       {.key = "mflop", .title = "MFLOP", .unit = "MFLOP"},
+       {.key = "forward_flops", .title = "", .unit = "FLOP"},
+       {.key = "flops", .title = "", .unit = "FLOP"},
+       {.key = "forward_ms", .title = shown(measured, "forward ms"), .unit = "ms", .dash_zero = true},
+       {.key = "backward_ms", .title = "", .unit = "ms"},
+       {.key = "update_ms", .title = "", .unit = "ms"},
+       {.key = "backward_and_update_ms",
+        .title = shown(measured, "backward ms"),
+        .unit = "ms",
+        .dash_zero = true},
+       {.key = "gflops_per_s", .title = shown(measured, "GFLOP/s"), .unit = "GFLOP/s", .format = tenths},
+       {.key = "floor_ms", .title = "floor ms", .unit = "ms", .dash_zero = true},
+       {.key = "predicted_ms", .title = shown(has_times, "predicted ms"), .unit = "ms"},
+       {.key = "percent_of_roofline",
+        .title = shown(measured, "% of roofline"),
+        .unit = "%",
+        .format = tenths},
+       {.key = "bound", .title = "bound by"}});
   LayerReading total{.layer = "total"};
   for (const LayerReading& l : layers) {
-    add(l);
+    sheet.row(cells_of(l));
     total.parameters += l.parameters;
     total.forward_flops += l.forward_flops, total.flops += l.flops;
     total.forward_s += l.forward_s, total.backward_s += l.backward_s, total.update_s += l.update_s;
     total.floor_s += l.floor_s, total.predicted_s += l.predicted_s;
   }
-  table.rule();
-  add(total);
-  return table.str();
+  sheet.total(cells_of(total));
+  return sheet;
 }
 
-Json layers_json(const std::vector<LayerReading>& layers) {
-  Json list = Json::array();
-  for (const LayerReading& l : layers) {
-    Json item = {{"layer", l.layer},
-                 {"output", l.output},
-                 {"parameters", l.parameters},
-                 {"forward_flops", l.forward_flops},
-                 {"flops", l.flops},
-                 {"floor_ms", l.floor_s * 1e3},
-                 {"bound", l.bound}};
-    if (l.predicted_s > 0) item["predicted_ms"] = l.predicted_s * 1e3;
-    if (l.measured_s() > 0) {
-      item["forward_ms"] = l.forward_s * 1e3;
-      item["backward_ms"] = l.backward_s * 1e3;
-      item["update_ms"] = l.update_s * 1e3;
-      item["gflops_per_s"] = l.flops / l.measured_s() / 1e9;
-      item["percent_of_roofline"] = 100 * l.floor_s / l.measured_s();
-    }
-    list.push_back(item);
-  }
-  return list;
-}
+Json layers_json(const std::vector<LayerReading>& layers) { return layer_sheet(layers, true).objects(); }
 
 }  // namespace headroom

@@ -8,7 +8,7 @@ namespace {
 Step step(Phase phase, double flops, std::vector<Charge> charges) {
   Step s;
   s.phase = phase;
-  s.problem = {.op = "x", .inputs = {}, .outputs = {{{4, 10}, DType::f32}}};
+  s.problem = {.op = "linear", .inputs = {}, .outputs = {{{4, 10}, DType::f32}}};
   s.cost.multiply_add = flops;
   s.charges = std::move(charges);
   return s;
@@ -18,7 +18,7 @@ Step step(Phase phase, double flops, std::vector<Charge> charges) {
 struct Example {
   Plan plan;
   Prediction prediction;
-  std::vector<Spread> measured;
+  Measurement measured;
   Example() {
     using enum Phase;
     plan.steps = {step(forward, 2e9, {{"fc", forward, 0.75}, {"act", forward, 0.25}}),
@@ -33,11 +33,11 @@ struct Example {
         {.name = "out.bias", .type = {{10}}, .role = Role::parameter, .producer = kNone, .layer = "out"});
     prediction.has_times = true;
     prediction.steps = {{1e-3, "compute", 2e-3}, {2e-3, "memory", 3e-3}, {0.4e-3, "L1", 0.4e-3}};
-    measured = {{.median = 4e-3}, {.median = 6e-3}, {.median = 2e-3}};
+    measured.steps = {{.seconds = {4e-3}}, {.seconds = {5e-3, 6e-3, 9e-3}}, {.seconds = {2e-3}}};
   }
 };
 
-// The loss of a classifier and its last layer in one step, which also has a part of the layer before.
+// A classifier's loss and last layer in one step, with a part of the layer before.
 TEST(Layers, AClassifiersEndShowsItsLastLayersOutputs) {
   using enum Phase;
   Example e;
@@ -89,7 +89,7 @@ TEST(Layers, AddUpToTheSteps) {
 
 TEST(LayerTable, BothReadings) {
   const Example e;
-  EXPECT_EQ(layer_table(read_layers(e.plan, e.prediction, e.measured), true),
+  EXPECT_EQ(layer_sheet(read_layers(e.plan, e.prediction, e.measured), true).text(),
             "layer  output  parameters   MFLOP  forward ms  backward ms  GFLOP/s  floor ms  predicted ms  % "
             "of roofline  bound by\n"
             "------------------------------------------------------------------------------------------------"
@@ -108,7 +108,7 @@ TEST(LayerTable, BothReadings) {
 
 TEST(LayerTable, FloorsAlone) {
   const Example e;
-  EXPECT_EQ(layer_table(read_layers(e.plan, e.prediction), false),
+  EXPECT_EQ(layer_sheet(read_layers(e.plan, e.prediction), false).text(),
             "layer  output  parameters   MFLOP  floor ms  bound by\n"
             "-----------------------------------------------------\n"
             "fc     10           1,200    5500    2.9500    memory\n"

@@ -21,10 +21,6 @@ double rate_of(const std::map<std::string, double>& rates, const char* precision
   return found == rates.end() ? 0 : found->second;
 }
 
-std::string figure_text(const Machine::Figure& figure) {
-  return figure.unit == "s" ? human_seconds(figure.value) : si(figure.value, figure.unit.c_str());
-}
-
 std::string or_dash(double value, const char* unit) { return value > 0 ? si(value, unit) : "-"; }
 
 std::string peaks_table(const Machine& machine) {
@@ -68,7 +64,7 @@ std::string machine_list_table(std::span<const Machine> machines) {
   Table table({"name", "fp64", "fp32", "tf32", "fp16", "fp8", "memory", "bandwidth", "what it is"});
   table.left(8);
   for (const Machine* m : order) {
-    // Before tensor cores, half precision is what the vector units do.
+    // Before tensor cores, half precision is the rate of the vector units.
     const double tensor = rate_of(m->peak_flops, "fp16");
     const double half = tensor > 0 ? tensor : rate_of(m->peak_flops, "fp16_vector");
     auto peak = [&](const char* precision) { return or_dash(rate_of(m->peak_flops, precision), ""); };
@@ -93,16 +89,28 @@ std::string machine_page(const Machine& machine) {
   row("compute capability",
       fmt::format("{}.{}", machine.compute_capability / 10, machine.compute_capability % 10),
       machine.compute_capability > 0);
-  row(gpu ? "starting one kernel" : "waking the thread team", human_seconds(machine.launch_s),
-      machine.launch_s > 0);
-  row("host link, one direction", si(machine.link_bytes_per_s, "B/s"), machine.link_bytes_per_s > 0);
-  row("link between GPUs, one direction", si(machine.peer_bytes_per_s, "B/s"), machine.peer_bytes_per_s > 0);
+  auto seconds = [&](const char* what, double value) { row(what, human_seconds(value), value > 0); };
+  auto rate = [&](const char* what, double value) { row(what, si(value, "B/s"), value > 0); };
+  seconds(gpu ? "starting one kernel" : "waking the thread team", machine.launch.host_s);
+  seconds("one kernel within a graph", machine.launch.graph_node_s);
+  seconds("one kernel, waited for", machine.launch.wait_s);
+  seconds("waiting for an idle device", machine.launch.synchronize_s);
+  rate("host link, one direction", machine.host_link.bytes_per_s);
+  rate("upload, pinned", machine.host_link.upload);
+  rate("download, pinned", machine.host_link.download);
+  rate("upload, pageable", machine.host_link.upload_pageable);
+  rate("download, pageable", machine.host_link.download_pageable);
+  rate("link between GPUs, one direction", machine.peer_bytes_per_s);
+  row("ranks that exchanged", std::to_string(machine.rank_link.ranks), machine.rank_link.ranks > 0);
+  seconds("all-reduce latency", machine.rank_link.latency_s);
+  rate("all-reduce bandwidth", machine.rank_link.bytes_per_s);
   row("power", fmt::format("{:.0f} W", machine.power_w), machine.power_w > 0);
-  for (const auto& [name, figure] : machine.extras) {
-    std::string words = name;
-    std::ranges::replace(words, '_', ' ');
-    row(words.c_str(), figure_text(figure), true);
-  }
+  for (const char* precision : kPrecisions)
+    if (const double burst = rate_of(machine.burst_flops, precision); burst > 0)
+      row(fmt::format("{} at once, and sustained", precision).c_str(),
+          fmt::format("{}, {}", si(burst, "FLOP/s"),
+                      si(rate_of(machine.sustained_flops, precision), "FLOP/s")),
+          true);
   if (!machine.notes.empty()) text += "\n";
   for (const std::string& note : machine.notes) text += fmt::format("- {}\n", note);
   return text;

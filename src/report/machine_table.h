@@ -9,7 +9,7 @@ namespace headroom {
 
 // One line per machine: oldest architecture first, measured ones last.
 std::string machine_list_table(std::span<const Machine> machines);
-// Everything known about one machine, with its ridge points and what its figures rest on.
+// Everything known about one machine, with its ridge points and the sources of its figures.
 std::string machine_page(const Machine& machine);
 // The roofline as a drawing of about 70 by 18 characters, both axes logarithmic: a slope for every level of
 // known bandwidth, a flat roof for every peak.

@@ -30,9 +30,10 @@ TEST(MachineTable, ThePageTellsFiguresAndWhatTheyRestOn) {
 
 TEST(MachineTable, ThePageHoldsWhatElseWasMeasured) {
   Machine machine = find_machine("h200");
-  machine.extras = {{"graph_kernel", {1.13e-6, "s"}}, {"upload_pinned", {55.2e9, "B/s"}}};
+  machine.launch.graph_node_s = 1.13e-6;
+  machine.host_link.upload = 55.2e9;
   const std::string page = machine_page(machine);
-  for (const char* part : {"graph kernel", "1.13 us", "upload pinned", "55.2 GB/s"})
+  for (const char* part : {"within a graph", "1.13 us", "upload, pinned", "55.2 GB/s"})
     EXPECT_TRUE(contains(page, part)) << part << "\n" << page;
 }
 

@@ -31,7 +31,7 @@ Json metrics_json(const Metrics& m, const std::vector<std::string>& class_names)
 }
 
 std::string metrics_table(const Metrics& m, const std::vector<std::string>& class_names) {
-  constexpr std::int64_t kWidest = 12;  // classes whose matrix fits a screen
+  constexpr std::int64_t kWidest = 12;  // max classes whose matrix fits a screen
   const bool matrix = m.classes() <= kWidest;
   std::vector<std::string> header = {"class", "images", "precision", "recall"};
   if (matrix)

@@ -8,10 +8,10 @@
 
 namespace headroom {
 
-// Top-k, log-loss, per class precision and recall, and the confusion matrix (rows: what it is).
+// Top-k, log-loss, precision and recall per class, and the confusion matrix (rows: the true class).
 Json metrics_json(const Metrics& metrics, const std::vector<std::string>& class_names);
 
-// For people: a row per class, the confusion matrix beside it where it fits a screen.
+// A row per class, with the confusion matrix beside it if it fits a screen.
 std::string metrics_table(const Metrics& metrics, const std::vector<std::string>& class_names);
 
 }  // namespace headroom

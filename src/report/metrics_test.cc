@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// Class 0: one right, one taken for 2. Class 1: right. Class 2: never seen.
+// Class 0: one right, one classified as 2. Class 1: right. Class 2: never seen.
 Metrics example(std::int64_t classes = 3) {
   Metrics m(classes, 2);
   std::vector<double> scores(static_cast<std::size_t>(3 * classes));

@@ -36,7 +36,7 @@ void add(LayerCost& sum, const LayerCost& more) {
   sum.activations += more.activations;
 }
 
-// Whatever is alive at once: stored values, inputs, and the arena.
+// Everything alive at the same time: stored values, inputs, and the arena.
 double peak_bytes(const Plan& plan) {
   double bytes = double(plan.arena_bytes);
   for (Role role : {Role::parameter, Role::state, Role::constant, Role::scalar, Role::input})
@@ -82,10 +82,10 @@ ModelCost model_cost(const Plan& forward, const Plan* training) {
       if (row.operators.empty()) row.operators = node.op;
       continue;
     }
-    if (row.operators == "reshape") row.operators.clear();  // a view on the way in is not what the layer does
+    if (row.operators == "reshape") row.operators.clear();  // a view of the input is not the layer's work
     row.operators += (row.operators.empty() ? "" : "+") + operators_of(node);
     const Cost c = schema_of(node.op).cost(problem);
-    const bool product = is_product(node.op) && c.multiply_add > 0;
+    const bool product = schema_of(node.op).has_products && c.multiply_add > 0;
     (product ? row.macs : row.other) += product ? c.multiply_add / 2 : c.multiply_add;
     row.other += c.other + c.special;
     if (product) {

@@ -8,20 +8,20 @@
 
 namespace headroom {
 
-// What a layer is and must cost, for a whole batch, whatever runs it.
+// The type and minimum cost of a layer, for a whole batch, on any machine.
 struct LayerCost {
   std::string layer, operators;  // "conv2d+relu"
-  std::string output;            // one item of the batch
+  std::string output;            // shape of one item
   std::int64_t parameters = 0;
   double macs = 0;         // multiply-adds of products: convolutions, fully connected layers, matrices
-  double other = 0;        // comparisons, additions, normalisation, exp and the like, one each
-  double bytes = 0;        // least traffic: inputs, weights and outputs once
+  double other = 0;        // comparisons, additions, normalisation, exp and so on, one each
+  double bytes = 0;        // minimum traffic: inputs, weights and outputs once
   double activations = 0;  // bytes of its outputs
   double flops() const { return 2 * macs; }
   double intensity() const { return bytes > 0 ? (flops() + other) / bytes : 0; }
 };
 
-// What all products of one kind come to.
+// The total of all products of one kind.
 struct KindCost {
   std::string kind;  // conv2d, linear, matmul
   int count = 0;
@@ -31,15 +31,15 @@ struct KindCost {
 
 struct ModelCost {
   std::vector<LayerCost> layers;
-  std::vector<KindCost> kinds;  // the costliest first
+  std::vector<KindCost> kinds;  // most expensive first
   LayerCost total;
   std::int64_t batch = 1;
-  // Peak of a run, planned: weights (and optimizer state) plus the arena, inputs included.
+  // Planned peak of a run: weights (and optimizer state) plus the arena, including inputs.
   double inference_bytes = 0, training_bytes = 0;
-  std::string training_gap;  // why the network cannot be trained, where it cannot
+  std::string training_gap;  // why the network cannot be trained; empty if it can
 };
 
-// Layers from the plan of the forward pass alone; `training` may be null.
+// Layers come from the plan of the forward pass; `training` may be null.
 ModelCost model_cost(const Plan& forward, const Plan* training);
 
 std::string model_table(const ModelCost& cost);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "headroom/net.h"
-#include "train/program.h"
+#include "train/build.h"
 
 namespace headroom {
 namespace {
@@ -18,9 +18,11 @@ Net small() {
 }
 
 ModelCost cost_of(const Net& net, std::int64_t batch, bool with_training = true) {
-  const Binding binding{Mode::eval, batch, DType::f32, cpu_capabilities(1)};
-  const Plan forward = make_plan(make_forward(net, batch, DType::f32).graph, binding);
-  const Plan training = make_plan(make_program(net, Mode::train, batch, {}).graph, binding);
+  BuildRequest request{
+      .mode = Mode::infer, .batch = batch, .target = cpu_capabilities(1), .fusion = Fusion::portable};
+  const Plan forward = build(net, request).plan;
+  request.mode = Mode::train;
+  const Plan training = build(net, request).plan;
   return model_cost(forward, with_training ? &training : nullptr);
 }
 
@@ -55,7 +57,7 @@ TEST(ModelTable, CountsByHand) {
   }
 }
 
-// A normalisation multiplies and adds, but is no product; kinds of products come with their shares.
+// A normalisation multiplies and adds, but does not count as a product; each kind of product has its share.
 TEST(ModelTable, ProductsByKind) {
   Net net("kinds", {2, 6, 6});
   net.conv2d("a", {.maps = 3, .kernel = 3})

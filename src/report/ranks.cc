@@ -84,10 +84,9 @@ std::string describe(const Distribution& d) {
 }
 
 std::string ranks_text(const RanksReport& report) {
-  std::string text =
-      fmt::format("\n{} over {}", describe(report.distribution), report.transport) +
-      (report.timed ? fmt::format(", mean of a training step:\n\n{}\n", table_of(report))
-                    : "; its steps were too few to be timed, or queued as one launch each\n\n");
+  std::string text = fmt::format("\n{} over {}", describe(report.distribution), report.transport) +
+                     (report.timed ? fmt::format(", mean of a training step:\n\n{}\n", table_of(report))
+                                   : "; too few steps for timing, or each queued as one launch\n\n");
   for (const GroupTraffic& t : report.planned) {
     const std::int64_t own = t.bytes - t.report_bytes;
     text += fmt::format(
@@ -97,7 +96,7 @@ std::string ranks_text(const RanksReport& report) {
   }
   if (report.timed) text += timed_text(report);
   if (report.distribution.shard_optimizer)
-    text += fmt::format("optimizer  its state is spread over ranks: {} less on this one\n",
+    text += fmt::format("optimizer  state is split over ranks: {} less on this one\n",
                         human_bytes(report.saved_bytes));
   return text + "\n";
 }

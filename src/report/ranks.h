@@ -9,7 +9,7 @@ namespace headroom {
 
 // "data parallel on 3 ranks", "2 x 2: …"
 std::string describe(const Distribution& distribution);
-std::string ranks_text(const RanksReport& report);  // a table and what is below it, for people
+std::string ranks_text(const RanksReport& report);  // a table and the notes below it
 Json to_json(const RanksReport& report);
 
 }  // namespace headroom

@@ -1,12 +1,14 @@
+// Writes run records; record_read.cc reads them again.
 #include "report/record.h"
 
 #include <ctime>
 
 #include "base/version.h"
-#include "report/layers.h"
 
 namespace headroom {
 namespace {
+
+constexpr std::size_t kMaxSamples = 64;  // of one step in a file; its median uses all of them
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -27,54 +29,159 @@ Json charges_json(const std::vector<Charge>& charges) {
   return list;
 }
 
-Json step_json(const Plan& plan, std::size_t index) {
-  const Step& s = plan.steps[index];
-  Json refused = Json::array();
-  for (const Refusal& r : s.refused) refused.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
-  return {{"step", index},
-          {"layer", plan.graph.node(s.node).layer},
-          {"phase", name_of(s.phase)},
-          {"op", s.problem.op},
-          {"problem", s.problem.str()},
-          {"kernel", s.kernel_name()},
-          {"why", s.why},
-          {"refused", refused},
-          {"flops", s.cost.flops()},
-          {"bytes", s.cost.bytes()},
-          {"work", {{"flops", s.work.flops}, {"bytes", s.work.bytes}, {"efficiency", s.work.efficiency}}},
-          {"workspace_bytes", s.workspace},
-          {"charges", charges_json(s.charges)}};
-}
-
-Json measurement_json(const RunRecord& r) {
-  const TrainResult& t = *r.result;
-  Json steps = Json::array();
-  for (std::size_t s = 0; s < t.plan_steps.size(); ++s) {
-    Json item = {{"step", s}};
-    item.update(spread_json(t.plan_steps[s]));
-    steps.push_back(item);
-  }
-  return {{"device", r.plan->binding.capabilities.name},
-          {"threads", r.plan->binding.capabilities.threads},
-          {"step_ms", spread_json(spread_of(t.step_seconds))},
-          {"images_per_s", t.train_seconds > 0 ? double(t.images) / t.train_seconds : 0},
-          {"train_s", t.train_seconds},
-          {"eval_s", t.eval_seconds},
-          {"wall_s", r.wall_s},
-          {"user_s", r.resources.user_s},
-          {"system_s", r.resources.system_s},
-          {"peak_rss_bytes", r.resources.peak_rss_bytes},
-          {"steps", steps},
-          {"layers", layers_json(read_layers(*r.plan, *r.prediction, t.plan_steps))}};
-}
-
-Json curve_json(const TrainResult& t, bool classifier) {
+Json launches_json(const std::vector<RecordedStep::Launch>& launches) {
   Json list = Json::array();
-  for (const EpochResult& e : t.state.epochs) list.push_back(epoch_json(e, classifier));
+  for (const RecordedStep::Launch& l : launches) {
+    Json item = {{"family", l.family}, {"unit", l.unit}, {"flops", l.flops}, {"bytes", l.bytes}};
+    if (l.l2_bytes > 0) item["l2_bytes"] = l.l2_bytes;
+    if (l.tile.m > 0) item["tile"] = {l.tile.m, l.tile.n, l.tile.k};
+    if (l.blocks > 0) item["blocks"] = l.blocks;
+    item["count"] = l.count;
+    list.push_back(std::move(item));
+  }
   return list;
 }
 
+Json step_json(const RecordedStep& s, std::size_t index) {
+  Json refused = Json::array();
+  for (const Refusal& r : s.refused) refused.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
+  Json json = {{"step", index},        {"layer", s.layer},   {"phase", s.phase}, {"op", s.op},
+               {"problem", s.problem}, {"kernel", s.kernel}, {"why", s.why},     {"refused", refused}};
+  if (!s.variant.empty()) json["variant"] = s.variant;
+  if (s.variant_s > 0) json["variant_us"] = s.variant_s * 1e6;
+  json.update({{"flops", s.flops},
+               {"bytes", s.bytes},
+               {"launches", launches_json(s.launches)},
+               {"workspace_bytes", s.workspace_bytes},
+               {"stream", s.stream},
+               {"charges", charges_json(s.charges)}});
+  return json;
+}
+
+Json plan_json(const RecordedPlan& plan) {
+  Json steps = Json::array(), passes = Json::array();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) steps.push_back(step_json(plan.steps[s], s));
+  for (const PassReport& p : plan.passes) passes.push_back({{"pass", p.pass}, {"change", p.change}});
+  return {{"mode", plan.mode},
+          {"batch", plan.batch},
+          {"precision", plan.precision},
+          {"device", plan.device},
+          {"threads", plan.threads},
+          {"streams", plan.streams},
+          {"arena_bytes", plan.arena_bytes},
+          {"unshared_bytes", plan.unshared_bytes},
+          {"passes", passes},
+          {"steps", steps}};
+}
+
+Json prediction_steps(const Prediction& p) {
+  Json steps = Json::array();
+  for (std::size_t s = 0; s < p.steps.size(); ++s) {
+    Json item = {{"step", s}, {"floor_ms", p.steps[s].floor_s * 1e3}, {"bound", p.steps[s].bound}};
+    if (p.has_times) item["predicted_ms"] = p.steps[s].predicted_s * 1e3;
+    steps.push_back(item);
+  }
+  return steps;
+}
+
+Json prediction_head(const Prediction& p) {
+  Json json = {{"machine", p.machine}, {"model", p.model}, {"floor_ms", p.floor_s * 1e3}};
+  if (p.has_times) json["predicted_ms"] = p.predicted_s * 1e3;
+  return json;
+}
+
+// Evenly spaced samples if there are too many.
+Json samples_json(const std::vector<double>& seconds) {
+  Json list = Json::array();
+  const std::size_t count = std::min(seconds.size(), kMaxSamples);
+  for (std::size_t i = 0; i < count; ++i) list.push_back(seconds[i * seconds.size() / count] * 1e6);
+  return list;
+}
+
+Json measured_step(const Measurement::Step& step, std::size_t index) {
+  Json json = {{"step", index}};
+  json.update(spread_json(step.spread()));
+  json["samples_us"] = samples_json(step.seconds);
+  for (const Measurement::Launch& l : step.launches)
+    json["launches"].push_back(
+        {{"name", l.name}, {"begin_us", l.begin_s * 1e6}, {"end_us", l.end_s * 1e6}, {"stream", l.stream}});
+  for (const auto& [name, value] : step.counters) json["counters"][name] = value;
+  return json;
+}
+
+Json measurement_json(const RunRecord& r) {
+  const Measurement& m = *r.measurement;
+  Json steps = Json::array();
+  for (std::size_t s = 0; s < m.steps.size(); ++s) steps.push_back(measured_step(m.steps[s], s));
+  Json json = {{"source", name_of(m.source)}, {"captured", m.captured}};
+  if (r.plan) json.update({{"device", r.plan->device}, {"threads", r.plan->threads}});
+  json["step_ms"] = spread_json(spread_of(m.run_s));
+  if (r.training)
+    json.update({{"images_per_s", r.training->images_per_s},
+                 {"train_s", r.training->train_s},
+                 {"eval_s", r.training->eval_s}});
+  json.update({{"wall_s", r.wall_s},
+               {"user_s", r.resources.user_s},
+               {"system_s", r.resources.system_s},
+               {"peak_rss_bytes", r.resources.peak_rss_bytes},
+               {"run_us", samples_json(m.run_s)},
+               {"steps", steps},
+               {"layers", layers_json(r.layers)}});
+  return json;
+}
+
 }  // namespace
+
+RecordedPlan record_plan(const Plan& plan, const std::vector<PassReport>& passes) {
+  RecordedPlan kept{.mode = std::string(name_of(plan.binding.mode)),
+                    .precision = std::string(name_of(plan.binding.precision)),
+                    .device = plan.binding.target.device.name,
+                    .batch = plan.binding.batch,
+                    .threads = plan.binding.target.device.threads,
+                    .streams = plan.binding.streams,
+                    .arena_bytes = plan.arena_bytes,
+                    .unshared_bytes = plan.unshared_bytes,
+                    .passes = passes};
+  for (const Step& s : plan.steps) {
+    RecordedStep step{.layer = plan.graph.node(s.node).layer,
+                      .phase = std::string(name_of(s.phase)),
+                      .op = s.problem.op,
+                      .problem = s.problem.str(),
+                      .kernel = std::string(s.kernel_name()),
+                      .variant = s.variant,
+                      .why = s.why,
+                      .variant_s = s.variant_s,
+                      .refused = s.refused,
+                      .flops = s.cost.flops(),
+                      .bytes = s.cost.bytes(),
+                      .workspace_bytes = s.workspace,
+                      .stream = s.stream,
+                      .charges = s.charges};
+    for (const KernelLaunch& l : s.work.launches)
+      step.launches.push_back({std::string(l.family), std::string(name_of(l.unit)), l.flops, l.bytes,
+                               l.l2_bytes, l.tile, l.blocks, l.count});
+    kept.steps.push_back(std::move(step));
+  }
+  return kept;
+}
+
+RunRecord start_record(std::string verb, std::vector<std::string> command) {
+  RunRecord record{.verb = std::move(verb), .command = std::move(command)};
+  record.program = version(), record.commit = commit(), record.compiler = compiler(), record.time = utc_now();
+  return record;
+}
+
+RunRecord::Model recorded_model(const Engine& engine) {
+  return {engine.net().name, engine.parameter_count(), Json::parse(to_json_text(engine.net()))};
+}
+
+void add_readings(RunRecord& record, const Plan& plan, const std::vector<PassReport>& passes,
+                  const Prediction& prediction, const Measurement& measurement) {
+  record.plan = record_plan(plan, passes);
+  record.prediction = prediction;
+  record.measurement = measurement;
+  record.layers = read_layers(plan, prediction, measurement);
+}
 
 Json epoch_json(const EpochResult& e, bool classifier) {
   Json json = {{"epoch", e.epoch}, {"loss", e.loss}, {"test_loss", e.test_loss}, {"seconds", e.seconds}};
@@ -86,50 +193,39 @@ Json spread_json(const Spread& s) {
   return {{"median", s.median * 1e3}, {"p10", s.p10 * 1e3}, {"p90", s.p90 * 1e3}, {"samples", s.samples}};
 }
 
-Json plan_json(const Plan& plan) {
-  Json steps = Json::array();
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) steps.push_back(step_json(plan, s));
-  return {{"mode", name_of(plan.binding.mode)},
-          {"batch", plan.binding.batch},
-          {"precision", name_of(plan.binding.precision)},
-          {"device", plan.binding.capabilities.name},
-          {"arena_bytes", plan.arena_bytes},
-          {"unshared_bytes", plan.unshared_bytes},
-          {"steps", steps}};
-}
-
 Json prediction_json(const Plan& plan, const Prediction& p) {
-  Json steps = Json::array();
-  for (std::size_t s = 0; s < p.steps.size(); ++s) {
-    Json item = {{"step", s}, {"floor_ms", p.steps[s].floor_s * 1e3}, {"bound", p.steps[s].bound}};
-    if (p.has_times) item["predicted_ms"] = p.steps[s].predicted_s * 1e3;
-    steps.push_back(item);
-  }
-  Json json = {{"machine", p.machine}, {"floor_ms", p.floor_s * 1e3}};
-  if (p.has_times) json["predicted_ms"] = p.predicted_s * 1e3;
+  Json json = prediction_head(p);
   json["layers"] = layers_json(read_layers(plan, p));
-  json["steps"] = steps;
+  json["steps"] = prediction_steps(p);
   return json;
 }
 
 Json to_json(const RunRecord& r) {
   Json json = {{"headroom_record", kRecordVersion},
+               {"verb", r.verb},
                {"command", r.command},
-               {"version", version()},
-               {"commit", commit()},
-               {"compiler", compiler()},
-               {"time", utc_now()},
-               {"machine", to_json(*r.machine)},
-               {"model",
-                {{"name", r.engine->net().name},
-                 {"parameters", r.engine->parameter_count()},
-                 {"net", Json::parse(to_json_text(r.engine->net()))}}},
-               {"data", r.data},
-               {"plan", plan_json(*r.plan)},
-               {"prediction", prediction_json(*r.plan, *r.prediction)},
-               {"measurement", measurement_json(r)},
-               {"curve", curve_json(*r.result, r.engine->net().loss != kReconstruction)}};
-  if (r.ranks != nullptr) json["ranks"] = to_json(*r.ranks);
+               {"version", r.program},
+               {"commit", r.commit},
+               {"compiler", r.compiler},
+               {"time", r.time}};
+  if (r.machine) json["machine"] = to_json(*r.machine);
+  if (r.model)
+    json["model"] = {{"name", r.model->name}, {"parameters", r.model->parameters}, {"net", r.model->net}};
+  if (!r.data.empty()) json["data"] = r.data;
+  if (r.plan) json["plan"] = plan_json(*r.plan);
+  if (r.prediction) {
+    json["prediction"] = prediction_head(*r.prediction);
+    std::vector<LayerReading> predicted = r.layers;  // without the times of the other reading
+    for (LayerReading& l : predicted) l.forward_s = l.backward_s = l.update_s = 0;
+    json["prediction"]["layers"] = layers_json(predicted);
+    json["prediction"]["steps"] = prediction_steps(*r.prediction);
+  }
+  if (r.measurement) json["measurement"] = measurement_json(r);
+  if (r.training)
+    for (const EpochResult& e : r.training->epochs)
+      json["curve"].push_back(epoch_json(e, r.training->classifier));
+  for (const Sheet& sheet : r.tables) json["tables"].push_back(sheet.to_json());
+  if (!r.ranks.is_null()) json["ranks"] = r.ranks;
   return json;
 }
 

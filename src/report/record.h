@@ -1,39 +1,101 @@
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "base/sheet.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "predict/predict.h"
+#include "profile/measurement.h"
 #include "profile/resources.h"
-#include "report/ranks.h"
-#include "train/trainer.h"
+#include "report/layers.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 
 namespace headroom {
 
-// The run record: one JSON file from which any report can be made, anywhere. docs/run-record.schema.json
-// defines it; kRecordVersion changes when a reader of the old form would misread the new.
-inline constexpr int kRecordVersion = 1;
+// The run record: one JSON file from which every report can be made, on any machine. Every verb that measures
+// writes it, with or without a training. docs/run-record.schema.json defines it. Records of version 1
+// (trainings only, without variants, launches and samples) can still be read.
+inline constexpr int kRecordVersion = 2;
 
-struct RunRecord {
-  std::vector<std::string> command;
-  const Engine* engine = nullptr;
-  const Plan* plan = nullptr;
-  const Machine* machine = nullptr;
-  const Prediction* prediction = nullptr;
-  const TrainResult* result = nullptr;
-  std::string data;
-  double wall_s = 0;
-  Resources resources;
-  const RanksReport* ranks = nullptr;  // of several
+// One step of a plan, without data that only an executor needs.
+struct RecordedStep {
+  std::string layer, phase, op, problem, kernel, variant, why;
+  double variant_s = 0;
+  std::vector<Refusal> refused = {};
+  double flops = 0, bytes = 0;  // the minimum
+  struct Launch {
+    std::string family, unit;
+    double flops = 0, bytes = 0, l2_bytes = 0;
+    ProductExtent tile = {};
+    std::int64_t blocks = 0;
+    int count = 1;
+  };
+  std::vector<Launch> launches = {};  // the kernel's launches
+  std::size_t workspace_bytes = 0;
+  int stream = 0;
+  std::vector<Charge> charges = {};
 };
 
-Json to_json(const RunRecord& record);
+struct RecordedPlan {
+  std::string mode, precision, device;
+  std::int64_t batch = 1;
+  int threads = 1, streams = 1;
+  std::size_t arena_bytes = 0, unshared_bytes = 0;
+  std::vector<PassReport> passes = {};
+  std::vector<RecordedStep> steps = {};
+};
+RecordedPlan record_plan(const Plan& plan, const std::vector<PassReport>& passes = {});
 
-// Parts of it that --json output shares.
-Json plan_json(const Plan& plan);
+// Data that only a training has.
+struct RecordedTraining {
+  double images_per_s = 0, train_s = 0, eval_s = 0;
+  bool classifier = true;
+  std::vector<EpochResult> epochs = {};
+};
+
+struct RunRecord {
+  int version = kRecordVersion;  // version of the file it was read from
+  std::string verb = {};         // "train", "bench nets"
+  std::vector<std::string> command = {};
+  std::string program = {}, commit = {}, compiler = {}, time = {};  // version of the program, …, UTC
+  std::optional<Machine> machine = {};                              // the ceilings behind the floors
+  struct Model {
+    std::string name;
+    std::int64_t parameters = 0;
+    Json net = nullptr;  // as a net.json
+  };
+  std::optional<Model> model = {};
+  std::string data = {};
+  std::optional<RecordedPlan> plan = {};
+  std::optional<Prediction> prediction = {};
+  std::optional<Measurement> measurement = {};
+  std::vector<LayerReading> layers = {};  // both readings joined
+  double wall_s = 0;
+  Resources resources = {};
+  std::optional<RecordedTraining> training = {};
+  std::vector<Sheet> tables = {};  // other measurements: a benchmark's rows
+  Json ranks = nullptr;            // null with a single rank
+};
+
+// A new record of this program and time: everything that is not about the run.
+RunRecord start_record(std::string verb, std::vector<std::string> command);
+RunRecord::Model recorded_model(const Engine& engine);
+// Both readings of a plan, and their totals by layer.
+void add_readings(RunRecord& record, const Plan& plan, const std::vector<PassReport>& passes,
+                  const Prediction& prediction, const Measurement& measurement);
+
+Json to_json(const RunRecord& record);
+// Rejects, by name: a file that is not a record, an unknown version, and fields that are missing or wrong.
+RunRecord record_from_json(const Json& json, const std::string& origin);
+RunRecord read_record(const std::filesystem::path& path);
+
+// Parts that --json output shares with records.
 Json prediction_json(const Plan& plan, const Prediction& prediction);
 Json epoch_json(const EpochResult& epoch, bool classifier);
 Json spread_json(const Spread& seconds);  // milliseconds: median, p10, p90, samples

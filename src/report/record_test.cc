@@ -1,4 +1,4 @@
-#include "report/record.h"
+#include "report/training.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@ Machine toy() {
   m.kind = "cpu";
   m.peak_flops = {{"fp32", 1e12}, {"fp64", 5e11}};
   m.levels = {{"memory", 1e12, 1e10, 0}};
-  m.launch_s = 1e-6;
+  m.launch.host_s = 1e-6;
   return m;
 }
 
-// One short run of a small network, recorded. Made once: every test reads it only.
+// One short run of a small network, recorded once; tests only read it.
 const Json& record() {
   static const Json json = [] {
     const Dataset data = make_glyphs({.train = 160, .test = 40});
@@ -34,15 +34,21 @@ const Json& record() {
     const Plan& plan = engine.ready(Mode::train, 32).plan();
     const Machine machine = toy();
     const Prediction prediction = predict(plan, machine);
-    return to_json(RunRecord{.command = {"headroom", "train", "mlp"},
-                             .engine = &engine,
-                             .plan = &plan,
-                             .machine = &machine,
-                             .prediction = &prediction,
-                             .result = &result,
-                             .data = "glyphs",
-                             .wall_s = 1.5,
-                             .resources = process_resources()});
+    RunRecord kept = training_record({.engine = engine,
+                                      .data = data,
+                                      .options = options,
+                                      .plan = plan,
+                                      .passes = engine.ready(Mode::train, 32).passes,
+                                      .machine = machine,
+                                      .prediction = prediction,
+                                      .result = result,
+                                      .data_name = "glyphs",
+                                      .precision = "fp32",
+                                      .optimizer = "sgd",
+                                      .resources = process_resources(),
+                                      .wall_s = 1.5},
+                                     {"headroom", "train", "mlp"});
+    return to_json(kept);
   }();
   return json;
 }
@@ -56,20 +62,23 @@ void expect_keys(const Json& json, std::initializer_list<const char*> keys, cons
 TEST(Record, HasItsKeysInOrder) {
   const Json& r = record();
   expect_keys(r,
-              {"headroom_record", "command", "version", "commit", "compiler", "time", "machine", "model",
-               "data", "plan", "prediction", "measurement", "curve"},
+              {"headroom_record", "verb", "command", "version", "commit", "compiler", "time", "machine",
+               "model", "data", "plan", "prediction", "measurement", "curve"},
               "record");
   expect_keys(r["model"], {"name", "parameters", "net"}, "model");
-  expect_keys(r["plan"], {"mode", "batch", "precision", "device", "arena_bytes", "unshared_bytes", "steps"},
+  expect_keys(r["plan"],
+              {"mode", "batch", "precision", "device", "threads", "streams", "arena_bytes", "unshared_bytes",
+               "passes", "steps"},
               "plan");
   expect_keys(r["plan"]["steps"][0],
               {"step", "layer", "phase", "op", "problem", "kernel", "why", "refused", "flops", "bytes",
-               "work", "workspace_bytes", "charges"},
+               "launches", "workspace_bytes", "stream", "charges"},
               "step");
-  expect_keys(r["prediction"], {"machine", "floor_ms", "predicted_ms", "layers", "steps"}, "prediction");
+  expect_keys(r["prediction"], {"machine", "model", "floor_ms", "predicted_ms", "layers", "steps"},
+              "prediction");
   expect_keys(r["measurement"],
-              {"device", "threads", "step_ms", "images_per_s", "train_s", "eval_s", "wall_s", "user_s",
-               "system_s", "peak_rss_bytes", "steps", "layers"},
+              {"source", "captured", "device", "threads", "step_ms", "images_per_s", "train_s", "eval_s",
+               "wall_s", "user_s", "system_s", "peak_rss_bytes", "run_us", "steps", "layers"},
               "measurement");
   expect_keys(r["curve"][0], {"epoch", "loss", "test_loss", "seconds", "accuracy"}, "curve");
 }
@@ -129,6 +138,95 @@ TEST(Record, SharesOfEveryStepSumToOne) {
     EXPECT_NEAR(sum(step["charges"], "share"), 1, 1e-12) << step["problem"];
     EXPECT_EQ(step["charges"][0]["shared"], step["charges"].size() > 1);
   }
+}
+
+// Equal up to the rounding of units: files hold milliseconds and microseconds instead of seconds.
+void expect_same(const Json& got, const Json& want, const std::string& path) {
+  if (want.is_number_float()) {
+    EXPECT_NEAR(got.get<double>(), want.get<double>(), 1e-12 * std::abs(want.get<double>())) << path;
+    return;
+  }
+  if (!want.is_structured()) {
+    EXPECT_EQ(got, want) << path;
+    return;
+  }
+  ASSERT_EQ(got.size(), want.size()) << path;
+  for (const auto& [key, value] : want.items()) {
+    const Json* same = want.is_array() ? &got[std::stoul(key)] : got.contains(key) ? &got.at(key) : nullptr;
+    ASSERT_NE(same, nullptr) << path << "/" << key;
+    expect_same(*same, value, path + "/" + key);
+  }
+}
+
+TEST(Record, IsReadAgain) {
+  const RunRecord again = record_from_json(record(), "run.json");
+  EXPECT_EQ(again.version, 2);
+  EXPECT_EQ(again.verb, "train");
+  ASSERT_TRUE(again.plan && again.prediction && again.measurement && again.training && again.machine);
+  EXPECT_EQ(again.measurement->source, Measurement::Source::wall_clock);
+  EXPECT_EQ(again.measurement->steps[0].seconds.size(), 3u);
+  EXPECT_EQ(again.plan->passes.front().pass, "lower");
+  expect_same(to_json(again), record(), "");
+}
+
+// A record that train --record wrote before variants, launches and samples existed.
+TEST(Record, OfVersionOneIsReadToo) {
+  Json old = record();
+  old["headroom_record"] = 1;
+  old.erase("verb");
+  old["machine"].erase("launch");
+  old["machine"]["launch_s"] = 2e-6;
+  old["machine"]["extras"] = {{"graph_kernel", {{"value", 1e-6}, {"unit", "s"}}}};
+  for (const char* key : {"passes", "threads", "streams"}) old["plan"].erase(key);
+  for (Json& step : old["plan"]["steps"]) {
+    step.erase("launches"), step.erase("stream");
+    step["work"] = {{"flops", 10}, {"bytes", 20}, {"efficiency", 0.5}};
+  }
+  old["prediction"].erase("model");
+  for (const char* key : {"source", "captured", "run_us"}) old["measurement"].erase(key);
+  for (Json& step : old["measurement"]["steps"]) step.erase("samples_us");
+  const RunRecord r = record_from_json(old, "old.json");
+  EXPECT_EQ(r.version, 1);
+  EXPECT_EQ(r.verb, "train");
+  EXPECT_EQ(r.machine->launch.host_s, 2e-6);
+  EXPECT_EQ(r.plan->steps[0].launches.at(0).bytes, 20);
+  const Json& first = record()["measurement"]["steps"][0];
+  EXPECT_NEAR(r.measurement->steps[0].seconds.at(0), first["median"].get<double>() / 1e3, 1e-12);
+  EXPECT_EQ(r.training->epochs.size(), 1u);
+  EXPECT_EQ(to_json(r)["headroom_record"], kRecordVersion) << "what is written is always of today";
+}
+
+TEST(Record, WhatIsWrongIsNamed) {
+  const auto complaint = [](const char* pointer, const Json& value) -> std::string {
+    Json json = record();
+    json[Json::json_pointer(pointer)] = value;
+    try {
+      record_from_json(json, "bad.json");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(complaint("/headroom_record", 3).find("version 3"), std::string::npos);
+  EXPECT_NE(complaint("/headroom_record", "two").find("headroom_record"), std::string::npos);
+  EXPECT_NE(complaint("/plan/steps/2/kernel", 5).find("plan.steps[2].kernel"), std::string::npos);
+  EXPECT_NE(complaint("/plan/steps", 5).find("plan.steps"), std::string::npos);
+  EXPECT_NE(complaint("/measurement/source", "sundial").find("sundial"), std::string::npos);
+  EXPECT_NE(complaint("/measurement", Json::array()).find("measurement"), std::string::npos);
+  EXPECT_THROW(record_from_json(Json::object(), "x"), Error);
+}
+
+TEST(Record, ABenchmarkHasTablesAndNoTraining) {
+  RunRecord bench = start_record("bench ops", {"headroom", "bench", "ops"});
+  Sheet sheet("operators", {{.key = "op", .title = "operator"}, {.key = "ms", .title = "ms", .unit = "ms"}});
+  sheet.row({"add", 0.5});
+  bench.tables.push_back(sheet);
+  const Json json = to_json(bench);
+  EXPECT_FALSE(json.contains("plan") || json.contains("curve") || json.contains("measurement"));
+  const RunRecord again = record_from_json(json, "x");
+  ASSERT_EQ(again.tables.size(), 1u);
+  EXPECT_EQ(again.tables[0], sheet);
+  EXPECT_FALSE(again.plan || again.training);
 }
 
 TEST(Record, TheNetCanBeReadBack) {

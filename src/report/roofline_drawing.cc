@@ -13,9 +13,9 @@
 namespace headroom {
 namespace {
 
-constexpr int kWidth = 60, kHeight = 16;  // of the field; the axes add ten columns and two rows
+constexpr int kWidth = 60, kHeight = 16;  // of the plot; the axes add ten columns and two rows
 
-// A field of characters over two logarithmic axes: x in FLOP per byte, y in FLOP/s.
+// A plot of characters over two logarithmic axes: x in FLOP per byte, y in FLOP/s.
 class Field {
  public:
   Field(double x_low, double x_high, double y_low, double y_high)
@@ -31,14 +31,14 @@ class Field {
   int column_of(double x) const {
     return static_cast<int>(std::floor((std::log10(x) - x_low_) / (x_high_ - x_low_) * kWidth));
   }
-  int row_of(double y) const {  // from the top; may lie outside
+  int row_of(double y) const {  // from the top; may be outside
     return static_cast<int>(std::floor((y_high_ - std::log10(y)) / (y_high_ - y_low_) * kHeight));
   }
   void put(int row, int column, char mark) {
     if (row < 0 || row >= kHeight || column < 0 || column >= kWidth) return;
     rows_[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)] = mark;
   }
-  // Ends at the right edge, or beyond it where it would begin left of `from`.
+  // Right-aligned at the right edge, or longer if it would start left of `from`.
   void label(int row, int from, const std::string& text) {
     const int column = std::max(from, kWidth - static_cast<int>(text.size()));
     std::string& line = rows_[static_cast<std::size_t>(row)];
@@ -65,7 +65,7 @@ class Field {
     line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
   }
-  // The power of ten that falls into this row, if one does.
+  // The power of ten in this row, if any.
   std::string y_tick(int row) const {
     for (int decade = static_cast<int>(std::ceil(y_low_)); decade <= y_high_; ++decade)
       if (row_of(std::pow(10, decade) * 1.0001) == row) return si(std::pow(10, decade), "");
@@ -81,7 +81,7 @@ struct Roof {
   std::string label;
 };
 
-// Highest first. Peaks that fall into one row of the drawing share its roof and its label.
+// Highest first. Peaks in the same row of the drawing share its roof and its label.
 std::vector<Roof> flat_roofs(const Machine& machine, const Field& field) {
   std::vector<std::pair<double, std::string>> peaks;
   for (const auto& [name, rate] : machine.peak_flops) peaks.emplace_back(rate, name);
@@ -96,7 +96,7 @@ std::vector<Roof> flat_roofs(const Machine& machine, const Field& field) {
   return roofs;
 }
 
-// L1, L2 and L3 are drawn by their digit, since their slopes may run close together.
+// L1, L2 and L3 are drawn with their digit, because their slopes may be close together.
 char mark_of(const Machine& machine, const Machine::Level& level) {
   return &level == &machine.memory() || level.name.empty() ? '/' : level.name.back();
 }
@@ -115,7 +115,7 @@ std::string draw_roofline(const Machine& machine) {
   for (const auto& [name, rate] : machine.peak_flops)
     lowest = std::min(lowest, rate), highest = std::max(highest, rate);
 
-  // From left of the first ridge to so far right of the last that the labels have room.
+  // From left of the first ridge to far enough right of the last one to leave room for labels.
   const double x_low = lowest / fastest / 8, x_high = highest / slowest * 100;
   Field field(x_low, x_high, slowest * x_low, highest * 1.5);
   const std::vector<Roof> flat = flat_roofs(machine, field);

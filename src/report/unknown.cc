@@ -12,7 +12,7 @@ struct Row {
   int count = 0;
 };
 
-// One row for each operator, in order of appearance.
+// One row per operator, in order of appearance.
 std::vector<Row> rows_of(const Program& p) {
   std::vector<Row> rows;
   for (const UnknownNode& u : p.unknown) {
@@ -51,10 +51,10 @@ std::string unknown_text(const Program& p) {
   table.left(2), table.left(3);
   for (const Row& row : rows_of(p)) table.row({row.op, std::to_string(row.count), row.node, row.reason});
   std::string text =
-      "\nWhat these nodes compute is not in the numbers above, which are a lower bound:\n" + table.str();
+      "\nThe numbers above do not include these nodes, so they are a lower bound:\n" + table.str();
   if (!p.unreached.empty())
     text +=
-        fmt::format("Nor {} behind them, whose shapes the file does not tell: {}\n",
+        fmt::format("They also do not include {} after them, whose shapes are unknown: {}\n",
                     p.unreached.size() == 1 ? "is the node" : fmt::format("are {} nodes", p.unreached.size()),
                     first_of(p.unreached));
   return text;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of a network from a file is not known here: costs are told without it, and never without saying so.
+// The unknown parts of a network from a file. Costs leave them out, and every report says so.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace headroom {
 
 std::string ports_text(const Net& net, const Program& program);  // inputs and outputs by name
-std::string unknown_text(const Program& program);                // empty where all is known
-void add_unknown(Json& json, const Program& program);            // nothing where all is known
+std::string unknown_text(const Program& program);                // empty if all is known
+void add_unknown(Json& json, const Program& program);            // no effect if all is known
 
 }  // namespace headroom

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "data/safetensors.h"
-#include "train/whole.h"
+#include "train/unsharded.h"
 
 namespace headroom {
 namespace {
@@ -15,7 +15,7 @@ constexpr const char* kFormat = "headroom-checkpoint-1";
 constexpr const char* kChecksum = "checksum";
 constexpr std::string_view kEnding = ".safetensors";
 
-// Over names, types, bytes and all metadata but itself.
+// Covers names, types, bytes and all metadata except itself.
 std::string checksum_of(const TensorFile& file) {
   uLong sum = crc32(0, nullptr, 0);
   auto add = [&](const void* data, std::size_t size) {
@@ -24,7 +24,7 @@ std::string checksum_of(const TensorFile& file) {
   auto add_text = [&](const std::string& text) { add(text.c_str(), text.size() + 1); };
   for (const auto& [name, value] : file.metadata)
     if (name != kChecksum) add_text(name), add_text(value);
-  std::vector<const NamedTensor*> sorted;  // a file may keep them in an order of its own
+  std::vector<const NamedTensor*> sorted;  // the order in a file may differ
   for (const NamedTensor& tensor : file.tensors) sorted.push_back(&tensor);
   std::ranges::sort(sorted, {}, [](const NamedTensor* tensor) { return tensor->name; });
   for (const NamedTensor* tensor : sorted) {
@@ -43,10 +43,10 @@ std::vector<std::string> tensor_names(const Storage& storage) {
 
 [[noreturn]] void damaged(const std::filesystem::path& path, std::string_view why) {
   throw Error(Blame::run, fmt::format("checkpoint {} is damaged: {}", path.string(), why),
-              Hint{"resume from another one, or `resume` auto: it takes the newest that is whole"});
+              Hint{"resume from another one, or use `resume` auto: it takes the newest intact one"});
 }
 
-TensorFile read_whole(const std::filesystem::path& path) {
+TensorFile read_unsharded(const std::filesystem::path& path) {
   TensorFile file;
   try {
     file = read_safetensors(path);
@@ -54,14 +54,14 @@ TensorFile read_whole(const std::filesystem::path& path) {
     if (!std::filesystem::exists(path)) throw;
     damaged(path, error.what());
   }
-  // The sum first: a byte of the format's own name may be the one that is wrong.
+  // Checks the sum first: the wrong byte may be in the format's own name.
   const auto sum = file.metadata.find(kChecksum);
   const auto format = file.metadata.find("format");
   const bool ours = format != file.metadata.end() && format->second == kFormat;
   if (sum == file.metadata.end() ? ours : sum->second != checksum_of(file))
     damaged(path, "its checksum does not match its contents");
   if (!ours)
-    reject(Hint{"weights alone are given by `weights`"}, "{} is no checkpoint of headroom's", path.string());
+    reject(Hint{"use `weights` for a file of weights"}, "{} is not a headroom checkpoint", path.string());
   return file;
 }
 
@@ -85,16 +85,16 @@ void require_same_tensors(const std::filesystem::path& path, const TensorFile& f
   for (const NamedTensor& tensor : file.tensors) {
     if (!engine.storage().has(tensor.name))
       reject("checkpoint {} has a tensor '{}', which this run lacks", path.string(), tensor.name);
-    if (whole_type(engine, tensor.name) != tensor.type)
+    if (unsharded_type(engine, tensor.name) != tensor.type)
       reject("checkpoint {}: tensor '{}' is {}, but this run needs {}", path.string(), tensor.name,
-             tensor.type.shape.str(), whole_type(engine, tensor.name).shape.str());
+             tensor.type.shape.str(), unsharded_type(engine, tensor.name).shape.str());
   }
   if (file.tensors.size() != names.size())
     reject("checkpoint {} has {} tensors, but this run needs {}", path.string(), file.tensors.size(),
            names.size());
 }
 
-// Of several ranks, all take up what the first one found.
+// With several ranks, all resume from the file the first rank found.
 std::string told_by_first(const Engine& engine, std::string path) {
   if (engine.groups() == nullptr) return path;
   Communicator& world = engine.groups()->world();
@@ -109,7 +109,7 @@ std::string told_by_first(const Engine& engine, std::string path) {
 
 RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOptions& o) {
   const ScheduleSpec& s = o.schedule;
-  // Where the rate falls over all epochs, their number is part of what the run is.
+  // If the rate falls over all epochs, their number identifies the run too.
   const bool falls = s.kind == Schedule::Kind::cosine || s.kind == Schedule::Kind::polynomial;
   return {{"model", to_json_text(engine.net())},
           {"data", data.name},
@@ -134,14 +134,14 @@ void write_checkpoint(const std::filesystem::path& path, const Engine& engine, c
   file.metadata = {
       {"format", kFormat}, {"identity", Json(identity).dump()}, {"state", to_json(state).dump()}};
   for (const std::string& name : tensor_names(engine.storage()))
-    file.tensors.push_back({name, whole_type(engine, name), read_whole(engine, name)});
+    file.tensors.push_back({name, unsharded_type(engine, name), read_unsharded(engine, name)});
   if (!engine.is_first()) return;
   file.metadata[kChecksum] = checksum_of(file);
   write_safetensors(path, file);
 }
 
 RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, const RunIdentity& identity) {
-  const TensorFile file = read_whole(path);
+  const TensorFile file = read_unsharded(path);
   RunState state;
   RunIdentity saved;
   try {
@@ -152,8 +152,8 @@ RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, cons
   }
   require_same_run(path, saved, identity);
   require_same_tensors(path, file, engine);
-  for (const NamedTensor& tensor : file.tensors)  // nothing is changed until everything fits
-    write_whole(engine, tensor.name, tensor.bytes);
+  for (const NamedTensor& tensor : file.tensors)  // change nothing until everything fits
+    write_unsharded(engine, tensor.name, tensor.bytes);
   return state;
 }
 
@@ -163,7 +163,7 @@ CheckpointFolder::CheckpointFolder(std::filesystem::path folder, std::int64_t ke
   std::filesystem::create_directories(folder_, error);
   if (error || !std::filesystem::is_directory(folder_))
     reject("cannot make the checkpoint folder {}: {}", folder_.string(),
-           error ? error.message() : "a file of that name is there");
+           error ? error.message() : "a file of that name exists");
 }
 
 std::vector<std::filesystem::path> CheckpointFolder::files(std::string_view ending) const {
@@ -182,7 +182,7 @@ std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunSta
   write_checkpoint(path, engine, state, identity);
   if (!engine.is_first()) return path;
   const auto all = files(kEnding);
-  std::error_code ignored;  // one too many is no reason to stop a run
+  std::error_code ignored;  // one file too many must not stop a run
   for (std::size_t i = static_cast<std::size_t>(keep_); i < all.size(); ++i)
     std::filesystem::remove(all[i], ignored);
   return path;
@@ -196,7 +196,7 @@ std::optional<RunState> CheckpointFolder::resume(Engine& engine, const RunIdenti
     return read_checkpoint(chosen, engine, identity);
   }
   std::error_code ignored;
-  for (const auto& part : files(".part")) std::filesystem::remove(part, ignored);  // of a run that was killed
+  for (const auto& part : files(".part")) std::filesystem::remove(part, ignored);  // left by a killed run
   for (const auto& path : files(kEnding)) try {
       const RunState state = read_checkpoint(path, engine, identity);
       told_by_first(engine, path.string());

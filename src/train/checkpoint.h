@@ -12,29 +12,29 @@
 
 namespace headroom {
 
-// What must agree between the run that wrote a checkpoint and the run that takes it up: model, data, batch,
-// seed, optimizer, schedule. By name, so that a message can say which differs.
+// The settings that must agree between the run that wrote a checkpoint and the run that resumes it: model,
+// data, batch, seed, optimizer, schedule. They have names, so that a message can say which one differs.
 using RunIdentity = std::map<std::string, std::string>;
 RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOptions& options);
 
 // One file: weights, statistics and optimizer state as safetensors, everything else in its JSON header, with
-// a checksum over all of it. Random numbers are functions of (seed, step), so the two stand for their state.
-// Written aside, synced and renamed.
+// a checksum over all of it. Random numbers are functions of (seed, step), so no generator state is stored.
+// The file is written under another name, synced and renamed.
 void write_checkpoint(const std::filesystem::path& path, const Engine& engine, const RunState& state,
                       const RunIdentity& identity);
 
-// Puts the tensors back and returns where the run stood. A damaged file fails (Blame::run); one of another
-// run is rejected, and nothing is changed in either case. The engine must have its training plan ready.
+// Restores the tensors and returns the state of the run. A damaged file fails (Blame::run); a file of another
+// run is rejected. Both change nothing. The engine must have its training plan ready.
 RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, const RunIdentity& identity);
 
-// A folder of checkpoints named by step, the newest `keep` of which stay.
+// A folder of checkpoints named by step. Only the newest `keep` stay.
 class CheckpointFolder {
  public:
   CheckpointFolder(std::filesystem::path folder, std::int64_t keep);
   std::filesystem::path write(const Engine& engine, const RunState& state, const RunIdentity& identity);
 
-  // The newest whole one, or nothing; `warn` hears of each damaged one that is passed over. What a killed run
-  // left half written is removed.
+  // Resumes from the newest intact checkpoint, if any. Calls `warn` for each damaged one it skips. Removes
+  // files that a killed run left half written.
   std::optional<RunState> resume(Engine& engine, const RunIdentity& identity,
                                  const std::function<void(const std::string&)>& warn);
 

@@ -31,7 +31,7 @@ struct Checkpoint : ::testing::Test {
   }
   RunIdentity identity(const Engine& engine) const { return identity_of(engine, glyphs(), options()); }
 
-  // Everything a checkpoint must bring back, by name.
+  // Everything a checkpoint must restore, by name.
   static std::map<std::string, std::string> tensors(const Engine& engine) {
     std::map<std::string, std::string> all;
     for (Role role : {Role::parameter, Role::state})
@@ -62,7 +62,7 @@ struct Checkpoint : ::testing::Test {
 
 TEST_F(Checkpoint, BringsEveryTensorAndNumberBack) {
   Engine engine = make();
-  run(engine, options());  // optimizer state that is not 0
+  run(engine, options());  // makes optimizer state nonzero
   write_checkpoint(path_, engine, state_, identity(engine));
   Engine fresh = make(1);
   EXPECT_NE(tensors(fresh), tensors(engine));
@@ -116,7 +116,7 @@ TEST_F(Checkpoint, IdentityNamesAllThatDiffers) {
   EXPECT_EQ(tensors(engine), before);
 }
 
-// A rate that falls over all epochs makes their number part of the run; a constant one does not.
+// If the rate falls over all epochs, their number is part of the run; with a constant rate it is not.
 TEST_F(Checkpoint, MoreEpochsAreAnotherRunOnlyWhereTheRateKnowsThem) {
   const Engine engine = make();
   auto of = [&](const char* schedule, std::int64_t epochs) {
@@ -148,7 +148,7 @@ TEST_F(Checkpoint, AlteredBytesAreSeen) {
   const std::string whole = read_file(path_);
   const auto before = tensors(engine);
   const RunIdentity same = identity(engine);
-  constexpr std::size_t kStride = 17;  // all of them were tried once
+  constexpr std::size_t kStride = 17;  // every byte was tried once
   for (std::size_t at = 0; at < whole.size(); at += kStride) {
     std::string altered = whole;
     altered[at] = static_cast<char>(altered[at] ^ 0x15);

@@ -23,11 +23,11 @@ bool is_round(std::int64_t step) {
   return step == 1 || step == 2 || step == 5;
 }
 
-// One of the two, with batches of its own in the same order.
+// One of the two runs, with its own batches in the same order.
 struct Side {
   Side(Engine& e, const Dataset& data, const TrainOptions& o)
       : engine(e), feed(make_feed(e.device(), data.train, training_loader(e, o), o.feed)) {}
-  // False after the last batch.
+  // Returns false after the last batch.
   bool step(double rate, std::int64_t number) {
     const DeviceBatch* batch = feed->next();
     if (batch == nullptr) return false;

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// What a plan takes beside its arena.
+// Memory that a plan needs beside its arena.
 double stored_bytes(const Graph& graph) {
   double bytes = 0;
   for (Role role : {Role::parameter, Role::state, Role::constant})
@@ -16,8 +16,8 @@ double stored_bytes(const Graph& graph) {
   return bytes;
 }
 
-// Systems promise more memory than they have and kill whoever believes them; so ask before allocating. The
-// arena grows with the batch, so a batch that fits is soon found.
+// Systems promise more memory than they have and later kill the process, so check before allocating. The
+// arena grows with the batch, so the largest batch that fits can be computed.
 void require_memory(double there, const Plan& plan, const std::string& model) {
   const double stored = stored_bytes(plan.graph), arena = double(plan.arena_bytes);
   if (there <= 0 || stored + arena <= there) return;
@@ -26,7 +26,8 @@ void require_memory(double there, const Plan& plan, const std::string& model) {
   const std::string hint = fitting >= 1 ? fmt::format("take a smaller `batch`: {} fits", fitting)
                                         : std::string("no batch fits: take a smaller model");
   reject(Hint{hint}, "model '{}' with a batch of {} needs {} of memory, but {} has {}", model,
-         plan.binding.batch, human_bytes(stored + arena), plan.binding.capabilities.name, human_bytes(there));
+         plan.binding.batch, human_bytes(stored + arena), plan.binding.target.device.name,
+         human_bytes(there));
 }
 
 void require_precision(const EngineOptions& options, const Capabilities& device) {
@@ -44,74 +45,81 @@ void require_precision(const EngineOptions& options, const Capabilities& device)
 
 }  // namespace
 
+Target target_of(const Capabilities& device, const EngineOptions& options, const Distribution& ranks) {
+  Distribution among = ranks;
+  among.shard_optimizer = among.shard_optimizer && keeps_state(options.update);
+  // Ranks that hold the same layers must compute the same bits, so nothing is chosen by timing then.
+  const bool repeats = options.deterministic || ranks.model_parts > 1;
+  return {device, {.tf32 = options.tf32, .deterministic = repeats}, among};
+}
+
+BuildRequest build_request(const EngineOptions& options, const Target& target, Mode mode, std::int64_t batch,
+                           BatchPlace place) {
+  if (mode == Mode::train && place.global == 0) place.global = batch;
+  return {.mode = mode,
+          .batch = batch,
+          .precision = options.precision,
+          .target = target,
+          .seed = options.seed,
+          .update = options.update,
+          .layout = options.layout,
+          .streams = options.capture ? options.streams : 1,
+          .keep_gradients = options.keep_gradients,
+          .global_batch = place.global,
+          .first_item = place.first,
+          .choose = options.choose};
+}
+
+std::string Engine::Ready::explain() const { return Built{program, plan(), passes}.explain(); }
+
 Engine::Engine(Net net, Device& device, EngineOptions options)
-    : net_(std::move(net)),
-      device_(device),
-      options_(std::move(options)),
-      capabilities_(device.capabilities()),
-      storage_(device),
-      arena_(device) {
-  require_precision(options_, capabilities_);
-  capabilities_.tf32 = options_.tf32;
-  capabilities_.deterministic = options_.deterministic;
-  // Weights exist from the start, whatever is asked for first: a plan, their number, or to load them.
+    : net_(std::move(net)), device_(device), options_(std::move(options)), storage_(device), arena_(device) {
+  require_precision(options_, device.capabilities());
+  target_ = target_of(device.capabilities(), options_, ranks());
   if (groups() != nullptr) {
     options_.capture = options_.capture && groups()->captures();
-    capabilities_.groups = groups();
-    capabilities_.device = &device_;
-    if (ranks().model_parts > 1) {
-      // Layers that all ranks hold must come to the same bits on each, and nothing is chosen by timing then.
-      capabilities_.deterministic = true;
-      if (is_narrow(options_.precision) && groups()->of(kModelGroup).kind() != "nccl")
-        reject(Hint{"take `precision` tf32, or `parallel` data"},
-               "MPI adds no {}: ranks that share layers cannot exchange it", name_of(options_.precision));
-    }
+    if (ranks().model_parts > 1 && is_16bit(options_.precision) && groups()->of(kModelGroup).kind() != "nccl")
+      reject(Hint{"take `precision` tf32, or `parallel` data"},
+             "MPI cannot add {}: ranks that split layers cannot exchange it", name_of(options_.precision));
   }
-  const Graph forward = make_forward(net_, 1, options_.precision, Fusion::plain, ranks()).graph;
+  // Weights exist from the start, even if the first call is not for a plan: callers count them or load them.
   Plan weights;
-  weights.graph = forward;
-  weights.binding = {Mode::eval, 1, options_.precision, capabilities_};
+  weights.binding = {Mode::infer, 1, options_.precision, target_};
+  BuildRequest request = build_request(options_, target_, Mode::infer, 1);
+  request.fusion = Fusion::portable;
+  weights.graph = make_program(net_, request).graph;
   require_memory(memory_bytes(), weights, net_.name);
-  storage_.prepare(forward, options_.seed);
+  storage_.prepare(weights.graph, options_.seed);
   weight_names_ = storage_.names(Role::parameter);
   for (std::string& name : storage_.names(Role::state)) weight_names_.push_back(std::move(name));
 }
 
-// All of a computer's, since it can swap; what is free on a GPU, which cannot, and what is ours there
-// already.
+// On a CPU all of the memory, since it can swap. On a GPU, which cannot, the free memory and what this engine
+// already holds.
 double Engine::memory_bytes() const {
-  if (!queues()) return double(capabilities_.memory_bytes);
+  if (!queues()) return double(target_.device.memory_bytes);
   return double(device_.free_bytes_now() + storage_.bytes() + arena_.bytes());
+}
+
+Engine::Ready Engine::make_ready(const BuildRequest& request, Arena& arena) {
+  static TuningTable of_this_process;
+  TuningTable& table = options_.tuning ? *options_.tuning : of_this_process;
+  Built built = build(net_, request);
+  require_memory(memory_bytes(), built.plan, net_.name);
+  storage_.prepare(built.program.graph, options_.seed);
+  Tuner(device_, table).tune(built.plan, options_.on_tuning);
+  Ready r{std::move(built.program), std::move(built.passes),
+          std::make_unique<Executor>(built.plan, storage_, arena, groups())};
+  r.executor->allow_capture(options_.capture && queues());
+  return r;
 }
 
 Engine::Ready& Engine::ready(Mode mode, std::int64_t batch, BatchPlace place) {
   if (mode == Mode::train && place.global == 0) place.global = batch;
   const auto key = std::tuple(mode, batch, place);
   if (const auto it = ready_.find(key); it != ready_.end()) return it->second;
-  Distribution shared = ranks();
-  shared.shard_optimizer = shared.shard_optimizer && keeps_state(options_.update);
-  Ready r{make_program(net_, mode, batch,
-                       {.dtype = options_.precision,
-                        .seed = options_.seed,
-                        .update = options_.update,
-                        .tally = mode == Mode::train && queues(),
-                        .fuse_head = queues() && options_.precision == DType::f32,  // what the kernel takes
-                        .layout = options_.layout,
-                        .capabilities = capabilities_,
-                        .fuse_blocks = capabilities_.kind == DeviceKind::cpu,
-                        .keep_gradients = options_.keep_gradients,
-                        .ranks = shared,
-                        .global_batch = place.global,
-                        .first_item = place.first}),
-          nullptr};
-  const bool capture = options_.capture && queues();
-  const Binding binding{mode, batch, options_.precision, capabilities_, capture ? options_.streams : 1};
-  const Plan plan = make_plan(r.program.graph, binding, options_.choose);
-  require_memory(memory_bytes(), plan, net_.name);
-  storage_.prepare(r.program.graph, options_.seed);
-  r.executor = std::make_unique<Executor>(plan, storage_, arena_);
-  r.executor->allow_capture(capture);
-  return ready_.emplace(key, std::move(r)).first->second;
+  return ready_.emplace(key, make_ready(build_request(options_, target_, mode, batch, place), arena_))
+      .first->second;
 }
 
 void Engine::bind(Ready& ready, const void* images, const std::int32_t* labels) {
@@ -119,9 +127,9 @@ void Engine::bind(Ready& ready, const void* images, const std::int32_t* labels) 
   if (ready.program.labels != kNone) ready.executor->bind(ready.program.labels, labels);
 }
 
-void Engine::run_batch(Ready& ready, const void* images, const std::int32_t* labels, Recorder* recorder) {
+void Engine::run_batch(Ready& ready, const void* images, const std::int32_t* labels, Recorders recorders) {
   bind(ready, images, labels);
-  ready.executor->run(recorder);
+  ready.executor->run(recorders);
 }
 
 double Engine::correct(const Ready& ready) const {
@@ -130,10 +138,10 @@ double Engine::correct(const Ready& ready) const {
 }
 
 double Engine::train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
-                          Recorder* recorder) {
+                          Recorders recorders) {
   bind(ready, images, labels);
   set_step(static_cast<double>(step));  // dropout reads it too
-  ready.executor->run_phase(Phase::forward, recorder);
+  ready.executor->run_phase(Phase::forward, recorders);
   const bool alone = ready.program.own_loss == kNone;
   const double loss = ready.executor->read_scalar(alone ? ready.program.loss : ready.program.own_loss);
   if (!std::isfinite(loss)) {
@@ -144,8 +152,8 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
                     loss, step, layer.empty() ? "loss" : layer),
         Hint{"try a smaller `lr`"});
   }
-  ready.executor->run_phase(Phase::backward, recorder);
-  ready.executor->run_phase(Phase::update, recorder);
+  ready.executor->run_phase(Phase::backward, recorders);
+  ready.executor->run_phase(Phase::update, recorders);
   return alone ? loss : ready.executor->read_scalar(ready.program.loss);
 }
 
@@ -174,7 +182,7 @@ void Engine::average_statistics() {
       std::vector<T> values(static_cast<std::size_t>(type.shape.numel()));
       storage_.read(name, values.data(), values.size() * sizeof(T));
       std::vector<double> sums(values.begin(), values.end());
-      const bool same = ranks().sync_norms;  // but on a rank that got no images: the first always has some
+      const bool same = ranks().sync_norms;  // except on a rank without images; the first always has some
       if (same)
         groups()->world().broadcast(sums.data(), sums.size() * sizeof(double));
       else
@@ -187,10 +195,10 @@ void Engine::average_statistics() {
 }
 
 void Engine::queue_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
-                        Recorder* recorder) {
+                        Recorders recorders) {
   bind(ready, images, labels);
   set_step(static_cast<double>(step));
-  ready.executor->run(recorder);
+  ready.executor->run(recorders);
 }
 
 std::array<double, kTallyFields> Engine::take_tally() {

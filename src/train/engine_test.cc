@@ -85,7 +85,7 @@ TEST_F(EngineTest, PlansShareWeightsAndOneArena) {
   EXPECT_EQ(&engine.ready(Mode::train, 8), &engine.ready(Mode::train, 8)) << "made once";
 }
 
-// What one plan trained, another of a different batch and mode sees.
+// A plan of another batch and mode sees the weights that one plan trained.
 TEST_F(EngineTest, AnEvaluationSeesWhatTrainingChanged) {
   Engine engine = make(find_net("mlp:hidden=32"));
   const std::vector<double> seen = losses(engine, 20, 30, 0.1);
@@ -184,12 +184,12 @@ TEST_F(EngineTest, OnlyWhatTheCpuComputesIn) {
   expect_rejected([&] { make(find_net("mlp"), {.precision = DType::bf16}); }, {"bf16"});
 }
 
-// 17 TB of weights: asked before anything is allocated, whichever plan would come first.
+// 17 TB of weights: the check comes before any allocation, for any plan.
 TEST_F(EngineTest, AModelLargerThanTheMachineIsRefused) {
   expect_rejected([&] { make(find_net("mlp:hidden=16777216x262144")); }, {"'mlp'", "memory"});
 }
 
-// Sums of earlier layers, means and two activations: what net.json can say and the zoo does not.
+// Sums of earlier layers, means and two activations: net.json has them, the zoo does not use them.
 TEST_F(EngineTest, AResidualNetworkLearns) {
   const Net net = parse_net(R"({"name": "residual", "input": [2, 8, 8], "layers": [
     {"type": "conv2d", "name": "stem", "maps": 4, "kernel": 3, "pad": "same", "activation": "relu"},

@@ -24,8 +24,8 @@ std::int64_t classes_of(const Program& program) {
 
 void require_labels(const Engine& engine, const Program& program, const Split& split) {
   if (program.correct != kNone && program.labels_each != split.labels_each())
-    reject(Hint{"`data` text:FILE is for gpt2, images are for the others"},
-           "model '{}' gives {} answers for an item, but the data have {} labels", engine.net().name,
+    reject(Hint{"use `data` text:FILE for gpt2, and images for other models"},
+           "model '{}' gives {} answers per item, but the data has {} labels", engine.net().name,
            program.labels_each, split.labels_each());
 }
 
@@ -35,13 +35,13 @@ std::vector<std::int32_t> labels_of(const Split& split, std::int64_t first, std:
   return {split.labels.begin() + first, split.labels.begin() + first + count};
 }
 
-// The last images of a network that insists on its batch: others stand behind them, which do not count.
+// The last images of a network with a fixed batch: padding follows them, which does not count.
 void add_padded(Engine& engine, Engine::Ready& ready, const DeviceBatch& b,
                 const std::vector<std::int32_t>& labels, Tally& tally, Metrics& all) {
   const Program& program = ready.program;
   if (program.correct == kNone || engine.net().loss != kCrossEntropy)
     reject(Hint{"take a `test-size` that is a multiple of it"},
-           "{} images are left for a batch of {}, which the network insists on", b.count,
+           "{} images are left, but the network has a fixed batch of {}", b.count,
            program.graph.value(program.images).type.shape[0]);
   const TensorType images = program.graph.value(program.images).type;
   const auto bytes = static_cast<std::size_t>(images.bytes());
@@ -60,7 +60,7 @@ void add_padded(Engine& engine, Engine::Ready& ready, const DeviceBatch& b,
   tally.add(part.log_loss(), part.accuracy() * double(labels.size()), b.count);
 }
 
-// What the ranks found together, on all of them; those that share an image count it once.
+// Adds up the results of all ranks, on every rank. Ranks that share an image count it once.
 void add_up(Groups& groups, Tally& tally, Metrics& metrics) {
   std::vector<double> numbers = metrics.counts();
   numbers.insert(numbers.end(), {tally.loss, tally.correct, static_cast<double>(tally.images)});
@@ -75,13 +75,13 @@ void add_up(Groups& groups, Tally& tally, Metrics& metrics) {
 }  // namespace
 
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
-                    const FeedOptions& how) {
+                    const FeedOptions& how, std::vector<Recorder*> recorders) {
   using Clock = std::chrono::steady_clock;
   EvalResult result;
   if (split.count() == 0) return result;
   const std::int64_t fixed = fixed_batch(engine.net());
   batch = std::min(fixed > 0 ? fixed : batch, split.count());
-  // Ranks share the images, but for networks that insist on their batch.
+  // Ranks share the images, except for networks with a fixed batch.
   const Distribution ranks = engine.ranks();
   const int parts = fixed > 0 ? 1 : ranks.data_parts;
   Engine::Ready& full = engine.ready(
@@ -90,17 +90,17 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   require_labels(engine, full.program, split);
   if (const int most = split.labels.empty() ? 0 : *std::max_element(split.labels.begin(), split.labels.end());
       classes && most >= classes)
-    reject("model '{}' tells {} classes apart, but an image is labelled {}", engine.net().name, classes,
-           most);
+    reject("model '{}' has {} classes, but an image is labelled {}", engine.net().name, classes, most);
   const auto start = Clock::now();
-  // Each image is seen once, so there is nothing to keep on the device.
+  // Each image is used once, so keeping it on the device gains nothing.
   FeedOptions streamed = how;
   streamed.resident = false;
   LoaderOptions loading = loader_options(engine, preprocess, batch);
   loading.parts = parts, loading.part = parts > 1 ? ranks.data_index : 0;
   const auto feed = make_feed(engine.device(), split, loading, streamed);
   StepTimer timer(engine.device(), full.plan().steps.size(), 512);
-  // A table of all tokens against all tokens tells nobody anything.
+  recorders.push_back(&timer);
+  // A confusion matrix over all tokens is of no use.
   const bool counted = classes > 0 && split.text.empty();
   if (counted) result.metrics = Metrics(classes);
   Tally tally;
@@ -114,7 +114,7 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
     first += b->global;
     if (b->count == 0) continue;
     Engine::Ready& ready = b->global == batch ? full : engine.ready(Mode::eval, b->count);
-    engine.run_batch(ready, b->images, b->labels, &ready == &full ? &timer : nullptr);
+    engine.run_batch(ready, b->images, b->labels, &ready == &full ? Recorders(recorders) : Recorders());
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);
     if (counted)
       result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, own, b->count));
@@ -125,7 +125,7 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   result.loss = tally.loss / images;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result.images = tally.images;
-  for (std::size_t s = 0; s < timer.steps(); ++s) result.plan_steps.push_back(spread_of(timer.samples(s)));
+  result.measurement = timer.measurement();
   return result;
 }
 

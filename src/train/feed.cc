@@ -39,8 +39,8 @@ class HostFeed final : public Feed {
   DeviceBatch batch_;
 };
 
-// The set lies on the device as the network takes it. In file order a batch is a place in it; shuffled, its
-// rows are gathered by the device.
+// The device holds the whole set in the network's input format. In file order a batch is an address in it; if
+// shuffled, the device gathers its rows.
 class ResidentFeed final : public Feed {
  public:
   ResidentFeed(Device& device, const Split& split, const LoaderOptions& o)
@@ -58,7 +58,7 @@ class ResidentFeed final : public Feed {
     order_ = device.allocate(sizeof(std::int64_t) * static_cast<std::size_t>(count_));
     batch_images_ = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
     batch_labels_ = device.allocate(label_bytes(split) * static_cast<std::size_t>(o.batch));
-    batch_.images = batch_images_.data();  // also of a first batch of which nothing falls to this rank
+    batch_.images = batch_images_.data();  // needed if this rank gets nothing of the first batch
     batch_.labels = static_cast<const std::int32_t*>(batch_labels_.data());
   }
 
@@ -70,7 +70,7 @@ class ResidentFeed final : public Feed {
     batch_.last_of_epoch = first + batch_.global == count_;
     const Share share = share_of(batch_.global, options_.parts, options_.part);
     batch_.first = share.first, batch_.count = share.count;
-    const std::int64_t own = std::min(first + share.first, count_ - 1);  // an empty share is read by nobody
+    const std::int64_t own = std::min(first + share.first, count_ - 1);  // nobody reads an empty share
     if (options_.shuffle) {
       if (share.count > 0) gather(own);
     } else {
@@ -100,7 +100,7 @@ class ResidentFeed final : public Feed {
     }
   }
 
-  // Rows of a matrix by their numbers: the operator of that name, bound once for each batch size.
+  // Gathers rows of a matrix by number: the gather operator, bound once per batch size.
   struct Rows {
     std::int64_t count = 0;
     Launcher images, labels;
@@ -109,11 +109,11 @@ class ResidentFeed final : public Feed {
     Problem p{.op = "gather", .inputs = {}, .outputs = {}, .attrs = {{"axis", std::int64_t{0}}}};
     p.inputs = {{{count_, row.numel()}, dtype}, {{count}, DType::i64}};
     p.outputs = schema_of("gather").infer(p.inputs, p.attrs);
-    const Capabilities& here = device_.capabilities();
+    const Target here = device_.capabilities();
     const Kernel& kernel = *first_that_accepts(p, here).kernel;
     if (kernel.workspace && kernel.workspace(p, here) > 0)
-      fail("gather: '{}' wants scratch memory", kernel.name);
-    return kernel.prepare(p, here);
+      fail("gather: '{}' needs scratch memory", kernel.name);
+    return kernel.prepare(p, {.target = here, .device = &device_});
   }
   const Rows& rows_for(std::int64_t count) {
     for (const Rows& known : rows_)
@@ -148,8 +148,8 @@ class ResidentFeed final : public Feed {
   DeviceBatch batch_;
 };
 
-// Two buffers on the device. While one is computed on, the next batch is copied to the other; the host comes
-// back to a loader's buffer only when its copy is over.
+// Two buffers on the device. While the device computes on one, the next batch is copied to the other. The
+// host reuses a loader's buffer only after its copy has finished.
 class StreamFeed final : public Feed {
  public:
   StreamFeed(Device& device, const Split& split, LoaderOptions o, const FeedOptions& how)
@@ -171,7 +171,7 @@ class StreamFeed final : public Feed {
     if (how_.overlap) fetch(places_[0]);
   }
 
-  // The batch handed out last is used by everything queued so far.
+  // All work queued so far may use the batch returned last.
   const DeviceBatch* next() override {
     if (!how_.overlap) {
       fetch(places_[0]);
@@ -186,7 +186,7 @@ class StreamFeed final : public Feed {
     Place& place = places_[static_cast<std::size_t>(handed_)];
     if (place.batch.global == 0) return nullptr;
     place.copied->hold(device_.stream());
-    place.copied->synchronize();  // the loader may fill that buffer again
+    place.copied->synchronize();  // the loader may then refill that buffer
     fetch(places_[static_cast<std::size_t>(1 - handed_)]);
     return handed(place);
   }
@@ -235,7 +235,7 @@ class StreamFeed final : public Feed {
   int handed_ = -1;
 };
 
-// Half of what is free: the plans' scratch memory may still grow.
+// Half of the free memory: the plans' scratch memory may still grow.
 bool fits(Device& device, const Split& split, const LoaderOptions& o) {
   return 2 * image_bytes(o) * static_cast<std::size_t>(split.count()) <= device.free_bytes_now();
 }

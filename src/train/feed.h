@@ -8,11 +8,11 @@
 
 namespace headroom {
 
-// How batches reach a device. On the CPU they are read where the loader wrote them and none of this matters.
+// How batches reach a device. A CPU reads them where the loader wrote them and ignores these options.
 struct FeedOptions {
-  bool resident = true;  // keep the whole set on the device when it fits and nothing changes it
+  bool resident = true;  // keep the whole set on the device if it fits and is not augmented
   bool pinned = true;    // else: stream from pinned host memory,
-  bool overlap = true;   // and copy the next batch while this one is computed
+  bool overlap = true;   // and copy the next batch during the computation
 };
 
 // A batch in the device's memory.
@@ -21,7 +21,7 @@ struct DeviceBatch {
   const std::int32_t* labels = nullptr;
   std::int64_t count = 0;
   bool last_of_epoch = false;
-  std::int64_t global = 0, first = 0;  // of a batch that ranks share: see Batch
+  std::int64_t global = 0, first = 0;  // of a batch shared by ranks: see Batch
 };
 
 class Feed {
@@ -39,12 +39,12 @@ class Feed {
   std::int64_t batches_per_epoch_;
 };
 
-// The split has to outlive the feed. Batches, their order and their values are the loader's, whatever the
-// way.
+// The split must outlive the feed. Every kind of feed gives the loader's batches, in its order, with its
+// values.
 std::unique_ptr<Feed> make_feed(Device& device, const Split& split, const LoaderOptions& loader,
                                 const FeedOptions& options);
 
-// The two ways of a GPU, on any device.
+// The two feeds of a GPU, usable on any device.
 std::unique_ptr<Feed> make_resident_feed(Device& device, const Split& split, const LoaderOptions& loader);
 std::unique_ptr<Feed> make_stream_feed(Device& device, const Split& split, const LoaderOptions& loader,
                                        const FeedOptions& options);

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// Axes whose extent differs between the same ends for two batches.
+// Finds axes whose extent differs between the same port for two batches.
 std::vector<PortType> types_of(const Graph& graph, const std::vector<Port>& ports, const Graph* other) {
   std::vector<PortType> types;
   for (const Port& port : ports) {
@@ -28,7 +28,7 @@ std::vector<PortType> types_of(const Graph& graph, const std::vector<Port>& port
 
 bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::u8; }
 
-// Floats among themselves, integers among themselves where every number fits.
+// Converts floats to floats, and integers to integers if every number fits.
 NamedTensor fitted(const NamedTensor& array, const PortType& port) {
   const DType from = array.type.dtype;
   const bool floats = is_float(from) && is_float(port.dtype);
@@ -91,7 +91,7 @@ Inference::Inference(Engine& engine)
   const DType precision = engine.options().precision;
   const Program one = make_forward(engine.net(), fixed_batch_ > 0 ? fixed_batch_ : 1, precision);
   require_complete(one, engine.net());
-  // A file may leave its batch open and yet have a shape that takes one alone.
+  // A file may leave its batch open and still have shapes that work for one batch only.
   std::optional<Program> two;
   try {
     if (fixed_batch_ == 0) two = make_forward(engine.net(), 2, precision);
@@ -105,19 +105,22 @@ Inference::Inference(Engine& engine)
 
 Inference::Ready& Inference::ready(std::int64_t batch) {
   if (const auto it = ready_.find(batch); it != ready_.end()) return it->second;
-  const EngineOptions& options = engine_.options();
-  Ready r{make_forward(engine_.net(), batch, options.precision), nullptr};
-  const Plan plan = make_plan(r.program.graph, {Mode::eval, batch, options.precision, engine_.capabilities()},
-                              options.choose);
-  engine_.storage().prepare(r.program.graph, options.seed);
-  r.executor = std::make_unique<Executor>(plan, engine_.storage(), arena_);
-  return ready_.emplace(batch, std::move(r)).first->second;
+  const BuildRequest request = build_request(engine_.options(), engine_.target(), Mode::infer, batch);
+  return ready_.emplace(batch, engine_.make_ready(request, arena_)).first->second;
 }
 
-std::string Inference::explain() const {
-  for (const auto& [batch, r] : ready_)
-    if (fixed_batch_ > 0 || batch == batch_) return r.executor->plan().explain();
-  return {};
+std::string Inference::explain() const { return last_ == nullptr ? std::string() : last_->explain(); }
+
+const Plan* Inference::plan() const { return last_ == nullptr ? nullptr : &last_->plan(); }
+
+const std::vector<PassReport>& Inference::passes() const {
+  static const std::vector<PassReport> none;
+  return last_ == nullptr ? none : last_->passes;
+}
+
+void Inference::repeat(Recorders recorders) {
+  if (last_ == nullptr) fail("nothing has run yet, so nothing can be repeated");
+  last_->executor->run(recorders);
 }
 
 std::vector<NamedTensor> Inference::in_order(const std::vector<NamedTensor>& arrays) const {
@@ -159,7 +162,7 @@ std::vector<NamedTensor> Inference::run(const std::vector<NamedTensor>& arrays) 
   };
   const std::int64_t rows =
       ordered.empty() || ordered[0].type.shape.rank() == 0 ? 0 : ordered[0].type.shape[0];
-  // Pieces are for networks all of whose ends have the batch in front, and for arrays of one length.
+  // Pieces need networks whose inputs and outputs all have the batch as axis 0, and arrays of equal length.
   bool pieces = fixed_batch_ > 0 && rows > fixed_batch_ && rows % fixed_batch_ == 0 && in_pieces(inputs_) &&
                 in_pieces(outputs_);
   for (std::size_t i = 0; pieces && i < ordered.size(); ++i) {
@@ -186,12 +189,13 @@ std::vector<NamedTensor> Inference::run(const std::vector<NamedTensor>& arrays) 
 std::vector<NamedTensor> Inference::run_once(std::int64_t batch, const std::vector<NamedTensor>& arrays) {
   Ready& r = ready(batch);
   batch_ = batch;
+  last_ = &r;
   Device& device = engine_.device();
-  std::vector<Buffer> buffers;
+  buffers_.clear();
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    buffers.push_back(device.allocate(std::max<std::size_t>(arrays[i].bytes.size(), 1)));
-    device.upload(buffers.back().data(), arrays[i].bytes.data(), arrays[i].bytes.size());
-    r.executor->bind(r.program.inputs[i].value, buffers.back().data());
+    buffers_.push_back(device.allocate(std::max<std::size_t>(arrays[i].bytes.size(), 1)));
+    device.upload(buffers_.back().data(), arrays[i].bytes.data(), arrays[i].bytes.size());
+    r.executor->bind(r.program.inputs[i].value, buffers_.back().data());
   }
   r.executor->run();
   std::vector<NamedTensor> results;
@@ -199,7 +203,7 @@ std::vector<NamedTensor> Inference::run_once(std::int64_t batch, const std::vect
   return results;
 }
 
-// An output need not be computed: it may be an input or a weight, perhaps under another shape.
+// An output need not be computed: it may be an input or a weight, perhaps reshaped.
 NamedTensor Inference::output(Ready& r, const Port& port, const std::vector<NamedTensor>& arrays) const {
   const Graph& graph = r.program.graph;
   NamedTensor result{port.name, graph.value(port.value).type, {}};

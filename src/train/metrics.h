@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// How well a classifier did, gathered batch by batch from its scores.
+// The quality of a classifier, collected batch by batch from its scores.
 class Metrics {
  public:
   Metrics() = default;
@@ -15,7 +15,7 @@ class Metrics {
   // `scores` holds one row of logits per label.
   void add(std::span<const double> scores, std::span<const std::int32_t> labels);
 
-  // Everything that was counted, as numbers that can be added up.
+  // All counts, as numbers that can be added.
   std::vector<double> counts() const;
   void set_counts(std::span<const double> counts);
 
@@ -26,12 +26,12 @@ class Metrics {
   double top_accuracy() const;  // the label is among the `top` highest scores; ties count for it
   double log_loss() const;      // mean of -log softmax(scores)[label]
 
-  // Images of class `truth` taken for class `said`.
+  // Images of class `truth` classified as `said`.
   std::int64_t confused(std::int64_t truth, std::int64_t said) const {
     return confusion_[static_cast<std::size_t>(truth * classes_ + said)];
   }
   std::int64_t images_of(std::int64_t truth) const;
-  // 0 where the class was never said, or never seen.
+  // 0 if the class was never predicted, or never seen.
   double precision(std::int64_t label) const;
   double recall(std::int64_t label) const;
 

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// Three classes, four images: right, right, wrong (1 taken for 2), wrong and the label last of all.
+// Three classes, four images: right, right, wrong (1 classified as 2), wrong with the label ranked last.
 Metrics example(std::int64_t top) {
   Metrics m(3, top);
   const std::vector<double> scores = {2, 0, 1, 0, 3, 1, 0, 1, 2, 0, 1, 2};

@@ -53,7 +53,7 @@ NamedTensor counted(const PortType& port) {
   return as_type(tensor, port.dtype);
 }
 
-// What the network has that cannot be run, by layer and reason.
+// The parts of the network that cannot run, by layer and reason.
 std::string gap_of(const Net& net, DType precision) {
   std::string gaps;
   const Program program = make_forward(net, std::max<std::int64_t>(1, fixed_batch(net)), precision);
@@ -106,7 +106,7 @@ std::vector<ModelCase> find_cases(const std::filesystem::path& folder) {
   std::ranges::sort(models);
   std::vector<ModelCase> cases;
   for (const fs::path& model : models) add_model(fs::path(folder) / "", model, cases);
-  if (cases.empty()) reject("{} holds no .onnx file", folder.string());
+  if (cases.empty()) reject("{} does not hold an .onnx file", folder.string());
   return cases;
 }
 

@@ -10,62 +10,70 @@
 
 namespace headroom {
 
-// A network with a task: the graph and the values a trainer touches. Eval programs end at loss and correct.
+// A network with a task: the graph and the values a trainer uses. Eval programs end at loss and correct.
 struct Program {
   Graph graph;
   ValueId images = kNone, labels = kNone;  // a network that reconstructs has no labels
   ValueId logits = kNone;
-  std::int64_t labels_each = 1;  // of one item: as many as it has tokens, where each has an answer
-  ValueId loss = kNone;  // mean over the batch of what the network says, plus the L2 penalty if there is one
-  ValueId correct = kNone;            // how many of the batch are right; classifiers only
-  ValueId own_loss = kNone;           // of several ranks: this one's part of the loss, after the forward pass
-  ValueId stop = kNone;               // of several ranks: how many of them were told to stop
+  std::int64_t labels_each = 1;       // per item: one per token if each has an answer
+  ValueId loss = kNone;               // mean over the batch of the network's loss, plus the L2 penalty if any
+  ValueId correct = kNone;            // number of correct items; classifiers only
+  ValueId own_loss = kNone;           // with several ranks: this rank's part of the loss
+  ValueId stop = kNone;               // with several ranks: how many were told to stop
   std::vector<Port> inputs, outputs;  // of the network itself, by name
-  // Of a network from a file: what is not known of it, and where what is known ends.
+  // For a network from a file: its unknown nodes, and the values where the known part ends.
   std::vector<UnknownNode> unknown;
   std::vector<std::string> unreached;
   std::vector<ValueId> ends;
 };
 
-struct ProgramOptions {
-  DType dtype = DType::f32;  // 16-bit types: of activations and working weights; the rest is fp32
-  std::uint64_t seed = 0;    // of dropout
-  Update update;
-  bool tally = false;      // training adds up loss and correct answers on the device; see ops/tally
-  bool fuse_head = false;  // training: the end of a classifier as one node; see passes/head.cc
-  LayoutWish layout = LayoutWish::nchw;  // of convolutions, on the device of `capabilities`
-  Capabilities capabilities = {};        // a plan's device, for choices that are made in the graph
-  bool fuse_blocks = false;     // evaluation on a CPU: convolutions with what follows; see passes/blocks.cc
-  bool keep_gradients = false;  // every parameter's stays readable after a run, for tests; see gradient_of
-  // Of a batch that is spread over ranks: what all of them have together, and the place of the first here.
-  Distribution ranks = {};
+// Passes that rewrite the lowered graph: none, those valid on any device, or all that the target supports.
+enum class Fusion { none, portable, device };
+
+// Everything a plan depends on beside the network. See train/build.h for the only way from here to a plan.
+struct BuildRequest {
+  Mode mode = Mode::train;
+  std::int64_t batch = 1;
+  DType precision = DType::f32;  // 16-bit: of activations and working weights; the rest is fp32
+  Target target = {};            // the device, what the user allows, and the ranks
+  std::uint64_t seed = 0;        // of dropout
+  Update update = {};
+  LayoutWish layout = LayoutWish::automatic;
+  Fusion fusion = Fusion::device;
+  int streams = 1;               // of a captured run; see plan/streams.h
+  bool keep_gradients = false;   // every gradient stays readable after a run, for tests; see gradient_of
+  bool image_gradients = false;  // Mode::gradients: also for the images
+  // For a batch shared by ranks: items on all ranks, and the position of this rank's first item.
   std::int64_t global_batch = 0, first_item = 0;
+  Chooser choose = first_that_accepts;
 };
 
-// The scalar by which a rank tells the others that it was told to stop.
+// The effect of one pass on the graph.
+struct PassReport {
+  std::string pass;
+  std::string change;  // "41 -> 33 nodes: relu -4, sgd -8, sgd_all +1"; empty: nothing
+};
+
+// The scalar by which a rank tells the others that it should stop.
 inline constexpr const char* kStop = "stop";
 
-// Where a training program with a tally keeps its sums.
+// Name of the sums of a training program with a tally.
 inline constexpr const char* kTally = "tally";
 
-// Lowers a network for one binding: forward, loss, and for training its gradients and updates; then fuses.
-Program make_program(const Net& net, Mode mode, std::int64_t batch, const ProgramOptions& options);
+// The graph half of a build: lowers the network, then runs the passes of `pass_names` that apply.
+// Mode::train: forward, loss, gradients, updates. Mode::eval: forward, loss, correct count. Mode::infer: from
+// inputs to outputs, even if part of the network is unknown. Mode::gradients, by the rules of the convnet
+// benchmarks: the forward pass of training, then all gradients with the output as its own gradient.
+Program make_program(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports = nullptr);
+std::vector<std::string> pass_names();  // in order
 
-// Rejects a network of which part is not known, naming the first such node. For whoever runs make_forward.
+// The forward pass for inspection: its ports, its costs, its unknown nodes. For no particular device.
+Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion = Fusion::portable);
+
+// Rejects a network with unknown nodes, naming the first. Call it before running one.
 void require_complete(const Program& program, const Net& net);
 
 // The gradient of a parameter in a program made with keep_gradients.
 ValueId gradient_of(const Program& program, std::string_view parameter);
-
-// By the rules of the convnet benchmarks: the forward pass of training, then the gradients of all parameters
-// with the output as its own gradient, and of the images where wanted. No loss, no update.
-Program make_self_gradient(const Net& net, std::int64_t batch, const ProgramOptions& options,
-                           bool of_images = false);
-
-// Just the forward pass: from inputs to outputs. Other programs are told of the nodes before they are fused;
-// blocks: see fuse_blocks.
-enum class Fusion { none, plain, blocks };
-Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion = Fusion::plain,
-                     const Distribution& ranks = {});
 
 }  // namespace headroom

@@ -12,7 +12,7 @@ double mean(const std::vector<double>& list) {
   return list.empty() ? 0 : std::accumulate(list.begin(), list.end(), 0.0) / double(list.size());
 }
 
-// Every rank's numbers, as many of each, on all ranks.
+// Gathers the same number of figures from every rank, on all ranks.
 std::vector<std::vector<double>> gather(Communicator& world, const std::vector<double>& own) {
   const auto n = own.size(), ranks = static_cast<std::size_t>(world.size());
   std::vector<double> all(n * ranks, 0.0);
@@ -27,7 +27,7 @@ std::vector<std::vector<double>> gather(Communicator& world, const std::vector<d
   return list;
 }
 
-// The state of an optimizer that is spread over ranks: what others keep of it.
+// Optimizer state spread over ranks: the bytes that other ranks keep.
 double state_of_others(const Storage& storage) {
   double bytes = 0;
   for (const std::string& name : storage.names(Role::state))
@@ -79,7 +79,7 @@ RanksReport report_ranks(const Engine& engine, const Plan& plan, const TrainResu
                               double(engine.storage().bytes()), double(steps)});
   double least = double(steps);
   for (const auto& f : figures) {
-    // Waking up is not part of the exchange, but of waiting for it.
+    // Waking up counts as waiting, not as exchange.
     const double exposed = std::min(f[2], f[3]), hidden = f[2] - exposed;
     report.ranks.push_back({.step = f[0],
                             .compute = f[1],
@@ -99,7 +99,7 @@ RanksReport report_ranks(const Engine& engine, const Plan& plan, const TrainResu
       if (all[r][i] > all[slowest][i]) slowest = r;
     report.ranks[slowest].slowest += 1 / double(compute.size());
   }
-  double quickest = 1e300;  // who comes last waits for nobody: its exchanges are the messages alone
+  double quickest = 1e300;  // the last rank waits for nobody, so its exchanges take only message time
   for (const RankTimes& r : report.ranks) quickest = std::min(quickest, r.exchange);
   double bus = 0;
   for (const GroupTraffic& t : report.planned)

@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// A published case: everything a run needs, under one name. Values absent in the file keep the program's
+// A published case: everything a run needs, under one name. Values missing in the file keep the program's
 // defaults.
 struct Recipe {
   std::string name, title, source;
@@ -21,14 +21,14 @@ struct Recipe {
   std::string optimizer, schedule = "constant";
   bool shuffle = true;
   Preprocess preprocess;
-  // Kernels to take in fp32, as "op=name": the figures were made in fp64, and these stay closest to it.
+  // Kernels to use in fp32, as "op=name": these stay closest to the published figures, which are fp64.
   std::vector<std::string> kernels_fp32;
   std::string initial;  // "course": the perceptron course's weights; empty: the model's own
-  std::map<std::string, double> published;  // figures to hold the result against
+  std::map<std::string, double> published;  // figures to compare the result with
 };
 
 std::vector<std::string> recipe_names();
-Recipe find_recipe(std::string_view name);  // rejects unknown names with the nearest
+Recipe find_recipe(std::string_view name);  // rejects unknown names and suggests the nearest
 
 // Applies a recipe's initial weights to the network's layers.
 void apply_initial(const Recipe& recipe, Net& net);

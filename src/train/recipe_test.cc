@@ -32,7 +32,7 @@ TEST(Recipe, UnknownNamesAreRejectedWithTheNearest) {
   }
 }
 
-// The published settings: two tables of the course, copied here apart from the files they check.
+// The published settings: two tables of the course, copied here independently of the files they check.
 struct Published {
   const char* name;
   int hidden, train, tail, batch, epochs;
@@ -40,7 +40,7 @@ struct Published {
 };
 
 constexpr Published kPublished[] = {
-    // 2016 to 2020; 54,000 images to train on, the last 6,000 to test.
+    // 2016 to 2020; 54,000 training images, the last 6,000 for testing.
     {"perceptron-default", 1000, 0, 6000, 800, 20, 0.001},
     {"perceptron-case1", 100, 0, 6000, 800, 40, 0.001},
     {"perceptron-case2", 100, 0, 6000, 800, 10, 0.01},
@@ -52,7 +52,7 @@ constexpr Published kPublished[] = {
     {"perceptron-2023-case1", 1000, 0, 6000, 800, 40, 0.0005},
     {"perceptron-2023-case2", 1000, 0, 6000, 800, 10, 0.001},
     {"perceptron-2023-case3", 1000, 0, 6000, 800, 1, 0.002},
-    // 2024; the first so many images.
+    // 2024; the first N images.
     {"perceptron-small1", 32, 32, 0, 32, 1, 0.01},
     {"perceptron-small2", 32, 512, 0, 32, 2, 0.002},
     {"perceptron-small3", 32, 512, 0, 32, 16, 0.002},

@@ -16,7 +16,7 @@ struct EpochResult {
   double seconds = 0;  // training alone
 };
 
-// The sums an epoch is reported by.
+// The sums from which an epoch is reported.
 struct Tally {
   double loss = 0, correct = 0;
   std::int64_t images = 0;
@@ -27,16 +27,16 @@ struct Tally {
   }
 };
 
-// Where a run stands between two steps: all that is not a tensor.
+// The state of a run between two steps: everything except tensors.
 struct RunState {
   std::int64_t steps = 0;             // done so far
   std::int64_t epoch = 0, batch = 0;  // the next batch to take, both from 0
   double first_loss = 0, last_loss = 0;
-  Tally tally;  // of the epoch under way
+  Tally tally;  // of the current epoch
   std::vector<EpochResult> epochs;
 };
 
 Json to_json(const RunState& state);
-RunState run_state_from(const Json& json);  // throws where a field is missing or of another kind
+RunState run_state_from(const Json& json);  // throws if a field is missing or of another kind
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "models/onnx/imported.h"
 #include "models/onnx/write.h"
 #include "train/program.h"
-#include "train/whole.h"
+#include "train/unsharded.h"
 
 namespace headroom {
 namespace {
@@ -32,18 +32,18 @@ NamedTensor zeros(const Value& value) {
   return {value.name, value.type, std::vector<std::byte>(static_cast<std::size_t>(value.type.bytes()))};
 }
 
-// What is trained lies in storage, in the engine's precision; constants are made anew.
+// Trained values come from storage, in the engine's precision; constants are computed again.
 NamedTensor elements_of(const Engine& engine, const Value& value) {
   const Storage& storage = engine.storage();
   NamedTensor tensor{value.name, value.type, {}};
-  if (storage.has(value.name) && whole_type(engine, value.name).shape == value.type.shape) {
+  if (storage.has(value.name) && unsharded_type(engine, value.name).shape == value.type.shape) {
     tensor.type.dtype = storage.type(value.name).dtype;
-    tensor.bytes = read_whole(engine, value.name);
+    tensor.bytes = read_unsharded(engine, value.name);
     return as_type(tensor, value.type.dtype);
   }
-  if (value.init.kind == Initializer::Kind::given) {
+  if (value.init.kind == Initializer::Kind::from_data) {
     tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
-    value.init.given->convert(value.type.dtype, tensor.bytes.data());
+    value.init.data->convert(value.type.dtype, tensor.bytes.data());
     return tensor;
   }
   const Shape shape = value.type.shape;

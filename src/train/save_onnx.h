@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// The network with the engine's weights as an ONNX file in fp32, for any batch, or for one where `batch` is
-// not 0 or the network insists on one. Rejects what ONNX has no operator for before anything is written.
+// Writes network and weights as an ONNX file in fp32, for any batch, or for a fixed one if `batch` is not 0
+// or the network's own is fixed. Rejects operators that ONNX lacks before it writes anything.
 void save_onnx(const Engine& engine, const std::string& path, std::int64_t batch = 0);
-void require_onnx(const Net& net, std::int64_t batch = 0);  // rejects now what save_onnx would
+void require_onnx(const Net& net, std::int64_t batch = 0);  // rejects now what save_onnx would reject
 
 }  // namespace headroom

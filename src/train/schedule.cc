@@ -27,7 +27,7 @@ double number(const std::string& text, const std::string& name, double low, doub
 }
 
 void set(ScheduleSpec& spec, const std::string& schedule, const std::string& name, const std::string& value) {
-  constexpr double kMostEpochs = 1e6;
+  constexpr double kMaxEpochs = 1e6;
   const bool falls = spec.kind == Kind::cosine || spec.kind == Kind::polynomial;
   const bool factor = spec.kind == Kind::step || spec.kind == Kind::exponential;
   std::vector<std::string> known;
@@ -36,7 +36,7 @@ void set(ScheduleSpec& spec, const std::string& schedule, const std::string& nam
   if (spec.kind == Kind::polynomial) known.push_back("power");
   if (std::find(known.begin(), known.end(), name) == known.end())
     reject(nearest(name, known), "schedule '{}' has no option '{}'", schedule, name);
-  if (name == "every") spec.every = number(value, name, 1e-6, kMostEpochs);
+  if (name == "every") spec.every = number(value, name, 1e-6, kMaxEpochs);
   if (name == "gamma") spec.gamma = number(value, name, 0, 1);
   if (name == "power") spec.power = number(value, name, 1e-3, 100);
   if (name == "min") spec.least = number(value, name, 0, 1e6);

@@ -28,16 +28,18 @@ class Training {
         schedule_(make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
                                 feed_->batches_per_epoch())),
         state_(options.start) {
-    constexpr std::int64_t kMostReserved = 1 << 20;  // beyond, a push_back that allocates no longer matters
-    result_.step_seconds.reserve(static_cast<std::size_t>(std::min(total_, kMostReserved)));
+    constexpr std::int64_t kMaxReserved = 1 << 20;  // beyond this, an allocating push_back no longer matters
+    result_.step_seconds.reserve(static_cast<std::size_t>(std::min(total_, kMaxReserved)));
     if (engine_.groups() != nullptr) result_.waited_seconds.reserve(result_.step_seconds.capacity());
-    // First touches of memory and thread start-up are not the step's cost; a run of a few steps has nothing
-    // else to show.
+    // The first steps also pay for first touches of memory and thread start-up, so they do not count. A run
+    // of a few steps has no others.
     const std::int64_t left = total_ - state_.steps;
     first_timed_ = state_.steps + (left > 2 ? 2 : 0);
     result_.feed = feed_->how();
+    recorders_ = options_.recorders;
+    recorders_.push_back(&timer_);
     if (engine_.queues() && engine_.options().capture)
-      engine_.take_tally();  // from zero, whatever ran before
+      engine_.take_tally();  // resets it, whatever ran before
   }
 
   TrainResult run() {
@@ -54,8 +56,8 @@ class Training {
       step(*batch);
       const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
       if (engine_.groups() == nullptr) result_.stopped = options_.stop && options_.stop();
-      // Steps that are unlike the others end their stretch, so that the next ones can be timed; but ranks
-      // agree at the same steps, and what is unlike on one need not be so on another.
+      // A step unlike the others ends its stretch, so that the next steps can be timed. Not with several
+      // ranks: they settle at the same steps, and such a step on one rank may be ordinary on another.
       const bool unlike = !plain_ && engine_.groups() == nullptr;
       if (batch->last_of_epoch || due || result_.stopped || unlike || settles_now()) settle();
       if (batch->last_of_epoch) end_epoch();
@@ -63,15 +65,15 @@ class Training {
     }
     settle();
     save();
-    for (std::size_t s = 0; s < timer_.steps(); ++s)
-      result_.plan_steps.push_back(spread_of(timer_.samples(s)));
+    result_.measurement = timer_.measurement();
+    result_.measurement.run_s = result_.step_seconds;
     result_.state = std::move(state_);
     return std::move(result_);
   }
 
  private:
-  // Whether steps are queued and their losses read later. Without capture every step is waited for, so that a
-  // loss that is not finite stops the run before it spoils the weights, and can be traced to a layer.
+  // True if steps are queued and their losses read later. Without capture the host waits for every step, so
+  // that a loss that is not finite stops the run before it spoils the weights, and can be traced to a layer.
   bool queued() const { return engine_.queues() && engine_.options().capture; }
 
   void step(const DeviceBatch& b) {
@@ -96,7 +98,7 @@ class Training {
     const Traffic before = traffic();
     const double loss = b.count == 0 ? engine_.empty_step(ready, b.images, b.labels, state_.steps + 1)
                                      : engine_.train_step(ready, b.images, b.labels, state_.steps + 1,
-                                                          timed ? &timer_ : nullptr);
+                                                          timed ? Recorders(recorders_) : Recorders());
     if (timed) result_.step_seconds.push_back(since(start));
     if (engine_.groups() != nullptr) {
       if (timed) add_exchange(exposed() - waited, before, traffic());
@@ -114,7 +116,8 @@ class Training {
     if (b.count == 0)
       engine_.empty_step(ready, b.images, b.labels, state_.steps + 1);
     else
-      engine_.queue_step(ready, b.images, b.labels, state_.steps + 1, timed ? &timer_ : nullptr);
+      engine_.queue_step(ready, b.images, b.labels, state_.steps + 1,
+                         timed ? Recorders(recorders_) : Recorders());
     plain_ = plain_ && whole && !timed && captures == ready.executor->captures() && captures > 0;
     waiting_images_ += b.global;
     ++waiting_;
@@ -133,7 +136,7 @@ class Training {
 
   bool settles_now() const {
     if (!queued() || waiting_ == 0) return false;
-    constexpr std::int64_t kTogether = 64;  // steps: ranks settle at the same ones, since they agree there
+    constexpr std::int64_t kTogether = 64;  // steps: ranks must settle at the same ones
     if (engine_.groups() != nullptr && state_.steps % kTogether == 0) return true;
     if (options_.settle_every > 0 && state_.steps % options_.settle_every == 0) return true;
     if (engine_.groups() != nullptr) return false;
@@ -141,7 +144,7 @@ class Training {
     return since(stretch_start_) > kSeconds;
   }
 
-  // Waits for what is queued and takes over its losses.
+  // Waits for the queued steps and adds their losses.
   void settle() {
     if (!queued() || waiting_ == 0) return;
     const auto sums = engine_.take_tally();
@@ -156,7 +159,7 @@ class Training {
     state_.tally.loss += sums[kTallyLoss];
     state_.tally.correct += sums[kTallyCorrect];
     state_.tally.images += waiting_images_;
-    // A stretch with a short batch, timed parts or captures is not what a step costs.
+    // A stretch with a short batch, timed parts or captures does not show the cost of a step.
     if (plain_) result_.step_seconds.push_back(seconds / static_cast<double>(waiting_));
     waiting_ = waiting_images_ = 0, plain_ = true;
     if (engine_.groups() != nullptr) {
@@ -194,6 +197,7 @@ class Training {
   Engine::Ready& full_;
   std::unique_ptr<Feed> feed_;
   StepTimer timer_;
+  std::vector<Recorder*> recorders_;  // of the timed steps: the timer, and the caller's
   const std::int64_t total_;
   const Schedule schedule_;
   RunState state_;
@@ -201,7 +205,7 @@ class Training {
   TrainResult result_;
   Clock::time_point epoch_start_;
 
-  // Of steps that are queued: how many, of how many images, and since when; whether they are all alike.
+  // Queued steps: their number, their images, their start time, and whether all are alike.
   std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;
   bool plain_ = true;
   Clock::time_point stretch_start_;
@@ -231,33 +235,33 @@ LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
 
 void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
   if (fixed_batch(engine.net()) > 0 && engine.ranks().data_parts > 1)
-    reject(Hint{"export it with an open batch"}, "model '{}' insists on its batch, which ranks cannot share",
+    reject(Hint{"export it with an open batch"}, "model '{}' has a fixed batch, which ranks cannot split",
            engine.net().name);
   if (const int parts = engine.ranks().data_parts; batch < parts)
-    reject(Hint{"take a larger `batch`, or fewer ranks"}, "a batch of {} cannot be shared by {} ranks", batch,
-           parts);
+    reject(Hint{"take a larger `batch`, or fewer ranks"}, "a batch of {} cannot be split among {} ranks",
+           batch, parts);
   const Program& program = ready_to_train(engine, batch).program;
   const std::int64_t units = classes_of(program);
   require_labels(engine, program, data.train);
   const bool text = !data.train.text.empty();
-  // A vocabulary may be larger than what a text makes use of.
+  // A text need not use the whole vocabulary.
   if (units != 0 && (text ? units < data.classes : units != data.classes))
     reject(Hint{fmt::format("give its last layer {0} units; models of the zoo take :{1}={0}", data.classes,
                             text ? "vocab" : "classes")},
-           "model '{}' tells {} classes apart, data set '{}' has {}", engine.net().name, units, data.name,
+           "model '{}' has {} classes, but data set '{}' has {}", engine.net().name, units, data.name,
            data.classes);
   if (engine.parameter_count() == 0)
-    reject("model '{}' has nothing to learn: no layer of it has weights", engine.net().name);
+    reject("model '{}' has nothing to learn: none of its layers has weights", engine.net().name);
   if (!text) require_fit(data.train.image, Shape(engine.net().input));
   if (const std::int64_t fixed = fixed_batch(engine.net()); fixed > 0 && data.train.count() % fixed != 0)
     reject(Hint{fmt::format("take `train-size` {}", data.train.count() / fixed * fixed)},
-           "model '{}' insists on a batch of {}, and {} training images are no multiple of it",
+           "model '{}' has a fixed batch of {}, and {} training images are not a multiple of it",
            engine.net().name, fixed, with_commas(data.train.count()));
   if (batch > data.train.count())
     reject(Hint{fmt::format("take a `batch` of at most {}", with_commas(data.train.count()))},
            "a batch of {} is larger than the set of {} training images", with_commas(batch),
            with_commas(data.train.count()));
-  // The short last batch has a plan of its own, which may be refused too: now rather than at the end.
+  // The short last batch has its own plan, which may be refused too: check now, not at the end.
   const std::int64_t last = data.train.count() % batch;
   if (engine.groups() != nullptr && last > 0) ready_to_train(engine, last);
 }

@@ -25,7 +25,7 @@ const UpdateRule& rule_of(const Update& update) {
   reject(nearest(update.kind, names), "unknown optimizer '{}'", update.kind);
 }
 
-// The settings an update was given, as attributes. What the optimizer does not know is an error, not ignored.
+// The given settings of an update, as attributes. A setting that the optimizer does not know is an error.
 Attrs settings_of(const Update& update, const UpdateRule& rule) {
   Attrs attrs{{"l2", update.l2}};
   for (const auto& [name, value] : numbers_of(update)) {
@@ -97,7 +97,7 @@ void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, cons
   };
   std::vector<ValueId> scalars = {stored(kLearningRate, {{1}, DType::f64}, Role::scalar, {})};
   if (rule.counts_steps) scalars.push_back(step_scalar(graph));
-  std::vector<std::pair<ValueId, Attrs>> shares;  // updated here, to be handed to the others
+  std::vector<std::pair<ValueId, Attrs>> shares;  // updated here, then sent to the others
   for (const auto& [parameter, gradient] : gradients) {
     const Value value = graph.value(parameter);
     const std::int64_t whole = value.type.shape.numel();

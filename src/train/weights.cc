@@ -4,12 +4,12 @@
 #include <map>
 
 #include "data/mxnet_params.h"
-#include "train/whole.h"
+#include "train/unsharded.h"
 
 namespace headroom {
 namespace {
 
-// Weights may have been saved in the other precision.
+// Weights may have been saved in another precision.
 template <class To>
 std::vector<To> converted(const NamedTensor& tensor) {
   return dispatch_float(tensor.type.dtype, [&]<class From>() {
@@ -21,7 +21,7 @@ std::vector<To> converted(const NamedTensor& tensor) {
 Hint saved_from(const TensorFile& file) {
   const auto model = file.metadata.find("model");
   if (model == file.metadata.end()) return {"name the model these weights were trained for"};
-  return {fmt::format("the file was saved from model '{}'; give the same options, too", model->second)};
+  return {fmt::format("the file was saved from model '{}'; give the same options", model->second)};
 }
 
 TensorFile read_weights(const std::string& path, const Net& net) {
@@ -36,7 +36,7 @@ std::pair<std::string, std::string> parts_of(const std::string& name) {
   return {name.substr(0, line), name.substr(line + 1)};
 }
 
-// "new10" comes after "new9"; the file's own order means nothing.
+// "new10" comes after "new9"; the order in the file has no meaning.
 bool earlier(const std::string& a, const std::string& b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
@@ -68,7 +68,7 @@ void save_weights(const Engine& engine, const std::string& path) {
   TensorFile file;
   file.metadata = {{"format", "headroom"}, {"model", engine.net().name}};
   for (const std::string& name : engine.weight_names())
-    file.tensors.push_back({name, whole_type(engine, name), read_whole(engine, name)});
+    file.tensors.push_back({name, unsharded_type(engine, name), read_unsharded(engine, name)});
   if (engine.is_first()) write_safetensors(path, file);
 }
 
@@ -82,9 +82,9 @@ void load_weights(Engine& engine, const std::string& path) {
     if (found == nullptr)
       reject(saved_from(file), "{} has no tensor '{}', which model '{}' needs", path, name,
              engine.net().name);
-    if (found->type.shape != whole_type(engine, name).shape)
+    if (found->type.shape != unsharded_type(engine, name).shape)
       reject(saved_from(file), "{}: tensor '{}' is {}, but model '{}' needs {}", path, name,
-             found->type.shape.str(), engine.net().name, whole_type(engine, name).shape.str());
+             found->type.shape.str(), engine.net().name, unsharded_type(engine, name).shape.str());
     if (found->type.dtype != DType::f32 && found->type.dtype != DType::f64)
       reject("{}: tensor '{}' holds {}; fp32 or fp64 can be read", path, name, name_of(found->type.dtype));
     matched.push_back(found);
@@ -93,11 +93,11 @@ void load_weights(Engine& engine, const std::string& path) {
     if (std::find(matched.begin(), matched.end(), &tensor) == matched.end())
       reject(saved_from(file), "{} has a tensor '{}', which model '{}' lacks", path, tensor.name,
              engine.net().name);
-  for (const NamedTensor* tensor : matched)  // nothing is changed until everything fits
+  for (const NamedTensor* tensor : matched)  // change nothing until everything fits
     dispatch_float(engine.storage().type(tensor->name).dtype, [&]<class T>() {
       const std::vector<T> values = converted<T>(*tensor);
       const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
-      write_whole(engine, tensor->name, {bytes, bytes + values.size() * sizeof(T)});
+      write_unsharded(engine, tensor->name, {bytes, bytes + values.size() * sizeof(T)});
     });
 }
 

@@ -17,7 +17,7 @@ NamedTensor tensor(const std::string& name, Shape shape) {
 std::map<std::string, std::string> renamed(const std::vector<NamedTensor>& tensors, const Net& net) {
   TensorFile file;
   file.tensors = tensors;
-  // The bytes tell which is which afterwards.
+  // The bytes identify the tensors afterwards.
   for (std::size_t i = 0; i < file.tensors.size(); ++i) file.tensors[i].bytes[0] = std::byte(i);
   std::map<std::string, std::string> names;
   for (const NamedTensor& t : renamed_from_mxnet(std::move(file), net).tensors)

@@ -1,8 +1,8 @@
-"""Does onnxruntime run what the program writes, and does it answer the same?
+"""Checks that onnxruntime runs the files the program writes and gets the same results.
 
 python check_onnx_writer.py PROGRAM [MODEL...]   needs numpy, onnx and onnxruntime
 
-Each model is written with its first weights, checked by onnx, and run by both programs on the same random input.
+Each model is written with its initial weights, checked by onnx, and run by both programs on the same random input.
 """
 import subprocess
 import sys
@@ -62,7 +62,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             try:
                 line, error = check(program, model, Path(folder))
-            except Exception as why:  # every model is tried; the reason is the line
+            except Exception as why:  # tries every model; prints the reason
                 line, error = f"FAILED: {why}", np.inf
         print(f"{model:34} {line}", flush=True)
         worst = max(worst, error)

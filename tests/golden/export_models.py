@@ -1,8 +1,8 @@
-"""Exports networks of PyTorch to ONNX, for tests/onnx_exports_test.cc and for trying the reader by hand.
+"""Exports PyTorch networks to ONNX, for tests/onnx_exports_test.cc and for manual tests of the reader.
 
-Weights are random. Beside each NAME.onnx stands a folder NAME.data with input_K.npy and output_K.npy as
-PyTorch computes them. Needs torch and onnx; torchvision and transformers for what comes from them. Not run by
-the tests: the files are large, and are not kept.
+Weights are random. Beside each NAME.onnx is a folder NAME.data with input_K.npy and PyTorch's results,
+output_K.npy. Needs torch and onnx; torchvision and transformers for their networks. The tests do not run it:
+the files are too large to store.
 
     python export_models.py FOLDER [--only NAME...] [--opset 9 11 13 17] [--dynamo] [--no-data]
 """
@@ -13,7 +13,7 @@ import pathlib
 import sys
 import warnings
 
-sys.path.pop(0)  # transformers.py beside this file is another one
+sys.path.pop(0)  # transformers.py beside this file is a different module
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Written out, as networks did before there was one function for it."""
+    """Written out, as in networks from before the single function existed."""
 
     def __init__(self, width, heads, causal=False, length=64):
         super().__init__()
@@ -108,7 +108,7 @@ class Voice(nn.Module):
 
 
 class Pieces(nn.Module):
-    """Operators that no network above has."""
+    """Operators that no network above uses."""
 
     def forward(self, x):
         n, c, h, w = x.shape
@@ -198,7 +198,7 @@ def spread(model):
     """Weights that keep activations alive, and statistics that are not 0 and 1."""
     g = torch.Generator().manual_seed(3)
     for parameter in model.parameters():
-        if parameter.dim() > 1 and not parameter.any():  # a last layer that begins with zeros
+        if parameter.dim() > 1 and not parameter.any():  # a last layer initialised with zeros
             parameter.data.copy_(0.05 * torch.randn(parameter.shape, generator=g))
     for name, buffer in model.named_buffers():
         if name.endswith("running_mean"):
@@ -245,14 +245,14 @@ def main():
     p.add_argument("--no-data", action="store_true", help="without inputs and outputs")
     a = p.parse_args()
     warnings.filterwarnings("ignore")
-    torch.backends.mha.set_fastpath_enabled(False)  # one fused operator, which the exporter does not know
+    torch.backends.mha.set_fastpath_enabled(False)  # a fused operator that the exporter does not know
     a.folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in a.only:
         for opset, dynamo in [(o, False) for o in a.opset] + ([(0, True)] if a.dynamo else []):
             try:
                 print(export(name, a.folder, opset, dynamo, not a.no_data), flush=True)
-            except Exception as error:  # an exporter that cannot: the next one may
+            except Exception as error:  # this exporter failed: the next one may work
                 failed += 1
                 print(f"{name}: {'dynamo' if dynamo else f'opset {opset}'}: {str(error).splitlines()[0][:150]}", file=sys.stderr)
     return failed > 0

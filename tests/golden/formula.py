@@ -1,5 +1,5 @@
-"""Numbers that follow from integer arithmetic, and digests of tensors: what golden.h has in C++. README.md
-beside this file says both in words."""
+"""Numbers from integer arithmetic, and digests of tensors: the same as golden.h in C++. README.md beside this
+file describes both."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def parameter(tensor, shape):
 
 
 def digest(values):
-    """A tensor in 24 numbers: enough to notice a wrong element anywhere, and to see a few of them."""
+    """A tensor in 24 numbers: enough to detect any wrong element, and to show a few."""
     flat = values.detach().numpy().reshape(-1)
     n = flat.size
     weights = np.cos(0.37 * np.arange(n, dtype=np.float64) + 0.1)
@@ -57,12 +57,12 @@ def digests(named_tensors):
 
 
 def is_leaf(value):
-    """Whether a value goes on one line: a number, a list, or a record of them such as a digest."""
+    """True if a value goes on one line: a number, a list, or a record of them such as a digest."""
     return not isinstance(value, dict) or not any(isinstance(v, dict) for v in value.values())
 
 
 def write_lines(value, indent=0):
-    """JSON, one tensor to a line. Floats are written by repr: the shortest text that reads back equal."""
+    """JSON, one tensor per line. Floats are written by repr: the shortest text that reads back equal."""
     if is_leaf(value):
         return json.dumps(value, separators=(",", ":"))
     pad = " " * (indent + 1)

@@ -39,7 +39,7 @@ constexpr int golden_label(std::uint64_t i, int classes) {
                           static_cast<std::uint32_t>(classes));
 }
 
-// Tensor 0 is the input; of the parameters, those with one axis are biases and the others weights.
+// Tensor 0 is the input; parameters with one axis are biases, all others weights.
 inline double golden_scale(std::uint64_t tensor, const Shape& shape) {
   if (tensor == 0) return 1.0;
   if (shape.rank() == 1) return 0.1;
@@ -62,7 +62,7 @@ inline std::vector<double> golden_batch(const Json& golden) {
   return values;
 }
 
-// A parameter of a network's file. Pixels would saturate every tanh, so the first weight makes up for them.
+// A parameter of a network's file. Pixels would saturate every tanh, so the first weight is scaled down.
 inline std::vector<double> golden_parameter(const Json& golden, std::uint64_t tensor, const Shape& shape) {
   std::vector<double> values = golden_fill(tensor, shape);
   if (tensor == 1 && golden.contains("pixels"))
@@ -75,7 +75,7 @@ inline Json golden_json(std::string_view network) {
   return Json::parse(read_file(folder / fmt::format("{}.json", network)));
 }
 
-// Compensated, so that what is compared is the tensor and not the order it was summed in.
+// Compensated, so that the order of summation does not affect the comparison.
 class GoldenSum {
  public:
   void add(double x) {
@@ -91,7 +91,7 @@ class GoldenSum {
   double lost_ = 0;
 };
 
-// Keeps the comparison that used most of its allowance; above 1 it failed.
+// Keeps the comparison that used most of its tolerance; above 1 it failed.
 class GoldenWorst {
  public:
   void compare(std::string_view what, double got, double want, double allowed) {
@@ -110,11 +110,11 @@ class GoldenWorst {
   std::string where_;
 };
 
-// Empty when `got` agrees with the digest, else the worst disagreement. An element may be off by rtol times
-// the tensor's rms; a sum by sqrt(n) times that, as n independent errors add up; the sum of squares by the
-// share that scaling every element by 1 + rtol would change. Below 1e-10 rtol would measure the cosines
-// instead: the compiler may fuse 0.37 * i + 0.1, which moves the angle by up to 1.5e-11 in the longest tensor
-// here. A tensor of zeros must be matched exactly.
+// Empty if `got` agrees with the digest, else the worst difference. An element may be off by rtol times the
+// tensor's rms; a sum by sqrt(n) times that, as n independent errors add up; the sum of squares by the change
+// from scaling every element by 1 + rtol. Below 1e-10, rtol would measure the cosines instead: the compiler
+// may fuse 0.37 * i + 0.1, which moves the angle by up to 1.5e-11 in the longest tensor here. A tensor of
+// zeros must match exactly.
 inline std::string compare_digest(const Json& want, std::span<const double> got, double rtol) {
   const std::size_t n = want.at("n");
   if (got.size() != n) return fmt::format("{} elements, expected {}", got.size(), n);

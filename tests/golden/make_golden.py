@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the golden numbers of this folder: what PyTorch computes in fp64 for a few networks.
+"""Writes the golden numbers of this folder: PyTorch's results in fp64 for a few networks.
 
     pip install torch==2.5.1 numpy && python tests/golden/make_golden.py
 
-The tests read only the JSON files; neither Python nor torch is needed to run them. What the files hold,
-and the conventions of loss and optimiser, is described in README.md beside this script.
+The tests read only the JSON files; they need neither Python nor torch. README.md beside this script describes
+the files and the conventions of loss and optimiser.
 """
 
 import pathlib
@@ -24,7 +24,7 @@ SETTINGS = {
     "momentum": {"lr": 0.05, "momentum": 0.9},
     "nesterov_l2": {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 1e-3},
 }
-# Written apart, for one small network: name, torch's class, its options.
+# Written to a separate file, for one small network: name, torch's class, its options.
 OPTIMIZERS = {
     "adagrad": ("Adagrad", {"lr": 0.05, "weight_decay": 1e-3}),
     "adadelta": ("Adadelta", {"lr": 1.0, "weight_decay": 1e-3}),
@@ -59,12 +59,12 @@ def build(network):
         for tensor, p in enumerate(net.parameters(), start=1):
             p.copy_(parameter(tensor, tuple(p.shape)))
         if has_pixels(network):
-            next(net.parameters()).div_(128)  # else every tanh would be saturated
+            next(net.parameters()).div_(128)  # otherwise every tanh would saturate
     return net
 
 
 def loss_of(network, outputs, batch):
-    """Cross-entropy; of a network without classes the mean squared distance to its own input."""
+    """Cross-entropy; without classes, the mean squared distance to the network's own input."""
     if network.classes is None:
         return F.mse_loss(outputs, batch)
     return F.cross_entropy(outputs, torch.from_numpy(labels(len(batch), network.classes)))
@@ -114,7 +114,7 @@ def golden(network, settings, steps):
 
 
 def golden_optimizers(network):
-    """Ten steps of each optimizer but those of SETTINGS, on one network."""
+    """Ten steps of each optimizer except those in SETTINGS, on one network."""
     return {
         "network": name_of(network),
         "made_by": MADE_BY,

@@ -1,4 +1,4 @@
-"""Writes onnx_operators.json: small graphs of one ONNX node each, and what onnxruntime answers.
+"""Writes onnx_operators.json: small graphs of one ONNX node each, and onnxruntime's results.
 
 Needs onnx and onnxruntime. Inputs follow from a seed; those marked `stored` are initialisers of the graph.
 """
@@ -40,7 +40,7 @@ def weights(gates, width, hidden, dirs=1):
     return [Stored(x(dirs, gates * hidden, width)), Stored(x(dirs, gates * hidden, hidden))]
 
 
-# Element by element.
+# Elementwise.
 for op in ("Add", "Sub", "Mul", "Div"):
     case(op, 13, [x(2, 3), positive(3)])
     case(op, 13, [ints(7, -7, 5), ints(2, 2, -3)])
@@ -93,7 +93,7 @@ for to in (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL):
 case("Cast", 13, [np.array([True, False])], to=TensorProto.FLOAT)
 case("CastLike", 15, [np.float32([-1.5, 2.7]), ints(1)])
 
-# Where elements stand.
+# Positions of elements.
 case("Flatten", 13, [x(2, 3, 4)], axis=2)
 case("Flatten", 13, [x(2, 3, 4)], axis=0)
 case("Flatten", 13, [x(2, 3, 4)], axis=-1)
@@ -234,7 +234,7 @@ def tensor(name, array):
 
 
 def numbers(array):
-    """Floats in as many digits as they have; what JSON has no number for, as text."""
+    """Floats with all their digits; values that JSON cannot hold become text."""
     def one(v):
         if array.dtype == np.float32:
             return float(str(v)) if np.isfinite(v) else str(v)
@@ -260,7 +260,7 @@ def answer(op, opset, inputs, outputs, attrs):
         [helper.make_empty_tensor_value_info(n) for n in out], [numpy_helper.from_array(a, n) for n, a in stored])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # it warns of old operator sets
+    options.log_severity_level = 3  # it warns about old operator sets
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     results = session.run(out, dict(arrays))
     return {

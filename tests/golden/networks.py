@@ -1,8 +1,7 @@
-"""The networks of make_golden.py as PyTorch says them. Parameters are listed in the order of the layers.
+"""The networks of make_golden.py in PyTorch. Parameters are listed in the order of the layers.
 
-What a class says beside its layers: input_shape, with the batch; classes, none for a network that gives back
-its input; pixels, where the input is one of 0 ... 255, else it is in [-1, 1); rate, where the usual one would
-not do.
+A class also defines: input_shape, with the batch; classes, none for a network that reconstructs its input;
+pixels, if the input is 0 ... 255 instead of [-1, 1); rate, if the usual one does not work.
 """
 
 import torch
@@ -41,7 +40,7 @@ class Lenet5(nn.Module):
 
 
 class Mixed(nn.Module):
-    """One of each attribute that is easily got wrong: uneven padding, groups, dilation, partial windows."""
+    """One of each attribute that is easy to get wrong: uneven padding, groups, dilation, partial windows."""
 
     input_shape, classes = (4, 4, 13, 11), 7
 

@@ -1,5 +1,5 @@
-"""Two graphs of make_golden.py that are no networks of the zoo: one with every operator in it, and a network
-with batch normalisation over several steps of training. tests/golden_operators_test.cc says the first, and
+"""Two graphs of make_golden.py that are not in the zoo: one with every operator, and a network with batch
+normalisation over several training steps. tests/golden_operators_test.cc builds the first, and
 tests/golden_batch_norm_test.cc the second, in the same order."""
 
 import torch
@@ -39,7 +39,7 @@ STATISTICS = ("bn.running_mean", "bn.running_var", "fixed.mean", "fixed.var")
 
 
 def picture(v, keep):
-    """What convolutional networks are made of: 2x6x7x9 to 2x112."""
+    """The operators of convolutional networks: 2x6x7x9 to 2x112."""
     a = keep("conv", F.conv2d(v["x"], v["conv.weight"], v["conv.bias"], padding=1))
     a = F.leaky_relu(a, 0.1)
     a = keep("bn", F.batch_norm(a, v["bn.running_mean"], v["bn.running_var"], v["bn.weight"], v["bn.bias"],
@@ -63,7 +63,7 @@ def picture(v, keep):
 
 
 def sentence(v, keep, tokens):
-    """What attention is made of, and functions of one element: 2x5 numbers to 2x5x12."""
+    """The operators of attention, and functions of one element: 2x5 numbers to 2x5x12."""
     t = F.layer_norm(v["table"][tokens], (12,), v["ln.weight"], v["ln.bias"], 1e-5)
     q = keep("heads", torch.matmul(t.reshape(2, 1, 5, 12), v["heads.weight"]))
     r = torch.matmul(q, q.transpose(2, 3)) * 0.5
@@ -119,11 +119,11 @@ class Normalized(nn.Module):
 
 
 def batch_norm_steps(steps=5, batch=6, classes=6):
-    """Each step has images and labels of its own, so that the statistics keep moving."""
+    """Each step has its own images and labels, so that the statistics keep changing."""
     net = Normalized().double()
     with torch.no_grad():
         for tensor, (name, p) in enumerate(net.named_parameters(), start=1):
-            if not name.startswith("bn"):  # these begin with 1 and 0
+            if not name.startswith("bn"):  # these start with 1 and 0
                 p.copy_(parameter(tensor, tuple(p.shape)))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     images = lambda step: units(100 + step, (batch, 2, 8, 7)) * 2 + 0.1 * step

@@ -1,7 +1,7 @@
 #pragma once
 
-// The graph of tests/golden/operators.py, node for node: a picture through what convolutional networks are
-// made of, a sentence through what attention is made of, one loss for both.
+// The graph of tests/golden/operators.py, node for node: a picture through the operators of convolutional
+// networks, a sentence through the operators of attention, one loss for both.
 
 #include <map>
 #include <string>
@@ -31,7 +31,7 @@ class OperatorsGraph {
   }
 
   Graph graph;
-  std::map<std::string, ValueId> values;  // leaves, and what the file has a digest of
+  std::map<std::string, ValueId> values;  // leaves, and values with a digest in the file
   std::map<ValueId, ValueId> gradients;
   std::vector<ValueId> learned;
   ValueId tokens = kNone, mask = kNone, step = kNone, loss = kNone;
@@ -116,7 +116,7 @@ class OperatorsGraph {
   void build() {
     const ValueId z = sentence();
     const Attrs over_words = {{"axes", Ints{1}}, {"keepdims", std::int64_t{0}}};
-    // Nothing is dropped at a rate of 0: its numbers are the identity's, its nodes and gradients are there.
+    // A rate of 0 drops nothing: the numbers are the identity's, but its nodes and gradients exist.
     const ValueId kept = node("dropout", {picture(), step}, {{"rate", 0.0}});
     const ValueId all = node("concat",
                              {kept, node("reduce_sum", {z}, over_words), node("reduce_mean", {z}, over_words),

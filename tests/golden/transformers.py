@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes transformers.json: what PyTorch computes in fp64 for attention, a small ViT and a small GPT-2.
+"""Writes transformers.json: PyTorch's results in fp64 for attention, a small ViT and a small GPT-2.
 
     pip install torch==2.5.1 numpy && python tests/golden/transformers.py
 
-The networks are written down here as functions of their parameters, by name; attention is torch's own
-scaled_dot_product_attention. README.md says what inputs and digests are.
+The networks are functions of their parameters, by name; attention is torch's own
+scaled_dot_product_attention. README.md describes inputs and digests.
 """
 
 import pathlib
@@ -15,10 +15,10 @@ import torch.nn.functional as F
 from formula import digest, digests, labels, parameter, units, write_lines
 
 MADE_BY = f"tests/golden/transformers.py with torch {torch.__version__.split('+')[0]}, fp64, CPU"
-FIRST_LABEL = 1000  # labels go on where tokens ended, far behind them
+FIRST_LABEL = 1000  # labels continue after the tokens, at a distance
 STEPS, RATE = 4, 0.1
 
-# batch, time, heads, width, causal, scale (None: the usual)
+# batch, time, heads, width, causal, scale (None: the default)
 ATTENTION = [(2, 7, 3, 5, False, None), (2, 7, 3, 5, True, None), (1, 70, 2, 16, True, 0.2),
              (1, 130, 1, 33, False, None), (1, 300, 1, 8, True, None)]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes zoo-*.json: what PyTorch computes for the convolutional networks of the zoo, at full depth and small
+"""Writes zoo-*.json: PyTorch's results for the convolutional networks of the zoo, at full depth and small
 widths: outputs, loss, every gradient and the running statistics after one step in training.
 
     pip install torch==2.5.1 numpy && python tests/golden/zoo.py
@@ -22,7 +22,7 @@ SAMPLES = 5
 
 
 class Builder(nn.Module):
-    """Layers by name, applied in forward() by the function that a network's class defines."""
+    """Layers by name; forward() applies them with the function that a network's class defines."""
 
     def __init__(self, width, bn, channels):
         super().__init__()
@@ -34,7 +34,7 @@ class Builder(nn.Module):
         return nearest + 8 if nearest < 0.9 * wanted else nearest
 
     def conv(self, name, maps, kernel, stride=1, pad=0, groups=1, bias=None, at=None):
-        """Returns the maps, so that the next layer knows what it reads."""
+        """Returns the maps, so that the next layer knows its input."""
         into = self.channels if at is None else at
         bias = not self.bn if bias is None else bias
         self.add_module(name, nn.Conv2d(into, maps, kernel, stride, pad, groups=groups, bias=bias))
@@ -273,7 +273,7 @@ class MobileNetV1(Builder):
         return self.fc(x.mean((2, 3)))
 
 
-# name: (the zoo's words for it, batch, class, its options)
+# name: (its name in the zoo, batch, class, its options)
 SPECS = {
     "alexnet": ("alexnet", 3, AlexNet, dict(rows=67, columns=99, classes=7, width=0.125)),
     "overfeat": ("overfeat", 2, OverFeat, dict(rows=75, columns=71, classes=6, width=0.125)),
@@ -302,7 +302,7 @@ SPECS = {
 
 
 def words(spec, options):
-    """The same options as the zoo takes them."""
+    """The same options in the zoo's form."""
     said = {"input": f"{options['rows']}x{options['columns']}", "classes": options["classes"],
             "width": options["width"], "channels": options.get("channels", 3), "dropout": 0}
     if "bn" in options:
@@ -312,7 +312,7 @@ def words(spec, options):
 
 
 def initial(tensor, name, shape):
-    """Normalised layers stay clear of zero, where one rounding would switch a ReLU and the gradient with it."""
+    """Normalised layers stay away from zero, where one rounding would switch a ReLU and its gradient."""
     if name.endswith("_bn.weight"):
         return 0.3 + 0.15 * units(tensor, shape)
     if name.endswith("_bn.bias"):
@@ -359,7 +359,7 @@ def off(exact, rounded):
 
 def golden(spec, batch, kind, options):
     exact, rounded = (step(kind, options, batch, dtype) for dtype in (torch.float64, torch.float32))
-    # What a normalisation takes away again has no gradient but for rounding.
+    # Values that a normalisation removes again have no gradient except rounding.
     largest = max(rms(g) for g in exact["gradients"].values())
     nothing = [name for name, g in exact["gradients"].items() if rms(g) < 1e-12 * largest]
     worst = {key: max(off(exact[key][name], rounded[key][name]) for name in exact[key] if name not in nothing)

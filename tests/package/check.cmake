@@ -1,5 +1,5 @@
-# cmake -DBUILD= -DCOMPILER= -DGENERATOR= -P check.cmake: installs BUILD, moves what was installed, and builds and runs
-# against it the project beside this file and that of examples/api.
+# cmake -DBUILD= -DCOMPILER= -DGENERATOR= -P check.cmake: installs BUILD, moves the installed files, and builds and
+# runs two projects against them: the one beside this file and examples/api.
 set(work ${BUILD}/package)
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every kind of collective against what it must give, on the host or on a GPU.
+// Checks every kind of collective against its expected result, on the host or on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 namespace headroom::testing {
 
-// Small whole numbers: every type holds them and their sums exactly.
+// Small integers: every type holds them and their sums exactly.
 template <class T>
 T value(int rank, std::int64_t i) {
   return static_cast<T>((rank + 1) * (1 + i % 5));
@@ -28,7 +28,7 @@ Collective of(Collective::Kind kind, std::vector<T>& v) {
       .kind = kind, .data = v.data(), .count = static_cast<std::int64_t>(v.size()), .dtype = dtype_of<T>()};
 }
 
-// In the memory of a GPU where one is given: brought there and back.
+// In the memory of a GPU if one is given: copied there and back.
 inline void run_there(Communicator& c, Collective collective, Device* device) {
   if (device == nullptr) return c.run(collective);
   void* const here = collective.data;
@@ -64,7 +64,7 @@ void check_kinds(Communicator& c, std::int64_t count, Device* device = nullptr) 
     const auto part = [&](const std::vector<T>& w) {
       return std::vector<T>(w.begin() + share.first, w.begin() + share.first + share.count);
     };
-    EXPECT_EQ(part(v), part(sum));  // and goes on, as the other ranks do
+    EXPECT_EQ(part(v), part(sum));  // and continues, like the other ranks
   }
   {
     std::vector<T> v(first.size());

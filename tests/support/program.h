@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs the built program as a user would: in an empty folder, with a cache of its own, and nothing of the
-// tester's environment that could change its answers.
+// Runs the built program like a user: in an empty folder, with its own cache, and without the tester's
+// environment variables that could change its results.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -28,16 +28,16 @@ using Words = std::vector<std::string>;
 using Environment = std::map<std::string, std::string>;
 
 struct Outcome {
-  int code = -1;  // exit code; 128 + signal where one ended it, as shells count
+  int code = -1;  // exit code; 128 + signal if one ended it, as in shells
   std::string out, err;
 };
 
-// Files that the streams go to.
+// Files for the output streams.
 struct Streams {
   std::string out, err;
 };
 
-// The first word is the path of what to run.
+// The first word is the path of the program.
 inline pid_t start_program(const std::filesystem::path& folder, Words words, const Environment& extra,
                            const Streams& streams) {
   Words settings;
@@ -71,8 +71,8 @@ inline int wait_for(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// One test's folder and how to run the program in it. Training measures the machine first when it does not
-// know it; here it does, by a file made up for the purpose, which saves each test two seconds.
+// One test's folder and how to run the program in it. Training measures an unknown machine first; a made-up
+// machine file here saves each test two seconds.
 class ProgramTest : public ::testing::Test {
  protected:
   ProgramTest() {
@@ -92,7 +92,7 @@ class ProgramTest : public ::testing::Test {
     here.title = fmt::format("{}, {} thread{}", cpu.name, cpu.threads, cpu.threads == 1 ? "" : "s");
     here.peak_flops = here.one_core_peak_flops = {{"fp32", 2e11}, {"fp64", 1e11}};
     here.levels = {{"L1", 1e5, 4e11, 2e11}, {"memory", 1e10, 2e10, 1e10}};
-    here.launch_s = 1e-6;
+    here.launch.host_s = 1e-6;
     temporary_.put("cache/machines/here.json", to_json(here).dump());
   }
 
@@ -119,7 +119,7 @@ class ProgramTest : public ::testing::Test {
     return finish(start_any({"/bin/sh", "-c", line, HEADROOM_PROGRAM}, {}));
   }
 
-  // Runs what must succeed.
+  // Runs a command that must succeed.
   Outcome succeed(const Words& args, const Environment& more = {}) const {
     Outcome outcome = run(args, more);
     EXPECT_EQ(outcome.code, 0) << fmt::format("headroom {}\n{}", fmt::join(args, " "), outcome.err);
@@ -135,7 +135,7 @@ class ProgramTest : public ::testing::Test {
     return json;
   }
 
-  // A wrong request: exit code 2, one message that holds every part, no result and no file.
+  // A wrong request: exit code 2, one message with every part, no result and no file.
   void expect_refused(const Words& args, const Words& parts, const Environment& more = {}) const {
     expect_stopped(2, args, parts, more);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small data sets in the files the program reads, with a wrong byte wherever a test wants one.
+// Small data sets in the program's file formats, with a wrong byte where a test needs one.
 
 #include <string>
 

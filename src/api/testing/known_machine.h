@@ -1,6 +1,6 @@
 #pragma once
 
-// This machine with ceilings made up, so that no test measures it.
+// This machine with made-up ceilings, so that no test measures it.
 
 #include <cstdlib>
 
@@ -19,7 +19,7 @@ class KnownMachine {
     here.title = fmt::format("{}, {} thread{}", cpu.name, cpu.threads, cpu.threads == 1 ? "" : "s");
     here.peak_flops = here.one_core_peak_flops = {{"fp32", 2e11}, {"fp64", 1e11}};
     here.levels = {{"L1", 1e5, 4e11, 2e11}, {"memory", 1e10, 2e10, 1e10}};
-    here.launch_s = 1e-6;
+    here.launch.host_s = 1e-6;
     save_machine(here);
   }
   ~KnownMachine() { ::unsetenv("HEADROOM_CACHE"); }

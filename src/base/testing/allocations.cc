@@ -23,9 +23,9 @@ std::atomic<long> allocations{0}, bytes_allocated{0};
 
 }  // namespace
 
-// Sanitizers bring operators of their own, which must not be replaced: there nothing is counted.
+// Sanitizers have their own operators, which must not be replaced: nothing is counted there.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Inlined, these look to the compiler like memory from new given to free; both sides are ours.
+// After inlining, the compiler sees memory from new passed to free; both sides are ours.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
 void* operator new(std::size_t bytes) { return counted(bytes, kDefault); }

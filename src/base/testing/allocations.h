@@ -2,12 +2,12 @@
 
 namespace headroom::testing {
 
-// The test program's operators new are replaced by ones that count while counting is on, on every thread.
+// Replaces the test program's operator new with one that counts, on every thread, while counting is on.
 void start_counting_allocations();
-long stop_counting_allocations();  // how many since the start
-long bytes_counted();              // of those, freed since or not
+long stop_counting_allocations();  // number since the start
+long bytes_counted();              // of those, even if freed since
 
-// How many allocations `action` makes, its own thread's and all others'.
+// The number of allocations `action` makes, on all threads.
 template <class Action>
 long count_allocations(Action&& action) {
   start_counting_allocations();

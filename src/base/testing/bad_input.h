@@ -12,7 +12,7 @@
 
 namespace headroom::testing {
 
-// A folder of its own for one test, gone afterwards.
+// A folder for one test, removed afterwards.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -30,7 +30,7 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path put(const std::string& name, std::string_view bytes) const {
     std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << bytes;  // write_file would sync each to disk
+    std::ofstream(path_ / name, std::ios::binary) << bytes;  // write_file would sync each file to disk
     return path_ / name;
   }
 
@@ -38,7 +38,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// Expects `action` to be refused as a wrong request, with each of `parts` in the message.
+// Expects that `action` is rejected as a wrong request, with each of `parts` in the message.
 template <class Action>
 void expect_rejected(Action&& action, std::initializer_list<std::string_view> parts) {
   try {

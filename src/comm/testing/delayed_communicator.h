@@ -9,8 +9,8 @@
 
 namespace headroom::testing {
 
-// Another communicator behind a link of its own: whatever is started waits for what was started before, then
-// takes `latency` and the time of its bytes. For machines whose network cannot be made slow.
+// Another communicator behind its own link: each operation waits for the previous one, then takes `latency`
+// plus the time for its bytes. For machines whose network cannot be slowed down.
 class DelayedCommunicator final : public Communicator {
  public:
   using Clock = std::chrono::steady_clock;

@@ -1,3 +1,3 @@
 #pragma once
 
-#include "base/testing/bad_input.h"  // temporary folders and expect_rejected serve every floor
+#include "base/testing/bad_input.h"  // temporary folders and expect_rejected, shared by all tests

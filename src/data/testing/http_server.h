@@ -1,6 +1,6 @@
 #pragma once
 
-// A server for one test, on a free port of the loopback: whole files, ranges, and every way to disappoint.
+// A server for one test, on a free loopback port: whole files, ranges, and every kind of failure.
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ class HttpServer {
 
   std::string address() const { return fmt::format("http://127.0.0.1:{}/", port_); }
 
-  std::atomic<std::size_t> cut_after = 0;  // > 0: hang up after so many bytes of a file, once
+  std::atomic<std::size_t> cut_after = 0;  // > 0: close the connection after this many bytes of a file, once
   std::atomic<bool> no_ranges = false;
 
   // The first line of each request, and its range if it had one.

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// "Neoverse-V1" or "Intel(R) Xeon(R) …"; Arm kernels print only numbers, so those fall back to the part code.
+// "Neoverse-V1" or "Intel(R) Xeon(R) …"; Arm kernels print only numbers, so the part code gives the name.
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   std::string line, part;
@@ -40,7 +40,7 @@ constexpr int vector_bytes() {
 #endif
 }
 
-// Work is over when the call that asked for it returns, so an event is the time at which it was recorded.
+// Work is finished when its call returns, so an event is the time of its recording.
 class Moment final : public Event {
  public:
   void record(Stream&) override { at_ = Clock::now(); }

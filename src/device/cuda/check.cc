@@ -8,8 +8,8 @@ namespace headroom::cuda {
 
 void check(cudaError_t error, const char* call, const char* file, int line) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();             // a later call must not report this one again
-  std::string_view where = file;  // as seen from the project's folder, whatever the build called it
+  cudaGetLastError();             // so that a later call does not report it again
+  std::string_view where = file;  // relative to the project's folder, for any build
   if (const std::size_t at = where.rfind("src/"); at != std::string_view::npos) where.remove_prefix(at);
   fail("{}:{}: {}: {} ({})", where, line, call, cudaGetErrorString(error), cudaGetErrorName(error));
 }

@@ -59,7 +59,7 @@ CudaDevice::CudaDevice(int index, Capabilities capabilities)
   HEADROOM_CUDA_CHECK(cudaSetDevice(index_));
   int last = 0, first = 0;
   HEADROOM_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&last, &first));
-  stream_ = std::make_unique<CudaStream>(first);  // before side_: others wait for its kernels
+  stream_ = std::make_unique<CudaStream>(first);  // higher priority than side_: others wait for its kernels
   copies_ = std::make_unique<CudaStream>();
   side_ = std::make_unique<CudaStream>();
 }
@@ -99,7 +99,7 @@ std::unique_ptr<Captured> CudaDevice::capture(const std::function<void()>& work)
   HEADROOM_CUDA_CHECK(cudaStreamBeginCapture(stream_->handle(), cudaStreamCaptureModeThreadLocal));
   try {
     work();
-  } catch (...) {  // the stream must leave its capture, or nothing can be queued on it again
+  } catch (...) {  // end the capture, or nothing can be queued on the stream again
     cudaStreamEndCapture(stream_->handle(), &graph);
     if (graph != nullptr) cudaGraphDestroy(graph);
     cudaGetLastError();
@@ -142,6 +142,16 @@ void CudaDevice::free_bytes(void* data, bool on_host) noexcept {
     cudaFree(data);
 }
 
+namespace {
+
+// Both libraries return one number and take no argument.
+void add_version(std::string& text, const char* name, const cuda::Library& library, const char* function) {
+  std::size_t (*version)() = nullptr;
+  if (library.find(version, function)) text += fmt::format(", {} {}", name, version());
+}
+
+}  // namespace
+
 std::unique_ptr<Device> open_cuda_device(std::string_view name) {
   int index = 0;
   if (name != "cuda") {
@@ -155,9 +165,14 @@ std::unique_ptr<Device> open_cuda_device(std::string_view name) {
     reject(Hint{fmt::format("they are numbered from 0: cuda:0 is {}", survey.gpus[0].name)},
            "there is no GPU {}: this machine has {}", index, survey.gpus.size());
   Capabilities capabilities = survey.gpus[static_cast<std::size_t>(index)];
-  capabilities.cublaslt = cuda::Library(cuda::cublaslt_names()).loaded();
+  const cuda::Library cublaslt(cuda::cublaslt_names());
+  capabilities.cublaslt = cublaslt.loaded();
+  capabilities.libraries = fmt::format("driver {}", survey.driver);
+  add_version(capabilities.libraries, "cuBLASLt", cublaslt, "cublasLtGetVersion");
 #ifdef HEADROOM_HAS_CUDNN
-  capabilities.cudnn = cuda::Library(cuda::cudnn_names()).loaded();
+  const cuda::Library cudnn(cuda::cudnn_names());
+  capabilities.cudnn = cudnn.loaded();
+  add_version(capabilities.libraries, "cuDNN", cudnn, "cudnnGetVersion");
 #else
   capabilities.cudnn = false;
 #endif

@@ -8,7 +8,7 @@ namespace headroom {
 
 class CudaStream final : public Stream {
  public:
-  explicit CudaStream(int priority = 0);  // as CUDA counts: the lowest number comes first
+  explicit CudaStream(int priority = 0);  // CUDA's order: the lowest number goes first
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -24,11 +24,11 @@ class CudaDevice final : public Device {
   CudaDevice(int index, Capabilities capabilities);
   ~CudaDevice() override;
   const Capabilities& capabilities() const override { return capabilities_; }
-  int index() const { return index_; }  // as CUDA counts
+  int index() const { return index_; }  // CUDA's index
   Stream& stream() override { return *stream_; }
   Stream& copy_stream() override { return *copies_; }
   Stream& side_stream() override { return *side_; }
-  // Those that return when they are done also wait for what the stream was given before.
+  // Synchronous calls also wait for the work already on the stream.
   void upload(void* dst, const void* src, std::size_t bytes) override;
   void download(void* dst, const void* src, std::size_t bytes) override;
   void copy(void* dst, const void* src, std::size_t bytes) override;
@@ -38,6 +38,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<Event> make_event() override;
   std::unique_ptr<Captured> capture(const std::function<void()>& work) override;
   std::size_t free_bytes_now() const override;
+  void clear_error() override { cudaGetLastError(); }
 
  private:
   void* allocate_bytes(std::size_t bytes, bool on_host) override;

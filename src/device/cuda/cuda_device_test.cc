@@ -130,7 +130,7 @@ TEST_F(CudaDeviceTest, TooMuchMemoryIsNamed) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("out of memory"), std::string::npos) << error.what();
   }
-  device_->allocate(1 << 20);  // and nothing is broken by it
+  device_->allocate(1 << 20);  // the device still works
 }
 
 }  // namespace

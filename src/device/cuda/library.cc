@@ -21,7 +21,7 @@ const std::vector<std::string>& cublaslt_names() {
   return names;
 }
 
-// Eight has the same functions, but not for the CUDA versions we build with.
+// Version 8 has the same functions, but not for our CUDA versions.
 const std::vector<std::string>& cudnn_names() {
   static const std::vector<std::string> names = {"libcudnn.so.9", "libcudnn.so"};
   return names;

@@ -5,8 +5,7 @@
 
 namespace headroom::cuda {
 
-// A shared library that is loaded on first use: the program starts without it, and runs without it where it
-// is only wished for.
+// A shared library loaded on first use: the program starts without it, and runs without it if it is optional.
 class Library {
  public:
   // Tries the names in order; remembers why none could be loaded.
@@ -14,7 +13,7 @@ class Library {
   bool loaded() const { return handle_ != nullptr; }
   const std::string& why_not() const { return why_not_; }
 
-  // Fills a pointer to function by its name; false where the library has none.
+  // Sets a function pointer by name; false if the library lacks it.
   template <class Function>
   bool find(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(symbol(name));
@@ -27,8 +26,8 @@ class Library {
   std::string why_not_;
 };
 
-// The names under which NVIDIA's matrix products are looked for; in one place, because opening a device and
-// using the library must agree.
+// The file names of NVIDIA's GEMM library, in one place because opening a device and using the library must
+// agree.
 const std::vector<std::string>& cublaslt_names();
 const std::vector<std::string>& cudnn_names();
 

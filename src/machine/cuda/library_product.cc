@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
-// What of cuBLASLt is used here, loaded on first use.
+// The functions of cuBLASLt used here, loaded on first use.
 struct Functions {
   decltype(cublasLtCreate)* create = nullptr;
   decltype(cublasLtDestroy)* destroy = nullptr;
@@ -87,7 +87,7 @@ class Product final : public LibraryProduct {
     const auto extent = static_cast<std::uint64_t>(side);
     require(lt_.create(&handle_), "cublasLtCreate");
     require(lt_.describe(&description_, types_.compute, types_.scale), "cublasLtMatmulDescCreate");
-    const cublasOperation_t transposed = CUBLAS_OP_T;  // columns of both along k: the library's own favourite
+    const cublasOperation_t transposed = CUBLAS_OP_T;  // both along k, the library's fastest case
     require(lt_.set(description_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed), "TRANSA");
     require(lt_.lay_out(&layout_, types_.stored, extent, extent, side), "cublasLtMatrixLayoutCreate");
     choose(watch);
@@ -106,7 +106,7 @@ class Product final : public LibraryProduct {
   }
 
  private:
-  // On its own, so that what the other one made before it failed is taken down.
+  // A delegated constructor, so that the destructor runs if the public one throws.
   Product(Types types, std::int64_t side, cudaStream_t stream)
       : types_(types), side_(side), stream_(stream) {}
 
@@ -162,7 +162,7 @@ std::unique_ptr<LibraryProduct> library_product(Unit unit, std::int64_t side, St
   if (!functions().complete) return nullptr;
   try {
     return std::make_unique<Product>(unit, side, watch);
-  } catch (const Error&) {  // the loops of our own remain
+  } catch (const Error&) {  // our own loops remain
     return nullptr;
   }
 }

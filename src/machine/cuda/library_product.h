@@ -7,8 +7,8 @@
 
 namespace headroom::cuda {
 
-// The product of two square matrices of random values by the vendor's library: on Hopper and later the only
-// way here to what the tensor units reach.
+// A GEMM of two square random matrices by the vendor's library: on Hopper and later the only way here to
+// reach the tensor units' peak.
 class LibraryProduct {
  public:
   virtual ~LibraryProduct() = default;
@@ -16,7 +16,7 @@ class LibraryProduct {
   virtual double flops() const = 0;
 };
 
-// The fastest of the library's own suggestions; null where there is no library, or no memory for it.
+// The fastest of the library's suggestions; null without the library, or without memory for it.
 std::unique_ptr<LibraryProduct> library_product(Unit unit, std::int64_t side, Stopwatch& watch);
 
 }  // namespace headroom::cuda

@@ -5,10 +5,10 @@ namespace headroom::cuda {
 namespace {
 
 constexpr int kTeam = 256;
-constexpr int kChains = 8;  // independent sums per thread or warp, more than the latency of any unit asks for
+constexpr int kChains = 8;     // independent sums per thread or warp, more than any unit's latency needs
 constexpr int kUnrolled = 32;  // multiply-adds of each chain in one round
 
-// x = a x + b of each chain: two of the operands stay in place, so that the register file is no limit.
+// x = a x + b in each chain: two operands stay the same, so that the register file does not limit it.
 template <class T>
 __global__ void __launch_bounds__(kTeam) multiply_add(int rounds, T a, T b, T* sink) {
   T x[kChains];
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kTeam) multiply_add(int rounds, T a, T b, T* s
       for (int c = 0; c < kChains; ++c) x[c] = a * x[c] + b;
   T sum = 0;
   for (int c = 0; c < kChains; ++c) sum += x[c];
-  if (sum == T(-1)) *sink = sum;  // never: all are positive, but the compiler does not know
+  if (sum == T(-1)) *sink = sum;  // never true: all are positive, but the compiler cannot know
 }
 
 template <Unit kUnit>
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kTeam) tensor_products(int rounds, unsigned va
   if (sum == -1) *sink = sum;
 }
 
-// Hopper has a larger fp64 product, which alone reaches its peak.
+// Hopper has a larger fp64 product; only this one reaches its peak.
 __global__ void __launch_bounds__(kTeam) tensor_products_fp64(int rounds, double value, double* sink) {
   double sum = 0;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -81,7 +81,7 @@ double fp64_product_flops() {
   return attributes.ptxVersion >= 90 ? 2.0 * 16 * 8 * 16 : 2.0 * 8 * 8 * 4;
 }
 
-// Asked for as they stand, so that no pass can be left out by the compiler.
+// Volatile accesses, so that the compiler cannot remove a pass.
 __device__ uint4 load(const uint4* from) {
   uint4 v;
   asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -94,7 +94,7 @@ __device__ void store(uint4* to, uint4 v) {
                : "memory");
 }
 
-constexpr int kInFlight = 4;  // 16-byte accesses per thread: 2048 threads have 128 kB under way
+constexpr int kInFlight = 4;  // 16-byte accesses per thread: 2048 threads have 128 kB in flight
 
 template <Traffic kKind>
 __global__ void __launch_bounds__(kTeam)
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kTeam)
           store(to + i + j * all, v[j]);
       }
     }
-  if (kKind == Traffic::read && seen == 0x9e3779b9u) store(to, uint4{seen, seen, seen, seen});  // all is zero
+  if (kKind == Traffic::read && seen == 0x9e3779b9u) store(to, uint4{seen, seen, seen, seen});  // never true
 }
 
 __global__ void empty() {}
@@ -124,7 +124,7 @@ template <class T>
 __global__ void random_values(T* data, std::int64_t count, unsigned seed) {
   const std::int64_t all = std::int64_t{gridDim.x} * kTeam;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kTeam + threadIdx.x; i < count; i += all) {
-    unsigned x = static_cast<unsigned>(i) * 2654435761u + seed;  // a hash: only disorder is wanted
+    unsigned x = static_cast<unsigned>(i) * 2654435761u + seed;  // a hash: any disorder will do
     x = (x ^ (x >> 15)) * 2246822519u;
     x = (x ^ (x >> 13)) * 3266489917u;
     x ^= x >> 16;
@@ -135,7 +135,7 @@ __global__ void random_values(T* data, std::int64_t count, unsigned seed) {
 }  // namespace
 
 double launch_rate_loop(Unit unit, int multiprocessors, int rounds, void* sink, cudaStream_t stream) {
-  // 64 warps on each for the vector units; the tensor units are full with 16.
+  // 64 warps on each multiprocessor for the vector units; 16 fill the tensor units.
   const int vector_blocks = 8 * multiprocessors, tensor_blocks = 2 * multiprocessors;
   const double vector = 2.0 * kChains * kUnrolled * rounds * vector_blocks * kTeam;
   const double products = 1.0 * kChains * kUnrolled * rounds * tensor_blocks * (kTeam / 32);

@@ -19,11 +19,11 @@ using cuda::Stopwatch;
 using cuda::Traffic;
 using cuda::Unit;
 
-// Shares of the whole measurement. Rates are the most of it: a card that limits its power needs seconds to
-// show what it can keep up.
+// Shares of the whole measurement. Rates take most of it: a card with a power limit needs seconds to show its
+// sustained rate.
 constexpr double kRateShare = 0.065, kIdleShare = 0.01, kStreamShare = 0.012, kCopyShare = 0.015;
-constexpr double kBurst = 0.05;   // seconds after idling in which power is no limit yet
-constexpr double kLaunch = 4e-3;  // length of one launch of a loop: long beside the gap to the next one
+constexpr double kBurst = 0.05;   // seconds after idling before the power limit acts
+constexpr double kLaunch = 4e-3;  // length of one launch of a loop: long compared with the gap to the next
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 struct UnitName {
@@ -59,9 +59,9 @@ Pace pace_of(Stopwatch& watch, double work, double seconds, double idle, Launch&
   return pace;
 }
 
-class Measurement {
+class GpuMeasurement {
  public:
-  Measurement(Device& gpu, double seconds, const std::function<void(const std::string&)>& progress)
+  GpuMeasurement(Device& gpu, double seconds, const std::function<void(const std::string&)>& progress)
       : gpu_(gpu), watch_(gpu), seconds_(seconds), progress_(progress), sink_(gpu.allocate(kAlignment)) {
     const Capabilities& has = gpu.capabilities();
     machine_ = {.name = "here-gpu",
@@ -73,7 +73,7 @@ class Measurement {
   }
 
   Machine run() {
-    say("what starting a kernel and waiting for it costs");
+    say("the cost of starting a kernel and waiting for it");
     costs();
     say("copies to and from the host");
     host_copies();
@@ -86,9 +86,6 @@ class Measurement {
  private:
   void say(const std::string& stage) {
     if (progress_) progress_(stage);
-  }
-  void extra(const std::string& name, double value, const char* unit) {
-    machine_.extras[name] = {value, unit};
   }
   void launch_empty() { cuda::launch_empty(watch_.stream()); }
 
@@ -115,14 +112,14 @@ class Measurement {
       waited.push_back(done - begin);
       idle.push_back(now_s() - done);
     }
-    machine_.launch_s = spread_of(back_to_back).median;
-    extra("launch_and_wait", spread_of(waited).median, "s");
-    extra("synchronize_idle", spread_of(idle).median, "s");
+    machine_.launch.host_s = spread_of(back_to_back).median;
+    machine_.launch.wait_s = spread_of(waited).median;
+    machine_.launch.synchronize_s = spread_of(idle).median;
     if (const auto graph = gpu_.capture(many)) {
       std::vector<double> nodes;
       for (int trial = 0; trial < 20; ++trial)
         nodes.push_back(watch_.seconds([&] { graph->launch(); }) / kMany);
-      extra("graph_kernel", spread_of(nodes).median, "s");
+      machine_.launch.graph_node_s = spread_of(nodes).median;
     }
   }
 
@@ -130,15 +127,16 @@ class Measurement {
     const std::size_t bytes = seconds_ >= 10 ? std::size_t{256} << 20 : std::size_t{64} << 20;
     const double length = kCopyShare * seconds_, size = static_cast<double>(bytes);
     const Buffer there = gpu_.allocate(bytes);
+    Machine::HostLink& link = machine_.host_link;
     {
       const Buffer pinned = gpu_.allocate_host(bytes);
       std::fill_n(static_cast<char*>(pinned.data()), bytes, char{1});
       auto up = [&] { gpu_.upload_async(there.data(), pinned.data(), bytes, gpu_.stream()); };
       auto down = [&] { gpu_.download_async(pinned.data(), there.data(), bytes, gpu_.stream()); };
-      extra("upload_pinned", size / watch_.least_seconds(length, up), "B/s");
-      extra("download_pinned", size / watch_.least_seconds(length, down), "B/s");
+      link.upload = size / watch_.least_seconds(length, up);
+      link.download = size / watch_.least_seconds(length, down);
     }
-    // By the wall: the driver copies through memory of its own, partly before the call returns.
+    // By wall time: the driver copies through its own memory, partly before the call returns.
     std::vector<char> plain(bytes, char{1});
     auto least = [&](auto&& copy) {
       double best = 0;
@@ -151,15 +149,13 @@ class Measurement {
       } while (now_s() < until);
       return best;
     };
-    extra("upload_pageable", size / least([&] { gpu_.upload(there.data(), plain.data(), bytes); }), "B/s");
-    extra("download_pageable", size / least([&] { gpu_.download(plain.data(), there.data(), bytes); }),
-          "B/s");
-    machine_.link_bytes_per_s =
-        std::max(machine_.extras.at("upload_pinned").value, machine_.extras.at("download_pinned").value);
+    link.upload_pageable = size / least([&] { gpu_.upload(there.data(), plain.data(), bytes); });
+    link.download_pageable = size / least([&] { gpu_.download(plain.data(), there.data(), bytes); });
+    link.bytes_per_s = std::max(link.upload, link.download);
   }
 
-  // Bytes per second of the fastest kind of stream over `bytes` of memory; what each kind reached goes to the
-  // notes.
+  // Bytes per second of the fastest kind of stream over `bytes` of memory; the notes get the rate of each
+  // kind.
   double stream_rate(const char* level, Buffer& to, Buffer& from, std::int64_t bytes, int passes) {
     struct Kind {
       const char* name;
@@ -202,7 +198,7 @@ class Measurement {
     gpu_.zero(to.data(), to.bytes());
     gpu_.zero(from.data(), from.bytes());
     if (l2 > 0) {
-      // A copy touches twice as much: both arrays together must lie well within L2, half of which may be far.
+      // A copy touches twice as much: both arrays must fit well within L2, half of which may be remote.
       const std::int64_t part = std::min<std::int64_t>(std::int64_t{10} << 20, l2 / 5) / 256 * 256;
       machine_.levels.push_back(
           {.name = "L2", .bytes = double(l2), .bytes_per_s = stream_rate("L2", to, from, part, 200)});
@@ -235,7 +231,7 @@ class Measurement {
   }
 
   void rate(const UnitName& unit) {
-    if (unit.tensor && machine_.compute_capability < 80) return;  // of older tensor units only fp16 exists
+    if (unit.tensor && machine_.compute_capability < 80) return;  // older tensor units have only fp16
     say(fmt::format("{} arithmetic", unit.name));
     Pace best = loop_pace(unit.unit);
     std::string how = "multiply-adds in registers";
@@ -249,8 +245,8 @@ class Measurement {
       }
     }
     machine_.peak_flops[unit.name] = std::max(best.burst, best.sustained);
-    extra(fmt::format("burst_{}", unit.name), best.burst, "FLOP/s");
-    extra(fmt::format("sustained_{}", unit.name), best.sustained, "FLOP/s");
+    machine_.burst_flops[unit.name] = best.burst;
+    machine_.sustained_flops[unit.name] = best.sustained;
     machine_.notes.push_back(fmt::format("{}: {}", unit.name, how));
   }
 
@@ -266,7 +262,7 @@ class Measurement {
 
 Machine measure_gpu(Device& gpu, double seconds, const std::function<void(const std::string&)>& progress) {
   if (gpu.kind() != DeviceKind::cuda || !(seconds > 0)) reject("a measurement of {} s on no GPU", seconds);
-  return Measurement(gpu, seconds, progress).run();
+  return GpuMeasurement(gpu, seconds, progress).run();
 }
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 
 namespace headroom::cuda {
 
-// Times what a function queues on the device's stream.
+// Times the work that a function queues on the device's stream.
 class Stopwatch {
  public:
   explicit Stopwatch(Device& device)
@@ -25,7 +25,7 @@ class Stopwatch {
     return end_->seconds_since(*begin_);
   }
 
-  // The least of the trials that fit into `length` seconds, after one that warms up.
+  // The fastest of the trials that fit into `length` seconds, after one warm-up.
   template <class Work>
   double least_seconds(double length, Work&& work) {
     seconds(work);

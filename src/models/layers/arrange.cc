@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-// Shapes in net.json are those of one item: the batch stands before them, axes count from its first.
+// Shapes in net.json are those of one item, without the batch dimension; axis 0 is the first of the item.
 Ints with_batch(const LayerContext& c, Ints item) {
   item.insert(item.begin(), c.graph.value(c.inputs[0]).type.shape[0]);
   return item;

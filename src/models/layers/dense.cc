@@ -3,8 +3,8 @@
 namespace headroom {
 namespace {
 
-// Images are flattened on the way in, as every framework's users expect of a classifier head; a sequence
-// (time x width) is not: each of its rows goes through the layer.
+// Flattens images, as users of other frameworks expect of a classifier head. A sequence (time x width) is not
+// flattened: each of its rows goes through the layer.
 ValueId lower_linear(const LayerContext& c) {
   const bool sequence = c.graph.value(c.inputs[0]).type.shape.rank() == 3;
   const ValueId x = sequence ? c.inputs[0] : flattened(c);

@@ -5,7 +5,7 @@ namespace {
 
 const Initializer kOne{Initializer::Kind::constant, 1.0};
 
-// Training normalises by the batch and keeps running statistics; evaluation uses those.
+// Training normalises by the batch and keeps running statistics; evaluation uses the running statistics.
 ValueId lower_batch_norm(const LayerContext& c) {
   const Shape x = c.graph.value(c.inputs[0]).type.shape;
   if (x.rank() < 2) reject("layer '{}': batch_norm needs channels, not {}", c.layer.name, x.str());
@@ -20,7 +20,7 @@ ValueId lower_batch_norm(const LayerContext& c) {
   return with_activation(c, c.emit("batch_norm", operands, {{"epsilon", epsilon}, {"momentum", momentum}}));
 }
 
-// From this axis to the last: all but the batch, or (-1) the last alone.
+// From this axis to the last: all but the batch, or (-1) only the last.
 ValueId lower_layer_norm(const LayerContext& c) {
   const Shape x = c.graph.value(c.inputs[0]).type.shape;
   const std::int64_t named = c.layer.options.integer("axis", 1), axis = named < 0 ? named + x.rank() : named;

@@ -1,9 +1,10 @@
 #include "models/layers/types.h"
+#include "ops/operator.h"
 
 namespace headroom {
 namespace {
 
-// Options of the layer are attributes of the operator, under the same names.
+// The layer's options become the operator's attributes, with the same names.
 ValueId lower_same(const LayerContext& c) { return c.emit(c.layer.type, c.inputs, c.layer.options); }
 
 ValueId lower_pair(const LayerContext& c) {
@@ -14,7 +15,7 @@ ValueId lower_pair(const LayerContext& c) {
   return lower_same(c);
 }
 
-// Only training drops anything; which elements is a function of the seed, the layer and the step.
+// Only training drops elements; the seed, the layer and the step decide which.
 ValueId lower_dropout(const LayerContext& c) {
   const double rate = c.layer.options.real("rate", 0.5);
   if (!(rate >= 0 && rate < 1))
@@ -27,17 +28,19 @@ ValueId lower_dropout(const LayerContext& c) {
 
 }  // namespace
 
+// Operators that are layers as they are, and dropout.
 std::vector<LayerType> pointwise_layers() {
   using K = OptionKind;
   std::vector<LayerType> types;
-  for (const char* name : {"relu", "sigmoid", "tanh", "softmax", "log_softmax", "hard_swish", "exp", "sqrt"})
-    types.push_back({name, {}, 1, lower_same});
-  types.push_back({"leaky_relu", {{"alpha", K::real}}, 1, lower_same});
-  types.push_back({"elu", {{"alpha", K::real}}, 1, lower_same});
-  types.push_back({"gelu", {{"approximate", K::text}}, 1, lower_same});
-  types.push_back({"clip", {{"min", K::real}, {"max", K::real}}, 1, lower_same});
-  types.push_back({"threshold", {{"threshold", K::real}, {"value", K::real}}, 1, lower_same});
-  for (const char* name : {"add", "sub", "mul", "div"}) types.push_back({name, {}, 2, lower_pair});
+  for (const Operator& op : operators()) {
+    const OpSchema& schema = op.schema;
+    if (!schema.layer) continue;
+    std::vector<OptionSpec> options;
+    for (const AttributeSpec& a : schema.attributes)
+      options.push_back({a.name, a.words.empty() ? K::real : K::text});
+    const bool pair = schema.elementwise == 2;
+    types.push_back({schema.name, options, pair ? 2U : 1U, pair ? lower_pair : lower_same});
+  }
   types.push_back({"dropout", {{"rate", K::real}}, 1, lower_dropout});
   return types;
 }

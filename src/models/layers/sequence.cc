@@ -1,4 +1,4 @@
-// Layers of transformers. One item of a batch is a sequence: [time, width], or [time] where it is tokens.
+// Layers of transformers. One item of a batch is a sequence: [time, width], or [time] for tokens.
 #include "models/layers/types.h"
 
 namespace headroom {
@@ -19,7 +19,7 @@ Initializer drawn(const LayerContext& c, const char* scale_option = "init_scale"
   return initializer_of(layer);
 }
 
-// A table that is looked up; drawn from a normal distribution of 0.02 unless told.
+// A lookup table; initialised with a normal distribution of deviation 0.02 by default.
 Initializer table(const LayerContext& c) {
   if (c.layer.options.has("init")) return initializer_of(c.layer);
   return {Initializer::Kind::normal, c.layer.options.real("init_scale", 0.02)};
@@ -57,7 +57,7 @@ ValueId project(const LayerContext& c, ValueId x, const std::string& name, std::
   return c.emit("linear", operands);
 }
 
-// Queries, keys and values by one product, attention of every head, and a product of what they found.
+// One product for queries, keys and values, attention in every head, and a product over the results.
 ValueId lower_attention(const LayerContext& c) {
   const std::int64_t width = sequence_shape(c)[2], heads = at_least_one(c, "heads");
   if (width % heads != 0)
@@ -85,7 +85,7 @@ ValueId lower_mean_tokens(const LayerContext& c) {
   return c.emit("reduce_mean", {c.inputs[0]}, {{"axes", Ints{1}}, {"keepdims", std::int64_t{0}}});
 }
 
-// Scores for every token by the table of an embedding: its weights serve twice.
+// Scores for every token from an embedding's table: the two layers share its weights.
 ValueId lower_unembedding(const LayerContext& c) {
   const Shape x = sequence_shape(c);
   const std::string from = c.layer.options.text("table");

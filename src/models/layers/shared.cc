@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "models/layers/types.h"
+#include "ops/operator.h"
 
 namespace headroom {
 
@@ -20,8 +21,8 @@ const std::vector<OptionSpec>& weight_options() {
   return options;
 }
 
-// Uniform within 1/sqrt(fan-in) by default: small first outputs, so a first loss near log(classes), and room
-// for a large learning rate with momentum. "init" overrides.
+// Uniform within 1/sqrt(fan-in) by default: the first outputs are small, so the first loss is near
+// log(classes), and a large learning rate with momentum works. "init" overrides it.
 Initializer initializer_of(const Layer& layer) {
   using Kind = Initializer::Kind;
   const std::string name = layer.options.text("init", "fan_in");
@@ -34,16 +35,26 @@ Initializer initializer_of(const Layer& layer) {
   if (name == "uniform") return {Kind::uniform, scale};
   if (name == "constant") return {Kind::constant, scale};
   if (name == "course")
-    return {Kind::course_normal, scale, static_cast<std::uint64_t>(layer.options.integer("init_index"))};
+    return {Kind::layer_seeded_normal, scale,
+            static_cast<std::uint64_t>(layer.options.integer("init_index"))};
   const std::vector<std::string> names = {"fan_in",   "he",      "xavier",   "orthonormal", "normal",
                                           "gaussian", "uniform", "constant", "course"};
   reject(nearest(name, names), "layer '{}': unknown init '{}'", layer.name, name);
 }
 
+const std::vector<std::string>& activation_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list = {"none", "relu6"};
+    for (const Operator& op : operators())
+      if (op.schema.activation) list.push_back(op.schema.name);
+    return list;
+  }();
+  return names;
+}
+
 ValueId with_activation(const LayerContext& c, ValueId value) {
   const std::string activation = c.layer.options.text("activation", "none");
-  const std::vector<std::string> names = {"none",       "relu", "sigmoid", "tanh",      "relu6",
-                                          "leaky_relu", "elu",  "gelu",    "hard_swish"};
+  const std::vector<std::string>& names = activation_names();
   if (std::find(names.begin(), names.end(), activation) == names.end())
     reject(nearest(activation, names), "layer '{}': unknown activation '{}'", c.layer.name, activation);
   if (activation == "relu6") return c.emit("clip", {value}, {{"min", 0.0}, {"max", 6.0}});

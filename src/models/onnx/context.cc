@@ -24,7 +24,7 @@ std::int64_t Context::first_element(ValueId value) const {
 }
 std::int64_t Context::seed() const { return static_cast<std::int64_t>(lowerer_.how().seed >> 1); }
 
-// Old exporters leave the type out: then the field that is set tells.
+// Old exporters omit the type: then the field that is set decides.
 const AttributeProto* Context::find(std::string_view attribute, int type) const {
   for (const AttributeProto& a : node_.attribute()) {
     if (a.name() != attribute) continue;
@@ -82,7 +82,7 @@ std::vector<std::string> Context::texts(std::string_view attribute) const {
   if (found == nullptr) return {};
   return {found->strings().begin(), found->strings().end()};
 }
-Given Context::tensor(std::string_view attribute) const {
+ConstantData Context::tensor(std::string_view attribute) const {
   return lowerer_.file().tensor(require(attribute, AttributeProto::TENSOR).t());
 }
 
@@ -98,7 +98,7 @@ TensorType Context::type(std::size_t i) const {
   return {o.known->type.shape, is_float(o.known->type.dtype) ? dtype() : o.known->type.dtype};
 }
 
-const Given& Context::known(std::size_t i) const {
+const ConstantData& Context::known(std::size_t i) const {
   if (!has_input(i)) invalid(fmt::format("its input {} is missing", i));
   if (!is_known(i))
     unsupported(fmt::format("'{}' depends on the data; it must be known before a run",
@@ -107,14 +107,14 @@ const Given& Context::known(std::size_t i) const {
 }
 
 Ints Context::known_integers(std::size_t i) const {
-  const Given& elements = known(i);
-  if (elements.count() > kMostFolded) unsupported("it has a list of more numbers than one expects");
+  const ConstantData& elements = known(i);
+  if (elements.count() > kMaxFolded) unsupported("its list of numbers is too long");
   return elements.integers();
 }
 
 std::vector<double> Context::known_reals(std::size_t i) const {
-  const Given& elements = known(i);
-  if (elements.count() > kMostFolded) unsupported("it has a list of more numbers than one expects");
+  const ConstantData& elements = known(i);
+  if (elements.count() > kMaxFolded) unsupported("its list of numbers is too long");
   return elements.reals();
 }
 
@@ -146,7 +146,7 @@ ValueId Context::value(std::size_t i) {
   return stored(i, learned ? Role::parameter : Role::constant);
 }
 ValueId Context::weight(std::size_t i) { return stored(i, Role::parameter); }
-// Layers that share one tensor of zeros in the file each have statistics of their own.
+// If layers share one tensor of zeros in the file, each still gets its own statistics.
 ValueId Context::statistic(std::size_t i) {
   if (!is_known(i)) unsupported("its statistics are computed");
   Operand own(*operands_[i]->known);
@@ -171,12 +171,12 @@ std::vector<ValueId> Context::emit_all(std::string_view op, std::vector<ValueId>
   return lowerer_.graph().add_node(op, std::move(operands), std::move(attrs), layer_);
 }
 
-ValueId Context::constant(const Given& elements) {
+ValueId Context::constant(const ConstantData& elements) {
   Operand made(elements);
   return lowerer_.store(made, fmt::format("{}.constant{}", layer_, constants_++), layer_, Role::constant);
 }
 ValueId Context::constant(double element, Shape shape) {
-  return constant(given_repeated(shape, dtype(), element));
+  return constant(repeated_constant(shape, dtype(), element));
 }
 ValueId Context::step() { return step_scalar(lowerer_.graph()); }
 const TensorType& Context::type_of(ValueId id) const { return lowerer_.graph().value(id).type; }

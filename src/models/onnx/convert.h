@@ -1,7 +1,7 @@
 #pragma once
 
-// How one node of an ONNX file becomes nodes of ours: what a conversion sees of it, and the table of
-// conversions. The files ops_*.cc hold a family each; convert.cc joins them. Shapes are concrete when a
+// How one node of an ONNX file becomes nodes of ours: the view of a node that a conversion gets, and the
+// table of conversions. Each ops_*.cc file holds a family; convert.cc joins them. Shapes are concrete when a
 // conversion runs.
 
 #include <optional>
@@ -15,41 +15,41 @@ namespace headroom::onnx {
 
 class AttributeProto;
 class NodeProto;
-class Lowerer;  // lower.h: keeps what the names of the file stand for
+class Lowerer;  // lower.h: holds the meaning of the file's names
 
 using Ints = std::vector<std::int64_t>;
 
-// What a name of the file stands for: a value of the graph, elements known without running anything (a
-// weight, a shape), or nothing: an optional input left out.
+// The meaning of a name in the file: a value of the graph, elements known without a run (a weight, a shape),
+// or nothing (an omitted optional input).
 struct Operand {
   Operand() = default;
-  Operand(ValueId id) : value(id) {}                       // NOLINT(google-explicit-constructor)
-  Operand(Given elements) : known(std::move(elements)) {}  // NOLINT(google-explicit-constructor)
+  Operand(ValueId id) : value(id) {}                              // NOLINT(google-explicit-constructor)
+  Operand(ConstantData elements) : known(std::move(elements)) {}  // NOLINT(google-explicit-constructor)
   ValueId value = kNone;
-  std::optional<Given> known;
+  std::optional<ConstantData> known;
   bool initializer = false;  // known, and stored in the file as a tensor of the graph
   bool is_absent() const { return value == kNone && !known; }
 };
 
-// Thrown by unsupported(): the node becomes a gap that is reported, and the rest of the file is still read.
+// Thrown by unsupported(): the node becomes a reported gap, and the rest of the file is still read.
 struct Unsupported {
   std::string reason;
 };
 
-// A node on its way into the graph.
+// A node during conversion.
 class Context {
  public:
   // The node itself.
   const std::string& layer() const { return layer_; }  // its name, or one made for it
   const std::string& op() const;                       // op_type
   std::int64_t opset() const { return opset_; }        // version of the operator set the node is from
-  DType dtype() const;        // what floats are computed in, whatever float type the file stores
-  bool training() const;      // dropout drops, batch normalisation takes the batch's statistics
+  DType dtype() const;        // type for float computation, whatever float type the file stores
+  bool training() const;      // dropout drops, batch normalisation uses the batch's statistics
   std::int64_t seed() const;  // of dropout
-  // Of a tensor of items, whose batch may be spread over ranks: the place of its first element.
+  // For a tensor of items, whose batch ranks may share: the index of its first element.
   std::int64_t first_element(ValueId value) const;
 
-  // Attributes: with a fallback, or required. Another type than the operator's is refused.
+  // Attributes: with a fallback, or required. Rejects a type other than the operator's.
   bool has(std::string_view attribute) const;
   std::int64_t integer(std::string_view attribute) const;
   std::int64_t integer(std::string_view attribute, std::int64_t fallback) const;
@@ -61,10 +61,10 @@ class Context {
   Ints integers(std::string_view attribute, Ints fallback) const;
   std::vector<double> reals(std::string_view attribute) const;
   std::vector<double> reals(std::string_view attribute, std::vector<double> fallback) const;
-  std::vector<std::string> texts(std::string_view attribute) const;  // empty where it is absent
-  Given tensor(std::string_view attribute) const;
+  std::vector<std::string> texts(std::string_view attribute) const;  // empty if absent
+  ConstantData tensor(std::string_view attribute) const;
 
-  // Inputs, counted from 0. The type of a known float is dtype(), as it would be in the graph.
+  // Inputs, counted from 0. A known float has the type dtype(), as it would have in the graph.
   std::size_t inputs() const { return operands_.size(); }
   bool has_input(std::size_t i) const { return i < operands_.size() && !operands_[i]->is_absent(); }
   bool is_known(std::size_t i) const { return has_input(i) && operands_[i]->known.has_value(); }
@@ -72,43 +72,43 @@ class Context {
   Shape shape(std::size_t i) const { return type(i).shape; }
   const Operand& operand(std::size_t i) const;
 
-  // Elements of an input that must be known: axes, a shape. Unsupported where they depend on the data.
-  const Given& known(std::size_t i) const;
+  // Elements of an input that must be known: axes, a shape. Unsupported if they depend on the data.
+  const ConstantData& known(std::size_t i) const;
   Ints known_integers(std::size_t i) const;
   std::vector<double> known_reals(std::size_t i) const;
   double known_real(std::size_t i) const;  // the only element
-  // Since some version an input, before that an attribute: axes of Squeeze, bounds of Clip.
+  // An attribute that became an input in a later version: axes of Squeeze, bounds of Clip.
   std::optional<Ints> integers_of(std::string_view attribute, std::size_t input) const;
   Ints required_integers(std::string_view attribute, std::size_t input) const;
 
-  // An input as a value of the graph. Of known ones a float initialiser with more than one element becomes a
-  // parameter, all else a constant.
+  // An input as a value of the graph. A known float initialiser with more than one element becomes a
+  // parameter; other known inputs become constants.
   ValueId value(std::size_t i);
-  // The same for what the operator learns (kernel, matrix, bias, scale, table): a known float is a parameter
-  // wherever it came from. One of rank 2 or more is penalised.
+  // The same for what the operator learns (kernel, matrix, bias, scale, table): a known float is a parameter,
+  // wherever it came from. It is penalised if its rank is 2 or more.
   ValueId weight(std::size_t i);
-  // A known float that changes in training, but not by gradients: a running mean.
+  // A known float that training changes, but not by gradients: a running mean.
   ValueId statistic(std::size_t i);
 
-  // Outputs. A conversion returns one operand for each output it gives, in the order of the operator; those
-  // that nobody names may be left out at the end.
+  // Outputs. A conversion returns one operand per output, in the operator's order. It may omit trailing
+  // outputs that have no name.
   std::size_t outputs() const;
   bool wants_output(std::size_t i) const;
-  std::optional<TensorType> declared_output(std::size_t i) const;  // as the file says, with symbols bound
+  std::optional<TensorType> declared_output(std::size_t i) const;  // from the file, with symbols bound
 
-  // Nodes and values of ours. Errors of emit name the layer.
+  // Nodes and values of our graph. Errors of emit name the layer.
   ValueId emit(std::string_view op, std::vector<ValueId> operands, Attrs attrs = {});
   std::vector<ValueId> emit_all(std::string_view op, std::vector<ValueId> operands, Attrs attrs = {});
-  ValueId constant(const Given& elements);
+  ValueId constant(const ConstantData& elements);
   ValueId constant(double element, Shape shape = {});  // dtype(), all elements the same
   ValueId step();                                      // the scalar that counts training steps
   const TensorType& type_of(ValueId id) const;
   Shape shape_of(ValueId id) const { return type_of(id).shape; }
 
-  // Refusals. unsupported: the operator is fine, we cannot do it. invalid: the file is wrong, reading stops.
+  // Refusals. unsupported: the file is valid, we lack the feature. invalid: the file is wrong, reading stops.
   [[noreturn]] void unsupported(std::string reason) const;
   [[noreturn]] void invalid(std::string_view reason) const;
-  void require_inputs(std::size_t least, std::size_t most) const;  // counted to the last that is given
+  void require_inputs(std::size_t least, std::size_t most) const;  // counted to the last given input
 
  private:
   friend class Lowerer;
@@ -129,14 +129,14 @@ class Context {
 using Results = std::vector<Operand>;
 
 struct Conversion {
-  std::string_view op;  // "Conv"; of another domain than ONNX's own: "com.microsoft:FusedConv"
+  std::string_view op;  // "Conv"; for domains other than ONNX's own: "com.microsoft:FusedConv"
   Results (*convert)(Context& context);
 };
 
-// Null where there is none.
+// Null if there is none.
 const Conversion* find_conversion(std::string_view domain, std::string_view op);
 
-// fold.cc: of nodes whose inputs are all known, by elements instead of nodes. Tried first.
+// fold.cc: for nodes whose inputs are all known; computes elements instead of adding nodes. Tried first.
 const Conversion* find_fold(std::string_view domain, std::string_view op);
 
 // One function per family; convert.cc lists them.

@@ -12,10 +12,10 @@
 namespace headroom::onnx {
 namespace {
 
-// What the operator conversions were written for; later versions may mean something else.
+// The newest opset the conversions support; later versions may have another meaning.
 constexpr std::int64_t kNewestOpset = 23;
 
-const Hint kDamaged{"is it whole, and an ONNX file? copy or export it again"};
+const Hint kDamaged{"is it complete, and an ONNX file? copy or export it again"};
 
 bool is_own_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
@@ -33,9 +33,9 @@ std::shared_ptr<const File> File::read(const std::filesystem::path& path) {
 
 std::shared_ptr<const File> File::parse(std::string_view bytes, const std::filesystem::path& origin) {
   const std::shared_ptr<File> file(new File(origin));
-  // A message cannot be longer; larger models keep their weights in files beside it.
-  constexpr std::size_t kMost = std::numeric_limits<int>::max();
-  if (bytes.size() > kMost)
+  // The max length of a message; larger models keep their weights in separate files.
+  constexpr std::size_t kMax = std::numeric_limits<int>::max();
+  if (bytes.size() > kMax)
     reject(Hint{"export it with external data"}, "{} is {}; an ONNX file has at most 2 GiB", file->name(),
            human_bytes(double(bytes.size())));
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
@@ -48,8 +48,8 @@ std::shared_ptr<const File> File::parse(std::string_view bytes, const std::files
 }
 
 void File::check() const {
-  if (!model_->has_graph()) reject(kDamaged, "{} holds no graph", name());
-  if (model_->ir_version() < 1) reject(kDamaged, "{} names no version of the format", name());
+  if (!model_->has_graph()) reject(kDamaged, "{} does not hold a graph", name());
+  if (model_->ir_version() < 1) reject(kDamaged, "{} does not name a version of the format", name());
   const std::int64_t version = opset("");
   if (version == 0 && model_->ir_version() >= 3)
     reject(kDamaged, "{} does not say which version of ONNX's operators it uses", name());
@@ -66,7 +66,7 @@ std::int64_t File::opset(std::string_view domain) const {
   for (const OperatorSetIdProto& set : model_->opset_import())
     if (set.domain() == domain || (is_own_domain(set.domain()) && is_own_domain(domain)))
       return set.version();
-  // Before version 3 of the format a file could not say.
+  // Before version 3 of the format a file had no field for this.
   return is_own_domain(domain) && model_->ir_version() < 3 ? 1 : 0;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// An ONNX file as it stands: its messages, and its tensors as elements. Nothing is lowered here.
+// An ONNX file as stored: its messages, and its tensors as elements. Nothing is lowered here.
 
 #include <filesystem>
 #include <map>
@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/mapped_file.h"
-#include "graph/given.h"
+#include "graph/constant_data.h"
 
 namespace headroom::onnx {
 
@@ -19,33 +19,33 @@ class ModelProto;
 class GraphProto;
 class TensorProto;
 
-// Ours for the element type of a file: int8 and int16 are widened to int32, uint32 and uint64 to int64.
-// Nothing where there is no such type here (strings, complex numbers, 8-bit floats).
+// Our type for a file's element type: int8 and int16 are widened to int32, uint32 and uint64 to int64. Empty
+// if we have no such type (strings, complex numbers, 8-bit floats).
 std::optional<DType> dtype_of(int data_type);
 std::string name_of_type(int data_type);
 
 class File : public std::enable_shared_from_this<File> {
  public:
   static std::shared_ptr<const File> read(const std::filesystem::path& path);
-  // `origin` names the file in messages; external data lies beside it.
+  // `origin` names the file in messages; external data is beside it.
   static std::shared_ptr<const File> parse(std::string_view bytes, const std::filesystem::path& origin);
   ~File();
 
   const ModelProto& model() const { return *model_; }
   const GraphProto& graph() const;
   std::string name() const { return path_.string(); }
-  // Version of an operator set the file says it uses; 0: it does not name this domain.
+  // The opset version the file declares; 0 if it does not name this domain.
   std::int64_t opset(std::string_view domain) const;
 
-  // Elements of a tensor. They stay where the file was read to, unless their type must be widened.
-  // Unsupported is thrown for types there are not here; damage is rejected.
-  Given tensor(const TensorProto& tensor) const;
+  // Elements of a tensor. They stay in the file's memory unless their type must be widened. Throws
+  // Unsupported for types we lack; rejects damaged tensors.
+  ConstantData tensor(const TensorProto& tensor) const;
 
  private:
   explicit File(std::filesystem::path path);
   void check() const;
   MappedFile beside(const std::string& location) const;
-  Given external(const TensorProto& tensor, const Shape& shape) const;
+  ConstantData external(const TensorProto& tensor, const Shape& shape) const;
 
   std::filesystem::path path_;
   std::unique_ptr<ModelProto> model_;

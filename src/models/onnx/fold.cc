@@ -7,15 +7,16 @@
 
 namespace headroom::onnx {
 
-Given made(const Context& c, const Shape& shape, const std::vector<double>& reals, const Ints& integers,
-           DType dtype) {
-  if (shape.numel() > kMostFolded) c.unsupported("too many elements to work out while reading");
-  const Given wide = is_float(dtype) ? given(shape, reals, DType::f64) : given(shape, integers);
+ConstantData made(const Context& c, const Shape& shape, const std::vector<double>& reals,
+                  const Ints& integers, DType dtype) {
+  if (shape.numel() > kMaxFolded) c.unsupported("too many elements to compute while reading");
+  const ConstantData wide =
+      is_float(dtype) ? constant_data(shape, reals, DType::f64) : constant_data(shape, integers);
   const DType kept = is_float(dtype) ? DType::f64 : DType::i64;
   if (dtype == kept) return wide;
-  if (is_float(dtype)) return given(shape, reals, dtype);
-  std::vector<double> as_reals(integers.begin(), integers.end());  // the other integers are exact in fp64
-  return given(shape, as_reals, dtype);
+  if (is_float(dtype)) return constant_data(shape, reals, dtype);
+  std::vector<double> as_reals(integers.begin(), integers.end());  // other integers are exact in fp64
+  return constant_data(shape, as_reals, dtype);
 }
 
 Shape checked(const Context& c, const Ints& dims) {
@@ -24,7 +25,7 @@ Shape checked(const Context& c, const Ints& dims) {
     if (d < 0) c.invalid(fmt::format("a tensor of [{}]", fmt::join(dims, ",")));
     elements *= double(d);
   }
-  if (dims.size() > Shape::kMaxRank || elements > double(kMostFolded))
+  if (dims.size() > Shape::kMaxRank || elements > double(kMaxFolded))
     c.unsupported(fmt::format("a tensor of [{}]", fmt::join(dims, ",")));
   return Shape(dims);
 }

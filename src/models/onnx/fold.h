@@ -1,6 +1,6 @@
 #pragma once
 
-// Arithmetic on shapes, done while a file is read: nodes whose inputs are all known, in int64 or fp64.
+// Arithmetic on shapes while a file is read: nodes whose inputs are all known, in int64 or fp64.
 
 #include <vector>
 
@@ -8,16 +8,16 @@
 
 namespace headroom::onnx {
 
-// What only moves elements, and what computes with them.
+// Folds that only move elements, and folds that compute with them.
 std::vector<Conversion> folds_that_arrange();
 std::vector<Conversion> folds_that_compute();
 
-// Elements that were worked out, of one kind or the other, as a tensor of this type.
-Given made(const Context& c, const Shape& shape, const std::vector<double>& reals, const Ints& integers,
-           DType dtype);
-// A shape that is not too large to be worked out here.
+// Computed elements, integers or reals, as a tensor of this type.
+ConstantData made(const Context& c, const Shape& shape, const std::vector<double>& reals,
+                  const Ints& integers, DType dtype);
+// Rejects a shape that is too large to compute here.
 Shape checked(const Context& c, const Ints& dims);
-// The shape that two others broadcast to.
+// The broadcast shape of two shapes.
 Shape joined(const Context& c, const Shape& a, const Shape& b);
 
 }  // namespace headroom::onnx

@@ -11,10 +11,10 @@
 namespace headroom::onnx {
 namespace {
 
-// Elements of one tensor, taken from places of another: all that moves elements without changing them.
+// Copies elements of one tensor from positions in another: the core of everything that only moves elements.
 template <class Place>
-Given moved(const Context& c, const Given& from, const Shape& shape, const Place& place) {
-  if (shape.numel() > kMostFolded) c.unsupported("too many elements to work out while reading");
+ConstantData moved(const Context& c, const ConstantData& from, const Shape& shape, const Place& place) {
+  if (shape.numel() > kMaxFolded) c.unsupported("too many elements to compute while reading");
   std::vector<double> reals;
   Ints integers;
   const bool floats = is_float(from.type.dtype);
@@ -31,9 +31,9 @@ std::int64_t axis_of(const Context& c, std::int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// The same elements under another shape, which cost nothing however many they are.
-Given reshaped(const Context& c, const Ints& dims) {
-  Given same = c.known(0);
+// The same elements with another shape; costs nothing for any number of elements.
+ConstantData reshaped(const Context& c, const Ints& dims) {
+  ConstantData same = c.known(0);
   same.type.shape = Shape(dims);
   return same;
 }
@@ -47,7 +47,7 @@ Results fold_reshape(Context& c) {
   std::int64_t product = 1;
   for (std::size_t a = 0; a < dims.size(); ++a) {
     if (dims[a] == 0 && c.integer("allowzero", 0) == 0) {
-      if (static_cast<int>(a) >= from.rank()) c.invalid("it keeps an axis there is not");
+      if (static_cast<int>(a) >= from.rank()) c.invalid("it keeps an axis that does not exist");
       dims[a] = from[static_cast<int>(a)];
     }
     if (dims[a] < -1 || (dims[a] >= 0 && __builtin_mul_overflow(product, dims[a], &product)))
@@ -95,17 +95,17 @@ Results fold_identity(Context& c) { return {c.operand(0)}; }
 Results fold_cast(Context& c) {
   const std::optional<DType> to = dtype_of(static_cast<int>(c.integer("to")));
   if (!to) c.unsupported(fmt::format("a cast to {}", name_of_type(static_cast<int>(c.integer("to")))));
-  const Given& from = c.known(0);
+  const ConstantData& from = c.known(0);
   if (!is_float(from.type.dtype)) {
     const Ints values = from.integers();
     if (*to != DType::boolean && !is_float(*to)) return {made(c, from.type.shape, {}, values, *to)};
   }
-  return {given(from.type.shape, from.reals(), *to)};
+  return {constant_data(from.type.shape, from.reals(), *to)};
 }
 
 Results fold_gather(Context& c) {
   c.require_inputs(2, 2);
-  const Given &data = c.known(0), &index = c.known(1);
+  const ConstantData &data = c.known(0), &index = c.known(1);
   const Shape from = data.type.shape;
   if (from.rank() == 0) c.invalid("a scalar has no axis");
   const std::int64_t axis = axis_of(c, c.integer("axis", 0), from.rank());
@@ -146,7 +146,7 @@ Results fold_concat(Context& c) {
   const std::int64_t row = extent * inner;
   for (std::int64_t outer = 0; row > 0 && outer < shape.numel() / row; ++outer)
     for (std::size_t i = 0; i < c.inputs(); ++i) {
-      const Given& part = c.known(i);
+      const ConstantData& part = c.known(i);
       const std::int64_t length = part.type.shape[static_cast<int>(axis)] * inner;
       for (std::int64_t k = outer * length; k < (outer + 1) * length; ++k)
         is_float(part.type.dtype) ? reals.push_back(part.real(k)) : integers.push_back(part.integer(k));
@@ -154,11 +154,11 @@ Results fold_concat(Context& c) {
   return {made(c, shape, reals, integers, c.known(0).type.dtype)};
 }
 
-// One axis at a time: starts and ends beyond the edge mean the edge.
+// One axis at a time: starts and ends beyond the edge are clamped to it.
 Results fold_slice(Context& c) {
   const std::optional<Ints> starts = c.integers_of("starts", 1), ends = c.integers_of("ends", 2);
   if (!starts || !ends || starts->size() != ends->size()) c.invalid("starts and ends do not match");
-  const Given& from = c.known(0);
+  const ConstantData& from = c.known(0);
   const Shape old = from.type.shape;
   Ints axes = c.integers_of("axes", 3).value_or(Ints{}),
        steps = c.has_input(4) ? c.known_integers(4) : Ints{};
@@ -194,7 +194,7 @@ Results fold_slice(Context& c) {
 }
 
 Results fold_transpose(Context& c) {
-  const Given& from = c.known(0);
+  const ConstantData& from = c.known(0);
   const Shape old = from.type.shape;
   Ints axes;
   for (int a = old.rank(); a-- > 0;) axes.push_back(a);
@@ -202,7 +202,7 @@ Results fold_transpose(Context& c) {
   Ints sorted = axes, dims;
   std::ranges::sort(sorted);
   for (std::size_t a = 0; a < sorted.size(); ++a)
-    if (std::cmp_not_equal(sorted[a], a)) c.invalid("perm is no permutation");
+    if (std::cmp_not_equal(sorted[a], a)) c.invalid("perm is not a permutation");
   if (std::cmp_not_equal(axes.size(), old.rank())) c.invalid("perm does not match the rank");
   for (std::int64_t a : axes) dims.push_back(old[static_cast<int>(a)]);
   Ints stride(axes.size(), 1);
@@ -217,14 +217,14 @@ Results fold_transpose(Context& c) {
 
 Results fold_expand(Context& c) {
   c.require_inputs(2, 2);
-  const Given& from = c.known(0);
+  const ConstantData& from = c.known(0);
   const Ints wanted = c.known_integers(1);
   double elements = 1;
   for (std::int64_t d : wanted) elements *= double(std::max<std::int64_t>(d, 1));
   if (wanted.size() > Shape::kMaxRank) c.unsupported(fmt::format("a tensor of {} dimensions", wanted.size()));
   if (from.count() == 1 && elements <= 0x1p44 && from.type.shape.rank() <= static_cast<int>(wanted.size()) &&
       std::ranges::none_of(wanted, [](std::int64_t d) { return d < 0; })) {
-    Given one = from;  // whatever its size
+    ConstantData one = from;  // at any size
     one.type.shape = Shape(wanted);
     one.repeated = true;
     return {one};
@@ -241,7 +241,7 @@ Results fold_range(Context& c) {
     Ints list;
     if (step == 0) c.invalid("a step of 0");
     for (std::int64_t v = first; step > 0 ? v < end : v > end;) {
-      if (std::cmp_greater_equal(list.size(), kMostFolded)) c.unsupported("a range of so many numbers");
+      if (std::cmp_greater_equal(list.size(), kMaxFolded)) c.unsupported("a range of that many numbers");
       list.push_back(v);
       if (__builtin_add_overflow(v, step, &v)) break;
     }
@@ -249,11 +249,11 @@ Results fold_range(Context& c) {
   }
   const double first = c.known_real(0), step = c.known_real(2);
   const double count = std::max(0.0, std::ceil((c.known_real(1) - first) / step));
-  if (!(count <= double(kMostFolded))) c.unsupported("a range of so many numbers");
+  if (!(count <= double(kMaxFolded))) c.unsupported("a range of that many numbers");
   std::vector<double> list;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i)
     list.push_back(first + double(i) * step);
-  return {given({static_cast<std::int64_t>(list.size())}, list, c.known(0).type.dtype)};
+  return {constant_data({static_cast<std::int64_t>(list.size())}, list, c.known(0).type.dtype)};
 }
 
 }  // namespace

@@ -9,12 +9,12 @@ namespace {
 
 Results fold_where(Context& c) {
   c.require_inputs(3, 3);
-  const Given &pick = c.known(0), &yes = c.known(1), &no = c.known(2);
+  const ConstantData &pick = c.known(0), &yes = c.known(1), &no = c.known(2);
   const Shape shape = joined(c, joined(c, pick.type.shape, yes.type.shape), no.type.shape);
   std::vector<double> reals;
   Ints integers;
   for (std::int64_t i = 0; i < shape.numel(); ++i) {
-    const Given& from = pick.integer(broadcast_index(shape, pick.type.shape, i)) != 0 ? yes : no;
+    const ConstantData& from = pick.integer(broadcast_index(shape, pick.type.shape, i)) != 0 ? yes : no;
     const std::int64_t at = broadcast_index(shape, from.type.shape, i);
     is_float(from.type.dtype) ? reals.push_back(from.real(at)) : integers.push_back(from.integer(at));
   }
@@ -22,10 +22,10 @@ Results fold_where(Context& c) {
   return {made(c, shape, reals, integers, yes.type.dtype)};
 }
 
-// Two operands, broadcast; opset 6 and before aligned them by an attribute, which only graphs of then use.
+// Two operands, broadcast. Up to opset 6 an attribute aligned them; only graphs of that time use it.
 template <class OnIntegers, class OnReals>
-Given combined(Context& c, const Given& a, const Given& b, const OnIntegers& on_integers,
-               const OnReals& on_reals, std::optional<DType> result = {}) {
+ConstantData combined(Context& c, const ConstantData& a, const ConstantData& b, const OnIntegers& on_integers,
+                      const OnReals& on_reals, std::optional<DType> result = {}) {
   if (c.opset() < 7 && c.has("axis")) c.unsupported("broadcasting from an axis on");
   const Shape shape = joined(c, a.type.shape, b.type.shape);
   if (is_float(a.type.dtype) != is_float(b.type.dtype)) c.invalid("its two sides differ in type");
@@ -76,7 +76,7 @@ Results fold_mod(Context& c) {
 template <bool kLargest>
 Results fold_extreme(Context& c) {
   auto pick = [](auto a, auto b) { return kLargest ? std::max(a, b) : std::min(a, b); };
-  Given all = c.known(0);
+  ConstantData all = c.known(0);
   for (std::size_t i = 1; i < c.inputs(); ++i) all = combined(c, all, c.known(i), pick, pick);
   return {all};
 }
@@ -84,7 +84,7 @@ Results fold_extreme(Context& c) {
 template <auto OnIntegers, auto OnReals>
 Results fold_each(Context& c) {
   c.require_inputs(1, 1);
-  const Given& from = c.known(0);
+  const ConstantData& from = c.known(0);
   std::vector<double> reals;
   Ints integers;
   for (std::int64_t i = 0; i < from.count(); ++i)
@@ -93,10 +93,10 @@ Results fold_each(Context& c) {
   return {made(c, from.type.shape, reals, integers, from.type.dtype)};
 }
 
-// Of all elements, or along one axis of a list: what shapes are reduced by.
+// Over all elements, or along one axis of a list: the reductions that shapes need.
 template <auto Join>
 Results fold_reduce(Context& c) {
-  const Given& from = c.known(0);
+  const ConstantData& from = c.known(0);
   const std::optional<Ints> axes = c.integers_of("axes", 1);
   if (is_float(from.type.dtype) || from.type.shape.rank() > 1 || from.count() == 0)
     c.unsupported("a reduction of more than a list");

@@ -13,8 +13,8 @@
 namespace headroom::onnx {
 namespace {
 
-// What the dimension of an input is called where it is open, else nothing. One without a name has the input's
-// and the axis: "x.2".
+// The name of an open dimension of an input; empty if the dimension is fixed. An unnamed one gets the name of
+// the input and the axis: "x.2".
 std::string symbol_of(const ValueInfoProto& input, int axis) {
   const auto& extent = input.type().tensor_type().shape().dim(axis);
   if (extent.dim_value() > 0) return "";
@@ -105,7 +105,7 @@ Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays) {
   const auto file = File::read(spec.path);
   const auto sizes = sizes_of(spec, file->graph(), arrays);
   ModelProto model = file->model();
-  std::map<std::string, std::int64_t> open;  // what is left of them
+  std::map<std::string, std::int64_t> open;  // those left over
   const auto is_whole = [](const NamedTensor& a) {
     return a.type.dtype == DType::i64 || a.type.dtype == DType::i32;
   };
@@ -118,7 +118,7 @@ Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays) {
     weight.set_raw_data(array.bytes.data(), array.bytes.size());
   }
   std::erase_if(arrays, is_whole);
-  if (inputs_of(model.graph()).empty()) {  // a network has an input, even one that nobody reads
+  if (inputs_of(model.graph()).empty()) {  // a network needs an input, even an unused one
     arrays.push_back({"unused", {{1}, DType::f32}, std::vector<std::byte>(sizeof(float))});
     ValueInfoProto& unused = *model.mutable_graph()->add_input();
     unused.set_name("unused");

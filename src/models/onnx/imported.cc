@@ -25,8 +25,8 @@ bool sounds_like_batch(std::string name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// As a data set would feed it: one gray image is the same in memory with its channel first, last or unsaid,
-// and a row of numbers is one however many axes of 1 surround it.
+// The shape a data set would feed. One gray image is the same in memory with its channel first, last or
+// omitted, and a row of numbers stays a row with any number of axes of 1.
 std::vector<std::int64_t> as_fed(const std::vector<std::int64_t>& dims) {
   std::vector<std::int64_t> wide;
   for (std::int64_t d : dims)
@@ -36,7 +36,7 @@ std::vector<std::int64_t> as_fed(const std::vector<std::int64_t>& dims) {
   return dims;
 }
 
-constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;
 
 }  // namespace
 
@@ -51,8 +51,8 @@ void ImportedGraph::read_inputs() {
   std::set<std::string_view> tensors;
   for (const onnx::TensorProto& tensor : file_->graph().initializer()) tensors.insert(tensor.name());
   for (const ValueInfoProto& info : file_->graph().input()) {
-    if (tensors.contains(info.name())) continue;  // a weight, listed as files of old do
-    if (!info.type().has_tensor_type()) reject("{}: input '{}' is no tensor", file_->name(), info.name());
+    if (tensors.contains(info.name())) continue;  // a weight, listed as old files do
+    if (!info.type().has_tensor_type()) reject("{}: input '{}' is not a tensor", file_->name(), info.name());
     const auto& type = info.type().tensor_type();
     Input input{info.name(), type.elem_type(), {}, {}};
     if (!onnx::dtype_of(input.data_type))
@@ -62,7 +62,7 @@ void ImportedGraph::read_inputs() {
       reject("{}: input '{}' has {} dimensions; at most {} are supported", file_->name(), input.name,
              type.shape().dim_size(), Shape::kMaxRank);
     for (const TensorShapeProto::Dimension& d : type.shape().dim()) {
-      if (d.dim_value() < 0 || d.dim_value() > kMostExtent)
+      if (d.dim_value() < 0 || d.dim_value() > kMaxExtent)
         reject("{}: input '{}' has an extent of {}", file_->name(), input.name, d.dim_value());
       const auto axis = input.dims.size();
       input.dims.push_back(d.dim_value());
@@ -83,22 +83,22 @@ std::vector<std::string> ImportedGraph::open_names() const {
   return names;
 }
 
-// The batch is what is called so, else what is open at the front of an input; all else the user must say.
+// The batch is the dimension with that name, else an open first dimension; the user must set all others.
 void ImportedGraph::bind(std::map<std::string, std::int64_t> sizes) {
   const std::vector<std::string> names = open_names();
   for (const auto& [name, size] : sizes) {
     if (std::ranges::find(names, name) == names.end()) {
-      if (names.empty()) reject("{} has no open dimension, so '{}' means nothing", file_->name(), name);
+      if (names.empty()) reject("{} has no open dimension, so '{}' has no effect", file_->name(), name);
       reject(nearest(name, names), "{} has no open dimension '{}'", file_->name(), name);
     }
-    if (size < 1 || size > kMostExtent) reject("dimension '{}' is {}; it must be at least 1", name, size);
+    if (size < 1 || size > kMaxExtent) reject("dimension '{}' is {}; it must be at least 1", name, size);
   }
   sizes_ = std::move(sizes);
   for (const std::string& name : names)
     if (batch_symbol_.empty() && sounds_like_batch(name)) batch_symbol_ = name;
   for (const Input& input : inputs_)
     if (batch_symbol_.empty() && !input.symbols.empty()) batch_symbol_ = input.symbols.front();
-  // Open without a name: the batch of that input too, if it stands in front.
+  // Open without a name: also the batch of that input, if it is the first dimension.
   for (const Input& input : inputs_)
     if (!input.symbols.empty() && input.symbols.front() == input.name + ".0" &&
         (batch_symbol_.empty() || batch_symbol_.ends_with(".0")))
@@ -112,7 +112,7 @@ void ImportedGraph::bind(std::map<std::string, std::int64_t> sizes) {
   for (const Input& input : inputs_)
     for (const std::string& symbol : input.symbols)
       if (!symbol.empty() && !all.contains(symbol))
-        reject(Hint{fmt::format("say how large it is: `dim` {}=128, or {}:{}=128", symbol, name(), symbol)},
+        reject(Hint{fmt::format("give its size: `dim` {}=128, or {}:{}=128", symbol, name(), symbol)},
                "{}: dimension '{}' of input '{}' is open", file_->name(), symbol, input.name);
 }
 
@@ -177,7 +177,7 @@ Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& h
   for (const Port& output : lowered.outputs) lowered.ends.push_back(output.value);
   lowered.unknown = std::move(lowerer.unknown);
   lowered.unreached = std::move(lowerer.unreached);
-  // The loss takes a softmax of its own.
+  // The loss has its own softmax.
   const std::string& first = file_->graph().output(0).name();
   lowered.logits = lowerer.reached(first) ? lowerer.value_of(first) : kNone;
   if (lowered.logits != kNone && graph.value(lowered.logits).producer != kNone) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A network that came as a file: read once, lowered anew for each batch and mode.
+// A network from a file: read once, lowered again for each batch and mode.
 
 #include <map>
 #include <memory>
@@ -16,24 +16,24 @@ class File;
 class NodeProto;
 }  // namespace onnx
 
-// An input or output of a network, by the name the file gives it.
+// An input or output of a network, with its name in the file.
 struct Port {
   std::string name;
   ValueId value = kNone;
 };
 
-// A node that could not be lowered; the graph has a `gap` in its place where its shapes are known.
+// A node that could not be lowered; a `gap` replaces it in the graph if its shapes are known.
 struct UnknownNode {
   std::string op, node, reason;
 };
 
 struct Lowered {
-  std::vector<Port> inputs, outputs;  // in the file's order; outputs behind a gap of unknown shape are absent
-  ValueId images = kNone;             // the first input of floats, else the first
-  ValueId logits = kNone;             // the first output; before its softmax, where it is one
-  std::vector<UnknownNode> unknown;   // in order
-  std::vector<std::string> unreached;  // nodes behind them whose shapes nobody knows
-  std::vector<ValueId> ends;           // what must be kept: outputs, and what unreached nodes would read
+  std::vector<Port> inputs, outputs;   // in file order; without outputs after a gap of unknown shape
+  ValueId images = kNone;              // the first float input, else the first input
+  ValueId logits = kNone;              // the first output; if that is a softmax, its input
+  std::vector<UnknownNode> unknown;    // in order
+  std::vector<std::string> unreached;  // nodes after them whose shapes are unknown
+  std::vector<ValueId> ends;           // must be kept: outputs, and inputs of unreached nodes
 };
 
 class ImportedGraph {
@@ -43,7 +43,7 @@ class ImportedGraph {
 
   Lowered lower(Graph& graph, std::int64_t batch, const Lowering& how) const;
 
-  // 0 where the caller chooses the batch.
+  // 0 if the caller chooses the batch.
   std::int64_t fixed_batch() const { return fixed_batch_; }
   std::vector<std::int64_t> item() const;  // shape of one image, or of one item of the first input
   std::string name() const;                // of the file, without its folder
@@ -74,7 +74,7 @@ class ImportedGraph {
 Net read_onnx(const std::string& spec);
 bool is_onnx_name(std::string_view spec);
 
-// The batch a network insists on, or 0.
+// The fixed batch of a network, or 0.
 std::int64_t fixed_batch(const Net& net);
 
 }  // namespace headroom

@@ -9,7 +9,7 @@
 namespace headroom::onnx {
 namespace {
 
-// Names come from a file and go to terminals and tables.
+// Names come from a file and are printed on terminals and in tables.
 std::string printable(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -31,8 +31,8 @@ bool keeps_elements(std::string_view op) {
   return op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity";
 }
 
-// A stable number for what a constant holds: plans for other batches may hold other numbers under its name.
-std::uint64_t digest(const Given& elements) {
+// A stable number for a constant's content: a plan for another batch may hold other numbers under its name.
+std::uint64_t digest(const ConstantData& elements) {
   std::uint64_t h = 0xCBF29CE484222325ull;
   auto mix = [&](std::uint64_t v) { h = (h ^ v) * 0x100000001B3ull; };
   for (std::int64_t d : elements.type.shape.dims()) mix(static_cast<std::uint64_t>(d));
@@ -60,7 +60,7 @@ void Lowerer::add_tensors(const GraphProto& graph) {
       Operand operand(file_.tensor(tensor));
       operand.initializer = true;
       define(tensor.name(), std::move(operand));
-    } catch (const Unsupported&) {  // whoever reads it says so
+    } catch (const Unsupported&) {  // its readers report it
     }
   }
 }
@@ -89,7 +89,7 @@ std::string Lowerer::layer_name(const NodeProto& node) {
   return unique;
 }
 
-// Storage knows names of its own, and one place for each.
+// Storage reserves some names and has one entry per name.
 std::string Lowerer::stored_name(const std::string& wanted) {
   const std::string base = printable(wanted);
   const bool taken =
@@ -101,24 +101,26 @@ std::string Lowerer::stored_name(const std::string& wanted) {
 
 ValueId Lowerer::store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats) {
   if (operand.value != kNone) return operand.value;
-  const Given& elements = *operand.known;
+  const ConstantData& elements = *operand.known;
   const bool floats = is_float(elements.type.dtype);
   if (!floats || of_floats == Role::constant) {
     const std::string plain = operand.initializer ? name : fmt::format("{}@{:x}", name, digest(elements));
     return operand.value = store_constant(elements, plain, layer);
   }
   if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
-  return operand.value = graph_.add_value(
-             {.name = stored_name(name),
-              .type = {elements.type.shape, how_.dtype},
-              .role = of_floats,
-              .producer = kNone,
-              .init = {.kind = Initializer::Kind::given, .given = std::make_shared<const Given>(elements)},
-              .layer = layer,
-              .penalized = of_floats == Role::parameter && elements.type.shape.rank() >= 2});
+  return operand.value =
+             graph_.add_value({.name = stored_name(name),
+                               .type = {elements.type.shape, how_.dtype},
+                               .role = of_floats,
+                               .producer = kNone,
+                               .init = {.kind = Initializer::Kind::from_data,
+                                        .data = std::make_shared<const ConstantData>(elements)},
+                               .layer = layer,
+                               .penalized = of_floats == Role::parameter && elements.type.shape.rank() >= 2});
 }
 
-ValueId Lowerer::store_constant(const Given& elements, const std::string& name, const std::string& layer) {
+ValueId Lowerer::store_constant(const ConstantData& elements, const std::string& name,
+                                const std::string& layer) {
   if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
   const DType dtype = is_float(elements.type.dtype) ? how_.dtype : elements.type.dtype;
   return graph_.add_value(
@@ -126,7 +128,7 @@ ValueId Lowerer::store_constant(const Given& elements, const std::string& name, 
        .type = {elements.type.shape, dtype},
        .role = Role::constant,
        .producer = kNone,
-       .init = {.kind = Initializer::Kind::given, .given = std::make_shared<const Given>(elements)},
+       .init = {.kind = Initializer::Kind::from_data, .data = std::make_shared<const ConstantData>(elements)},
        .layer = layer});
 }
 
@@ -166,14 +168,14 @@ void Lowerer::lower(const NodeProto& node) {
 Results Lowerer::convert(Context& context, const NodeProto& node) {
   if (node.op_type() == "If")
     if (std::optional<Results> results = chosen_branch(node)) return std::move(*results);
-  if (has_branches(node)) throw Unsupported{"it has graphs inside it, which depend on the data"};
+  if (has_branches(node)) throw Unsupported{"it contains graphs that depend on the data"};
   if (std::optional<Results> known = folded(context, node)) return std::move(*known);
   const Conversion* conversion = find_conversion(node.domain(), node.op_type());
   if (conversion == nullptr) throw Unsupported{"no such operator is known here"};
   return conversion->convert(context);
 }
 
-// A condition that is known picks one branch, whose nodes then stand where the If stood.
+// A known condition selects one branch, whose nodes then replace the If.
 std::optional<Results> Lowerer::chosen_branch(const NodeProto& node) {
   if (node.input_size() != 1) return std::nullopt;
   const auto condition = names_.find(node.input(0));
@@ -208,7 +210,7 @@ void Lowerer::leave_gap(Context& context, const NodeProto& node, const std::stri
     if (!type) {
       for (Operand* operand : context.operands_)
         if (operand->value != kNone) ends.push_back(operand->value);
-      return;  // whoever reads it finds no such name, and is unreached
+      return;  // its readers do not find the name and are unreached
     }
     shapes.push_back(type->shape.rank());
     for (std::int64_t d : type->shape.dims()) shapes.push_back(d);
@@ -228,7 +230,7 @@ void Lowerer::leave_gap(Context& context, const NodeProto& node, const std::stri
 }
 
 void Lowerer::leave_unreached(const NodeProto& node, const std::string& layer) {
-  for (const std::string& name : node.input())  // a tensor of a type we do not have is a reason of its own
+  for (const std::string& name : node.input())  // a tensor of a type we lack is a separate reason
     for (const TensorProto& tensor : file_.graph().initializer())
       if (tensor.name() == name && !dtype_of(tensor.data_type())) {
         unknown.push_back(
@@ -247,10 +249,10 @@ bool Lowerer::all_known(const Context& context) const {
   for (std::size_t i = 0; i < context.inputs(); ++i) {
     if (!context.has_input(i)) continue;
     if (!context.is_known(i)) return false;
-    // Under another shape elements stay where they are, however many.
+    // A reshape leaves the elements in place, however many there are.
     if (i > 0 || !keeps_elements(context.op())) elements += context.operand(i).known->count();
   }
-  return context.inputs() > 0 && elements <= kMostFolded;
+  return context.inputs() > 0 && elements <= kMaxFolded;
 }
 
 std::optional<Results> Lowerer::folded(Context& context, const NodeProto& node) {
@@ -258,11 +260,11 @@ std::optional<Results> Lowerer::folded(Context& context, const NodeProto& node) 
   try {
     if (const Conversion* fold = find_fold(node.domain(), node.op_type())) {
       Results results = fold->convert(context);
-      // A weight under another shape is a weight.
+      // A reshaped weight is still a weight.
       if (keeps_elements(node.op_type())) results.front().initializer = context.operand(0).initializer;
       return results;
     }
-  } catch (const Unsupported&) {  // a form that the evaluator does not know; the operator itself may
+  } catch (const Unsupported&) {  // the evaluator lacks this form; the operator may have it
   }
   return run_now(node, context);
 }

@@ -14,20 +14,20 @@ namespace headroom::onnx {
 class GraphProto;
 class ValueInfoProto;
 
-// Elements a node may have, in and out, to be worked out while the file is read. More is left to the plan.
-inline constexpr std::int64_t kMostFolded = 1 << 16;
+// Max elements of a node, in and out, for folding while the file is read. The plan does larger ones.
+inline constexpr std::int64_t kMaxFolded = 1 << 16;
 
-// Walks a file's nodes and appends ours to a graph. Knows what every name stands for so far.
+// Walks a file's nodes and appends ours to a graph. Tracks the meaning of every name so far.
 class Lowerer {
  public:
   // `sizes` has a number for every open dimension of the inputs.
   Lowerer(const File& file, Graph& graph, const Lowering& how, std::map<std::string, std::int64_t> sizes);
 
-  void declare(const GraphProto& graph);  // types the file gives for values within it
+  void declare(const GraphProto& graph);  // types the file gives for inner values
   void add_tensors(const GraphProto& graph);
   void define(const std::string& name, Operand operand) { names_[name] = std::move(operand); }
   void lower(const std::vector<const NodeProto*>& order);
-  // As a value of the graph; kNone where it could not be reached.
+  // As a value of the graph; kNone if it could not be reached.
   ValueId value_of(const std::string& name);
   bool is_read(const std::string& name) const { return read_.contains(name); }
   bool reached(const std::string& name) const { return names_.contains(name); }
@@ -38,11 +38,11 @@ class Lowerer {
   const Lowering& how() const { return how_; }
   std::optional<TensorType> declared(const std::string& name) const;
   ValueId store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats);
-  ValueId store_constant(const Given& elements, const std::string& name, const std::string& layer);
+  ValueId store_constant(const ConstantData& elements, const std::string& name, const std::string& layer);
 
   std::vector<UnknownNode> unknown;
   std::vector<std::string> unreached;
-  std::vector<ValueId> ends;  // what unreached nodes would read
+  std::vector<ValueId> ends;  // inputs of unreached nodes
 
  private:
   std::string layer_name(const NodeProto& node);

@@ -1,4 +1,4 @@
-// Where elements stand: shapes, pieces, copies; and tensors made of nothing but their shape.
+// Positions of elements: shapes, slices, copies; and tensors that depend only on their shape.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,9 @@
 namespace headroom::onnx {
 namespace {
 
-Given empty_given(const Shape& shape, DType dtype) { return given(shape, std::span<const double>{}, dtype); }
+ConstantData empty_constant(const Shape& shape, DType dtype) {
+  return constant_data(shape, std::span<const double>{}, dtype);
+}
 
 Results convert_flatten(Context& c) {
   c.require_inputs(1, 1);
@@ -43,8 +45,8 @@ Results convert_unsqueeze(Context& c) {
   Ints axes = axes_in(c, *given_axes, rank);
   std::sort(axes.begin(), axes.end());
   for (std::int64_t axis : axes) dims.insert(dims.begin() + axis, 1);
-  // A vector that holds nothing has no reshape of its own.
-  if (c.is_known(0) && c.shape(0).numel() == 0) return {empty_given(Shape(dims), c.type(0).dtype)};
+  // An empty vector cannot be reshaped by our operator.
+  if (c.is_known(0) && c.shape(0).numel() == 0) return {empty_constant(Shape(dims), c.type(0).dtype)};
   return {reshaped(c, input(c, 0), dims)};
 }
 
@@ -81,7 +83,7 @@ Results convert_split(Context& c) {
   if (static_cast<std::int64_t>(sizes.size()) != parts ||
       std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != extent)
     c.invalid(fmt::format("{} parts of [{}] of {} elements", parts, fmt::join(sizes, ","), extent));
-  if (std::count(sizes.begin(), sizes.end(), 0) > 0) c.unsupported("a part that holds nothing");
+  if (std::count(sizes.begin(), sizes.end(), 0) > 0) c.unsupported("an empty part");
   if (parts == 1) return {input(c, 0)};
   Results results;
   for (const Term& part : apply_all(c, "split", {input(c, 0)}, {{"axis", axis}, {"sizes", sizes}}))
@@ -101,7 +103,7 @@ Cut cut_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t
   return {start, end, step, span > 0 ? (span - 1) / length + 1 : 0};
 }
 
-// What is cut off is told to our own operator in places from the front, which cannot be misread.
+// Gives our operator positions counted from the front, which are unambiguous.
 Results convert_slice(Context& c) {
   const Shape x = c.shape(0);
   const Ints starts = c.required_integers("starts", 1), ends = c.required_integers("ends", 2);
@@ -122,12 +124,12 @@ Results convert_slice(Context& c) {
     y[axis] = cut.count;
     if (cut.count == x[axis] && step > 0) continue;
     first.push_back(cut.start), kept.push_back(axes[i]), by.push_back(step);
-    // An end before the first element has no number of its own: -1 would be the last one.
+    // An end before the first element cannot be written as -1, which means the last element.
     last.push_back(cut.end < 0 ? -x[axis] - 1 : cut.end);
   }
   if (y.numel() == 0) {
     if (!c.is_known(0)) c.unsupported(fmt::format("nothing is left of {}", x.str()));
-    return {empty_given(y, c.type(0).dtype)};
+    return {empty_constant(y, c.type(0).dtype)};
   }
   if (kept.empty()) return {input(c, 0)};
   return {
@@ -145,9 +147,9 @@ Results convert_gather(Context& c) {
     const Ints chosen = c.shape(1).vector();
     dims.erase(dims.begin() + axis);
     dims.insert(dims.begin() + axis, chosen.begin(), chosen.end());
-    return {empty_given(Shape(dims), c.type(0).dtype)};
+    return {empty_constant(Shape(dims), c.type(0).dtype)};
   }
-  // The table of an embedding is learnt; all else is taken from what is there.
+  // The table of an embedding is learned; other data is used as it is.
   const Term data = c.is_known(1) ? input(c, 0) : as_weight(c, 0);
   return {apply(c, "gather", {data, input(c, 1)}, {{"axis", axis}})};
 }
@@ -163,13 +165,13 @@ Results convert_expand(Context& c) {
     if (dims[i] != to[i] && dims[i] != 1 && to[i] != 1)
       c.invalid(fmt::format("{} does not stretch to [{}]", x.str(), fmt::join(wanted, ",")));
     if (dims[i] == 1) dims[i] = to[i];
-    if (dims[i] < 1) c.unsupported("a tensor that holds nothing");
+    if (dims[i] < 1) c.unsupported("an empty tensor");
   }
   if (Shape(dims) == x) return {input(c, 0)};
   return {apply(c, "expand", {input(c, 0)}, {{"shape", dims}})};
 }
 
-// Each axis in turn: with an axis of one before it, stretched, and joined with it.
+// Each axis in turn: adds an axis of 1 before it, expands that, and merges the two.
 Results convert_tile(Context& c) {
   const Shape x = c.shape(0);
   Ints repeats;
@@ -183,7 +185,7 @@ Results convert_tile(Context& c) {
   Term y = input(c, 0);
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t times = repeats[static_cast<std::size_t>(axis)];
-    if (times < 1) c.unsupported("a tensor that holds nothing");
+    if (times < 1) c.unsupported("an empty tensor");
     need_small(c, times);
     if (times == 1) continue;
     Ints dims = shape_of(c, y).vector();
@@ -196,7 +198,7 @@ Results convert_tile(Context& c) {
   return {y};
 }
 
-// Elements before and after each axis, whatever the version says them in.
+// Elements before and after each axis, in the form of any opset.
 Ints pads_of(const Context& c, int rank) {
   if (c.opset() < 11) return c.integers(c.opset() < 2 ? "paddings" : "pads");
   const Ints given_pads = c.known_integers(1);
@@ -224,7 +226,7 @@ Results convert_pad(Context& c) {
     const double value = c.opset() < 11 ? c.real("value", 0) : c.has_input(2) ? c.known_real(2) : 0;
     if (value != 0) attrs.set("value", value);
   }
-  // Other types by way of fp64, which holds every integer that a network counts with.
+  // Other types go through fp64, which holds every integer a network uses for counting.
   const DType dtype = type_of(c, x).dtype;
   if (is_float(dtype)) return {apply(c, "pad", {x}, attrs)};
   const Term wide = apply(c, "cast", {x}, {{"to", std::string("fp64")}});
@@ -237,7 +239,7 @@ Results convert_range(Context& c) {
   if (!is_float(dtype)) {
     const std::int64_t start = known_integer(c, 0), limit = known_integer(c, 1), delta = known_integer(c, 2);
     if (delta == 0) c.invalid("a step of 0");
-    // In fp64, which cannot overflow; what is near its limits is too much in any case.
+    // In fp64, which cannot overflow; numbers near its limits are too large anyway.
     const double count =
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
     need_small(c, static_cast<std::int64_t>(std::min(count, 1e18)));
@@ -250,17 +252,17 @@ Results convert_range(Context& c) {
   if (delta == 0) c.invalid("a step of 0");
   std::vector<double> list;
   const double count = std::ceil((limit - start) / delta);
-  if (!(count < 1e18)) c.invalid("its limits are no numbers");
+  if (!(count < 1e18)) c.invalid("its limits are not numbers");
   need_small(c, static_cast<std::int64_t>(count));
   for (double i = 0; i < count; ++i) list.push_back(start + i * delta);
-  return {given({static_cast<std::int64_t>(list.size())}, list, master_of(c.dtype()))};
+  return {constant_data({static_cast<std::int64_t>(list.size())}, list, master_of(c.dtype()))};
 }
 
-Given truth(const Shape& shape, const std::function<bool(std::int64_t, std::int64_t)>& holds) {
+ConstantData truth(const Shape& shape, const std::function<bool(std::int64_t, std::int64_t)>& holds) {
   std::vector<double> bits;
   for (std::int64_t i = 0; i < shape[0]; ++i)
     for (std::int64_t j = 0; j < shape[1]; ++j) bits.push_back(holds(i, j) ? 1 : 0);
-  return given(shape, bits, DType::boolean);
+  return constant_data(shape, bits, DType::boolean);
 }
 
 Results convert_trilu(Context& c) {
@@ -285,7 +287,7 @@ Results convert_eye_like(Context& c) {
   return {cast_to(c, bits, c.type(0).dtype)};
 }
 
-// An index counts from the end where it is negative, and names no class where it is out of range.
+// A negative index counts from the end; an index out of range selects no class.
 Results convert_one_hot(Context& c) {
   c.require_inputs(3, 3);
   const std::int64_t depth = known_integer(c, 1);

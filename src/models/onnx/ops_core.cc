@@ -1,4 +1,4 @@
-// What small image networks are made of, and what shapes are computed with.
+// The operators of small image networks, and those that compute shapes.
 #include <algorithm>
 
 #include "models/onnx/convert.h"
@@ -12,7 +12,7 @@ Results convert_conv(Context& c) {
   const Shape x = c.shape(0), w = c.shape(1);
   if (x.rank() != w.rank() || x.rank() < 3) c.invalid(fmt::format("{} with kernels {}", x.str(), w.str()));
   if (x.rank() > 4) c.unsupported(fmt::format("convolution over {} axes", x.rank() - 2));
-  const bool line = x.rank() == 3;  // one axis is two, one of which is 1
+  const bool line = x.rank() == 3;  // one axis becomes two, the first of size 1
   Attrs attrs = window_attrs(c, Ints(w.dims().begin() + 2, w.dims().end()));
   if (const std::int64_t groups = c.integer("group", 1); groups != 1) attrs.set("groups", groups);
   std::vector<ValueId> operands = {as_images(c, c.value(0), line), as_images(c, c.weight(1), line)};
@@ -24,22 +24,22 @@ Results convert_max_pool(Context& c) {
   c.require_inputs(1, 1);
   const Shape x = c.shape(0);
   if (x.rank() < 3 || x.rank() > 4) c.unsupported(fmt::format("pooling of {}", x.str()));
-  if (c.wants_output(1)) c.unsupported("it also gives the places of the maxima");
+  if (c.wants_output(1)) c.unsupported("it also returns the positions of the maxima");
   if (c.integer("storage_order", 0) != 0) c.unsupported("columns before rows");
   const Ints kernel = c.integers("kernel_shape");
   const bool line = x.rank() == 3;
   Attrs attrs = window_attrs(c, kernel);
   attrs.set("kernel", line ? Ints{1, kernel.at(0)} : kernel);
-  if (!attrs.has("strides")) attrs.set("strides", Ints{1, 1});  // ours would be the kernel's
+  if (!attrs.has("strides")) attrs.set("strides", Ints{1, 1});  // ours would default to the kernel's
   if (c.integer("ceil_mode", 0) != 0) attrs.set("ceil_mode", std::int64_t{1});
   return {as_lines(c, c.emit("max_pool", {as_images(c, c.value(0), line)}, attrs), line)};
 }
 
-// alpha * A' B' + beta * C. The form every exporter writes for a dense layer is one of ours.
+// alpha * A' B' + beta * C. The form that exporters write for a dense layer becomes one linear node.
 Results convert_gemm(Context& c) {
   c.require_inputs(2, 3);
   if (c.shape(0).rank() != 2 || c.shape(1).rank() != 2)
-    c.invalid(fmt::format("{} and {} are no matrices", c.shape(0).str(), c.shape(1).str()));
+    c.invalid(fmt::format("{} and {} are not matrices", c.shape(0).str(), c.shape(1).str()));
   const double alpha = c.real("alpha", 1), beta = c.real("beta", 1);
   const std::int64_t ta = c.integer("transA", 0), tb = c.integer("transB", 0);
   const std::int64_t columns = c.shape(1)[tb ? 0 : 1];
@@ -61,7 +61,7 @@ Results convert_gemm(Context& c) {
   return {c.emit("add", {y, bias})};
 }
 
-// 0 keeps an axis of the input, unless allowzero says that it means nothing at all.
+// 0 keeps an axis of the input, unless allowzero is set: then it means size zero.
 Results convert_reshape(Context& c) {
   const std::optional<Ints> wanted = c.integers_of("shape", 1);
   if (!wanted) c.invalid("it has no shape");
@@ -72,15 +72,16 @@ Results convert_reshape(Context& c) {
 
 Results convert_constant(Context& c) {
   if (c.has("value")) return {c.tensor("value")};
-  if (c.has("value_int")) return {given({}, Ints{c.integer("value_int")})};
-  if (c.has("value_float")) return {given({}, std::vector<double>{c.real("value_float")}, DType::f32)};
+  if (c.has("value_int")) return {constant_data({}, Ints{c.integer("value_int")})};
+  if (c.has("value_float"))
+    return {constant_data({}, std::vector<double>{c.real("value_float")}, DType::f32)};
   if (c.has("value_ints")) {
     const Ints list = c.integers("value_ints");
-    return {given({static_cast<std::int64_t>(list.size())}, list)};
+    return {constant_data({static_cast<std::int64_t>(list.size())}, list)};
   }
   if (c.has("value_floats")) {
     const std::vector<double> list = c.reals("value_floats");
-    return {given({static_cast<std::int64_t>(list.size())}, list, DType::f32)};
+    return {constant_data({static_cast<std::int64_t>(list.size())}, list, DType::f32)};
   }
   c.unsupported("a constant of strings or sparse");
 }
@@ -88,11 +89,6 @@ Results convert_constant(Context& c) {
 Results convert_identity(Context& c) {
   c.require_inputs(1, 1);
   return {c.operand(0)};
-}
-
-Results convert_relu(Context& c) {
-  c.require_inputs(1, 1);
-  return {c.emit("relu", {c.value(0)})};
 }
 
 // Shapes are known whatever the data.
@@ -103,12 +99,12 @@ Results convert_shape(Context& c) {
   auto place = [&](std::int64_t at) { return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank); };
   const std::int64_t start = place(c.integer("start", 0)), end = place(c.integer("end", rank));
   const Ints part = start < end ? Ints(dims.begin() + start, dims.begin() + end) : Ints{};
-  return {given({static_cast<std::int64_t>(part.size())}, part)};
+  return {constant_data({static_cast<std::int64_t>(part.size())}, part)};
 }
 
 Results convert_size(Context& c) {
   c.require_inputs(1, 1);
-  return {given({}, Ints{c.shape(0).numel()})};
+  return {constant_data({}, Ints{c.shape(0).numel()})};
 }
 
 Results convert_constant_of_shape(Context& c) {
@@ -118,8 +114,8 @@ Results convert_constant_of_shape(Context& c) {
   for (std::int64_t d : dims)
     if (d < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(d, 1), &elements))
       c.invalid(fmt::format("a tensor of [{}]", fmt::join(dims, ",")));
-  if (!c.has("value")) return {given_repeated(Shape(dims), DType::f32, 0)};
-  Given value = c.tensor("value");
+  if (!c.has("value")) return {repeated_constant(Shape(dims), DType::f32, 0)};
+  ConstantData value = c.tensor("value");
   if (value.count() != 1) c.invalid("its value is not one element");
   value.type.shape = Shape(dims);
   value.repeated = true;
@@ -129,11 +125,15 @@ Results convert_constant_of_shape(Context& c) {
 }  // namespace
 
 std::vector<Conversion> core_conversions() {
-  return {{"Conv", convert_conv},         {"MaxPool", convert_max_pool},
-          {"Gemm", convert_gemm},         {"Reshape", convert_reshape},
-          {"Constant", convert_constant}, {"Identity", convert_identity},
-          {"Relu", convert_relu},         {"Shape", convert_shape},
-          {"Size", convert_size},         {"ConstantOfShape", convert_constant_of_shape}};
+  return {{"Conv", convert_conv},
+          {"MaxPool", convert_max_pool},
+          {"Gemm", convert_gemm},
+          {"Reshape", convert_reshape},
+          {"Constant", convert_constant},
+          {"Identity", convert_identity},
+          {"Shape", convert_shape},
+          {"Size", convert_size},
+          {"ConstantOfShape", convert_constant_of_shape}};
 }
 
 }  // namespace headroom::onnx

@@ -1,4 +1,4 @@
-// Einsum: "bij,bjk->bik". Operands are joined in pairs, each pair by one matrix product.
+// Einsum: "bij,bjk->bik". Operands are joined in pairs, each pair by one GEMM.
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 namespace headroom::onnx {
 namespace {
 
-// A tensor and a letter for each of its axes. Axes that the dots stand for have letters of their own, below.
+// A tensor and a letter for each of its axes. Axes behind the dots get their own letters, below.
 struct Labelled {
   Term term;
   std::string labels;
@@ -27,7 +27,7 @@ std::string labels_of(const Context& c, const std::string& text, int dots) {
       i += 2;
     } else {
       if (!std::isalpha(static_cast<unsigned char>(text[i])))
-        c.invalid(fmt::format("'{}' is no letter", text[i]));
+        c.invalid(fmt::format("'{}' is not a letter", text[i]));
       labels += text[i];
     }
   }
@@ -38,7 +38,7 @@ int letters_in(const std::string& text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), [](char ch) { return ch != '.'; }));
 }
 
-// The axes in another order; all of them are named.
+// The axes in another order, which names all of them.
 Term arranged(Context& c, const Labelled& x, const std::string& order) {
   Ints perm;
   for (char label : order) perm.push_back(static_cast<std::int64_t>(x.labels.find(label)));
@@ -46,7 +46,7 @@ Term arranged(Context& c, const Labelled& x, const std::string& order) {
   return apply(c, "transpose", {x.term}, {{"perm", perm}});
 }
 
-// Sums over the axes that nobody asks for again.
+// Sums over the axes that nothing needs later.
 Labelled summed(Context& c, const Labelled& x, const std::string& wanted) {
   Ints axes;
   std::string left;
@@ -86,7 +86,7 @@ class Extents {
   std::map<char, std::int64_t> of_;
 };
 
-// As one matrix for each element of the batch; axes of 1 that others stretch are stretched first.
+// One matrix per batch element; axes of 1 that another operand broadcasts are expanded first.
 Term as_matrices(Context& c, const Labelled& x, const Extents& e, const std::string& batch,
                  const std::string& rows, const std::string& columns) {
   const std::string order = batch + rows + columns;
@@ -109,7 +109,7 @@ Labelled joined(Context& c, Labelled a, Labelled b, const std::string& later) {
   return {reshaped(c, y, e.of(labels)), labels};
 }
 
-// Letters that stand once, in order; the dots first.
+// Letters that occur once, in order; the dots first.
 std::string implied(const std::vector<Labelled>& operands, int dots) {
   std::map<char, int> seen;
   for (const Labelled& x : operands)
@@ -154,7 +154,7 @@ Results convert_einsum(Context& c) {
   }
   all = summed(c, all, wanted);
   for (char label : wanted)
-    if (!has(all.labels, label)) c.invalid(fmt::format("'{}' is in no input", label));
+    if (!has(all.labels, label)) c.invalid(fmt::format("'{}' is not in any input", label));
   return {arranged(c, all, wanted)};
 }
 

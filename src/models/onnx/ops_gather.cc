@@ -1,5 +1,5 @@
-// Elements picked, and put, by indices of several axes: places in the flattened tensor, which one gather then
-// takes.
+// Gathers and scatters by indices over several axes: computes positions in the flattened tensor, then does
+// one gather.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ Ints strides_of(const Shape& shape) {
   return strides;
 }
 
-// Indices from the end become those from the front.
+// Converts indices from the end to indices from the front.
 Term from_front(Context& c, const Term& indices, std::int64_t extent) {
   const Term wide = cast_to(c, indices, DType::i64);
   if (wide.known) {
@@ -29,7 +29,7 @@ Term times(Context& c, const Term& x, std::int64_t factor) {
   return factor == 1 ? x : apply(c, "mul", {x, number_like(c, x, static_cast<double>(factor))});
 }
 
-// The last axis of the indices names a place on each of the first axes of the data.
+// The last axis of the indices holds one position for each of the first axes of the data.
 Results convert_gather_nd(Context& c) {
   c.require_inputs(2, 2);
   if (c.integer("batch_dims", 0) != 0) c.unsupported("batch_dims");
@@ -57,7 +57,7 @@ Results convert_gather_nd(Context& c) {
   return {reshaped(c, taken, dims)};
 }
 
-// Along one axis at the place the index says, along the others where the index itself stands.
+// The index selects the position along one axis; the other coordinates are those of the index itself.
 Results convert_gather_elements(Context& c) {
   c.require_inputs(2, 2);
   const Shape data = c.shape(0), indices = c.shape(1);
@@ -81,8 +81,8 @@ Results convert_gather_elements(Context& c) {
   return {apply(c, "gather", {reshaped(c, input(c, 0), {data.numel()}), place}, {{"axis", std::int64_t{0}}})};
 }
 
-// `data` with rows replaced: places[k] is where row k of the updates goes. Known places make it a choice
-// between two tensors, row by row; of updates to one place the last counts.
+// `data` with rows replaced: row k of the updates goes to places[k]. With known places this is a row-by-row
+// choice between two tensors; the last update of a place wins.
 Term scattered(Context& c, const Term& data, const Term& updates, const Ints& places, std::int64_t rows,
                std::int64_t inner) {
   Ints from(static_cast<std::size_t>(rows), 0);
@@ -95,7 +95,7 @@ Term scattered(Context& c, const Term& data, const Term& updates, const Ints& pl
   const auto count = static_cast<std::int64_t>(places.size());
   const Term moved = apply(c, "gather", {reshaped(c, updates, {count, inner}), integers({rows}, from)},
                            {{"axis", std::int64_t{0}}});
-  const Term mask = given({rows, 1}, replaced, DType::boolean);
+  const Term mask = constant_data({rows, 1}, replaced, DType::boolean);
   const Term y = apply(c, "where", {mask, moved, reshaped(c, data, {rows, inner})});
   return reshaped(c, y, shape_of(c, data).vector());
 }
@@ -115,7 +115,7 @@ Results convert_scatter_nd(Context& c) {
   if (depth < 1 || depth > data.rank())
     c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
   if (indices.numel() == 0) return {input(c, 0)};
-  const Given& known = c.known(1);
+  const ConstantData& known = c.known(1);
   need_small(c, known.count());
   const Ints strides = strides_of(data);
   const std::int64_t inner = strides[static_cast<std::size_t>(depth - 1)], rows = data.numel() / inner;
@@ -143,7 +143,7 @@ Results convert_scatter_elements(Context& c) {
   if (data.rank() != indices.rank() || data.rank() < 1 || c.shape(2) != indices)
     c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
   const int axis = static_cast<int>(axis_in(c, c.integer("axis", 0), data.rank()));
-  const Given& known = c.known(1);
+  const ConstantData& known = c.known(1);
   need_small(c, known.count());
   need_small(c, data.numel());
   const Ints strides = strides_of(data);

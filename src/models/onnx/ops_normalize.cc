@@ -5,7 +5,7 @@
 namespace headroom::onnx {
 namespace {
 
-// Training normalises by the batch and keeps running statistics; evaluation uses those.
+// Training normalises by the batch and keeps running statistics; evaluation uses the running statistics.
 Results convert_batch_norm(Context& c) {
   c.require_inputs(5, 5);
   need_float(c, input(c, 0));
@@ -22,19 +22,19 @@ Results convert_batch_norm(Context& c) {
   return {Term(c.emit("batch_norm", operands, {{"epsilon", epsilon}, {"momentum", momentum}}))};
 }
 
-// One factor, or summand, for each channel of [N, C, …].
+// One factor or summand per channel of [N, C, …].
 Term per_channel(Context& c, const Term& term, int rank) {
   Ints dims(static_cast<std::size_t>(std::max(rank - 1, 1)), 1);
   dims[0] = shape_of(c, term).numel();
   return reshaped(c, term, dims);
 }
 
-// Rows of [rows, length] by their own mean and variance.
+// Normalises each row of [rows, length] by its own mean and variance.
 Term normalized_rows(Context& c, const Term& x, std::int64_t rows, double epsilon) {
   const Shape shape = shape_of(c, x);
   const std::int64_t length = shape.numel() / rows;
   const DType wide = master_of(c.dtype());
-  const Term one = given_repeated({length}, wide, 1), zero = given_repeated({length}, wide, 0);
+  const Term one = repeated_constant({length}, wide, 1), zero = repeated_constant({length}, wide, 0);
   const Term flat = reshaped(c, x, {rows, length});
   const Term y = apply(c, "layer_norm", {flat, one, zero}, {{"axis", std::int64_t{1}}, {"epsilon", epsilon}});
   return reshaped(c, y, shape.vector());
@@ -55,7 +55,7 @@ Results convert_instance_norm(Context& c) {
   return {scaled(c, y, as_weight(c, 1), as_weight(c, 2))};
 }
 
-// Up to opset 20 there is a scale for each group, from 21 on for each channel.
+// One scale per group up to opset 20, one per channel from 21 on.
 Results convert_group_norm(Context& c) {
   c.require_inputs(3, 3);
   const Term x = input(c, 0);
@@ -88,7 +88,7 @@ Results convert_layer_norm(Context& c) {
   };
   const Term scale = as_row(as_weight(c, 1));
   const Term bias =
-      c.has_input(2) ? as_row(as_weight(c, 2)) : Term(given_repeated(Shape(row), master_of(c.dtype()), 0));
+      c.has_input(2) ? as_row(as_weight(c, 2)) : Term(repeated_constant(Shape(row), master_of(c.dtype()), 0));
   const std::vector<Term> out =
       apply_all(c, "layer_norm", {x, scale, bias}, {{"axis", axis}, {"epsilon", c.real("epsilon", 1e-5)}});
   Results results = {out[0]};
@@ -135,11 +135,11 @@ Results convert_mean_variance(Context& c) {
   const Ints axes = axes_in(c, c.integers("axes", {0, 2, 3}), shape_of(c, x).rank());
   const Term centred = apply(c, "sub", {x, apply(c, "reduce_mean", {x}, {{"axes", axes}})});
   const Term variance = apply(c, "reduce_mean", {apply(c, "mul", {centred, centred})}, {{"axes", axes}});
-  // What the operator's own definition adds to the deviation.
+  // The operator's definition adds this to the deviation.
   return {apply(c, "div", {centred, apply(c, "add", {apply(c, "sqrt", {variance}), number(c, 1e-9)})})};
 }
 
-// Tells the dropouts of a network apart: the same in every run.
+// Distinguishes the dropouts of a network, in the same way in every run.
 std::int64_t key_of(const std::string& layer) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (unsigned char ch : layer) hash = (hash ^ ch) * 1099511628211ULL;
@@ -152,7 +152,7 @@ Results convert_dropout(Context& c) {
   if (!(rate >= 0 && rate < 1)) c.invalid(fmt::format("a ratio of {}", rate));
   if (!c.training() || rate == 0) {
     if (!c.wants_output(1)) return {x};
-    return {x, given_repeated(shape_of(c, x), c.opset() < 10 ? master_of(c.dtype()) : DType::boolean, 1)};
+    return {x, repeated_constant(shape_of(c, x), c.opset() < 10 ? master_of(c.dtype()) : DType::boolean, 1)};
   }
   if (c.wants_output(1)) c.unsupported("the mask as an output");
   need_float(c, x);

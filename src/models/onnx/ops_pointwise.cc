@@ -1,15 +1,17 @@
-// Element by element: functions of one element, and of several stretched to a common shape.
+// Elementwise: functions of one element, and of several broadcast to a common shape.
 
 #include <array>
 #include <limits>
+#include <map>
 
 #include "models/onnx/file.h"
 #include "models/onnx/terms.h"
+#include "ops/operator.h"
 
 namespace headroom::onnx {
 namespace {
 
-// Before opset 7 nothing is stretched unless the node asks for it, and then b stands at an axis of a.
+// Before opset 7 nothing is broadcast unless the node asks for it; then b is aligned at an axis of a.
 Term aligned(Context& c, const Term& b) {
   if (c.opset() >= 7 || c.integer("broadcast", 0) == 0) return b;
   const Shape a = c.shape(0), shape = shape_of(c, b);
@@ -20,13 +22,6 @@ Term aligned(Context& c, const Term& b) {
   Ints dims = shape.vector();
   dims.insert(dims.end(), static_cast<std::size_t>(behind), 1);
   return reshaped(c, b, dims);
-}
-
-Results two(Context& c, std::string_view op) {
-  c.require_inputs(2, 2);
-  const Term a = input(c, 0), b = aligned(c, input(c, 1));
-  need_number(c, a);
-  return {apply(c, op, {a, b})};
 }
 
 Results convert_pow(Context& c) {
@@ -43,7 +38,7 @@ Results convert_mod(Context& c) {
   return {apply(c, "mod", {input(c, 0), input(c, 1)}, {{"fmod", c.integer("fmod", 0)}})};
 }
 
-// Any number of operands, one after the other.
+// Any number of operands, one after another.
 Term joined(Context& c, std::string_view op) {
   if (c.inputs() == 0) c.invalid("it has no inputs");
   Term all = input(c, 0);
@@ -65,7 +60,7 @@ Results one(Context& c, std::string_view op, const Attrs& attrs = {}) {
   return {apply(c, op, {input(c, 0)}, attrs)};
 }
 
-// 0 - x and the like are the integers' own.
+// Integers use 0 - x.
 Results convert_neg(Context& c) {
   const Term x = input(c, 0);
   need_number(c, x);
@@ -87,7 +82,7 @@ Results convert_sign(Context& c) {
   return {apply(c, "minimum", {number_like(c, x, 1), apply(c, "maximum", {number_like(c, x, -1), x})})};
 }
 
-// Whole numbers stay what they are.
+// Integers stay unchanged.
 Results rounded(Context& c, std::string_view op) {
   if (!is_float(c.type(0).dtype)) return {input(c, 0)};
   return one(c, op);
@@ -97,9 +92,6 @@ Results convert_reciprocal(Context& c) {
   need_float(c, input(c, 0));
   return {apply(c, "div", {number(c, 1), input(c, 0)})};
 }
-
-Results convert_leaky_relu(Context& c) { return one(c, "leaky_relu", {{"alpha", c.real("alpha", 0.01)}}); }
-Results convert_elu(Context& c) { return one(c, "elu", {{"alpha", c.real("alpha", 1)}}); }
 
 // gamma (x, or alpha (e^x - 1) below 0)
 Results convert_selu(Context& c) {
@@ -127,7 +119,7 @@ Results convert_thresholded_relu(Context& c) {
   return {apply(c, "where", {apply(c, "greater", {x, number(c, c.real("alpha", 1))}), x, zero})};
 }
 
-// One slope for all is a leaky ReLU, but not where it is to be learnt.
+// One slope for all is a leaky ReLU, unless it is to be learned.
 Results convert_prelu(Context& c) {
   c.require_inputs(2, 2);
   const Term x = input(c, 0);
@@ -138,16 +130,10 @@ Results convert_prelu(Context& c) {
   if (const Shape s = shape_of(c, slope); c.opset() < 7 && s.rank() == 1 && s[0] > 1) {
     Ints dims(static_cast<std::size_t>(shape_of(c, x).rank() - 1), 1);
     dims[0] = s[0];
-    slope = reshaped(c, slope, dims);  // one for each channel
+    slope = reshaped(c, slope, dims);  // one per channel
   }
   const Term below = apply(c, "less", {x, number(c, 0)});
   return {apply(c, "where", {below, apply(c, "mul", {x, slope}), x})};
-}
-
-Results convert_gelu(Context& c) { return one(c, "gelu", {{"approximate", c.text("approximate", "none")}}); }
-
-Results convert_hard_sigmoid(Context& c) {
-  return one(c, "hard_sigmoid", {{"alpha", c.real("alpha", 0.2)}, {"beta", c.real("beta", 0.5)}});
 }
 
 Results convert_softsign(Context& c) {
@@ -170,8 +156,8 @@ Results convert_swish(Context& c) {
   return {apply(c, "mul", {x, apply(c, "sigmoid", {inner})})};
 }
 
-// Bounds are attributes up to opset 10, inputs from 11 on; inputs that are not known, and those of integers,
-// are a maximum and a minimum.
+// Bounds are attributes up to opset 10, inputs from 11 on. Unknown inputs, and integer ones, become a maximum
+// and a minimum.
 Results convert_clip(Context& c) {
   const Term x = input(c, 0);
   need_number(c, x);
@@ -198,6 +184,41 @@ Results compared(Context& c, std::string_view op) {
   return {apply(c, op, {input(c, 0), aligned(c, input(c, 1))})};
 }
 
+// Operators of ours by the ONNX operator with the same inputs and attributes.
+const std::map<std::string_view, const OpSchema*>& same_operators() {
+  static const auto table = [] {
+    std::map<std::string_view, const OpSchema*> all;
+    for (const Operator& op : operators())
+      if (op.schema.elementwise > 0 && !op.schema.onnx.empty()) all[op.schema.onnx] = &op.schema;
+    return all;
+  }();
+  return table;
+}
+
+// A comparison takes every element type.
+bool compares(const OpSchema& schema) {
+  const TensorType x{{1}, DType::f32};
+  return schema.infer({x, x}, {})[0].dtype == DType::boolean;
+}
+
+Results convert_same(Context& c) {
+  const OpSchema& schema = *same_operators().at(c.op());
+  if (schema.elementwise == 2) {
+    c.require_inputs(2, 2);
+    const Term a = input(c, 0);
+    if (!compares(schema)) need_number(c, a);
+    return {apply(c, schema.name, {a, aligned(c, input(c, 1))})};
+  }
+  Attrs attrs;
+  for (const AttributeSpec& a : schema.attributes) {
+    if (a.words.empty())
+      attrs.set(a.name, c.real(a.name, a.fallback));
+    else
+      attrs.set(a.name, c.text(a.name, a.words[0]));
+  }
+  return one(c, schema.name, attrs);
+}
+
 Results convert_where(Context& c) {
   c.require_inputs(3, 3);
   return {apply(c, "where", {input(c, 0), input(c, 1), input(c, 2)})};
@@ -217,7 +238,7 @@ Results convert_is_inf(Context& c) {
   return {apply(c, "equal", {y, number(c, std::numeric_limits<double>::infinity())})};
 }
 
-// By the number in TensorProto.DataType. All floats are of one type here.
+// By the number in TensorProto.DataType. All floats have one type here.
 DType dtype_numbered(const Context& c, std::int64_t number) {
   const std::optional<DType> dtype = onnx::dtype_of(static_cast<int>(number));
   if (!dtype) c.unsupported(fmt::format("there is no type {} here", name_of_type(static_cast<int>(number))));
@@ -245,7 +266,7 @@ Results convert_cast_like(Context& c) {
   return {cast_to(c, input(c, 0), c.type(1).dtype)};
 }
 
-// Before opset 13 the axes from `axis` on are one.
+// Before opset 13 all axes from `axis` on count as one.
 Results along_axis(Context& c, std::string_view op) {
   c.require_inputs(1, 1);
   const Term x = input(c, 0);
@@ -256,7 +277,7 @@ Results along_axis(Context& c, std::string_view op) {
   if (!old || axis == shape.rank() - 1) return {apply(c, op, {x}, {{"axis", axis}})};
   std::int64_t rows = 1;
   for (int a = 0; a < axis; ++a) rows *= shape[a];
-  // Behind the axis nothing but ones: it can stay where it is.
+  // All axes after it are 1: it can stay where it is.
   if (shape.numel() / rows == shape[static_cast<int>(axis)]) return {apply(c, op, {x}, {{"axis", axis}})};
   const Term flat = reshaped(c, x, {rows, shape.numel() / rows});
   return {reshaped(c, apply(c, op, {flat}, {{"axis", std::int64_t{1}}}), shape.vector())};
@@ -264,12 +285,9 @@ Results along_axis(Context& c, std::string_view op) {
 
 }  // namespace
 
+// Where an operator is named here, that conversion comes first and is taken.
 std::vector<Conversion> pointwise_conversions() {
-  return {
-      {"Add", [](Context& c) { return two(c, "add"); }},
-      {"Sub", [](Context& c) { return two(c, "sub"); }},
-      {"Mul", [](Context& c) { return two(c, "mul"); }},
-      {"Div", [](Context& c) { return two(c, "div"); }},
+  std::vector<Conversion> list = {
       {"Pow", convert_pow},
       {"Mod", convert_mod},
       {"Sum", [](Context& c) -> Results { return {joined(c, "add")}; }},
@@ -283,35 +301,16 @@ std::vector<Conversion> pointwise_conversions() {
       {"Ceil", [](Context& c) { return rounded(c, "ceil"); }},
       {"Round", [](Context& c) { return rounded(c, "round"); }},
       {"Reciprocal", convert_reciprocal},
-      {"Sqrt", [](Context& c) { return one(c, "sqrt"); }},
-      {"Exp", [](Context& c) { return one(c, "exp"); }},
-      {"Log", [](Context& c) { return one(c, "log"); }},
-      {"Sin", [](Context& c) { return one(c, "sin"); }},
-      {"Cos", [](Context& c) { return one(c, "cos"); }},
-      {"Erf", [](Context& c) { return one(c, "erf"); }},
-      {"Tanh", [](Context& c) { return one(c, "tanh"); }},
-      {"Sigmoid", [](Context& c) { return one(c, "sigmoid"); }},
-      {"Softplus", [](Context& c) { return one(c, "softplus"); }},
       {"Softsign", convert_softsign},
-      {"HardSwish", [](Context& c) { return one(c, "hard_swish"); }},
-      {"HardSigmoid", convert_hard_sigmoid},
-      {"LeakyRelu", convert_leaky_relu},
-      {"Elu", convert_elu},
       {"Selu", convert_selu},
       {"Celu", convert_celu},
       {"ThresholdedRelu", convert_thresholded_relu},
       {"PRelu", convert_prelu},
-      {"Gelu", convert_gelu},
       {"Mish", convert_mish},
       {"Swish", convert_swish},
       {"Clip", convert_clip},
       {"Softmax", [](Context& c) { return along_axis(c, "softmax"); }},
       {"LogSoftmax", [](Context& c) { return along_axis(c, "log_softmax"); }},
-      {"Equal", [](Context& c) { return compared(c, "equal"); }},
-      {"Less", [](Context& c) { return compared(c, "less"); }},
-      {"LessOrEqual", [](Context& c) { return compared(c, "less_or_equal"); }},
-      {"Greater", [](Context& c) { return compared(c, "greater"); }},
-      {"GreaterOrEqual", [](Context& c) { return compared(c, "greater_or_equal"); }},
       {"And", [](Context& c) { return compared(c, "logical_and"); }},
       {"Or", [](Context& c) { return compared(c, "logical_or"); }},
       {"Xor", [](Context& c) { return compared(c, "logical_xor"); }},
@@ -322,6 +321,8 @@ std::vector<Conversion> pointwise_conversions() {
       {"Cast", convert_cast},
       {"CastLike", convert_cast_like},
   };
+  for (const auto& [name, schema] : same_operators()) list.push_back({name, convert_same});
+  return list;
 }
 
 }  // namespace headroom::onnx

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN: our operators are ONNX's, less what networks do not use.
+// LSTM, GRU and RNN: our operators follow ONNX's, without the parts that networks do not use.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace headroom::onnx {
 namespace {
 
-// The functions of the gates, for each direction; none named: these.
+// The gate functions of each direction; these by default.
 std::string activation_of(const Context& c, const std::vector<std::string>& usual) {
   std::vector<std::string> names = c.texts("activations");
   for (std::string& name : names)
@@ -22,7 +22,7 @@ std::string activation_of(const Context& c, const std::vector<std::string>& usua
   return usual.back();
 }
 
-// Lengths that are all the longest say nothing.
+// Lengths that all equal the max have no effect.
 void check_lengths(const Context& c, std::int64_t steps) {
   if (!c.has_input(4)) return;
   for (std::int64_t length : c.known_integers(4))
@@ -31,7 +31,7 @@ void check_lengths(const Context& c, std::int64_t steps) {
 
 bool is_zero(const Context& c, std::size_t i) {
   if (!c.is_known(i)) return false;
-  const Given& g = c.known(i);
+  const ConstantData& g = c.known(i);
   for (std::int64_t k = 0; k < (g.repeated ? 1 : g.count()); ++k)
     if (g.real(k) != 0) return false;
   return true;
@@ -39,7 +39,7 @@ bool is_zero(const Context& c, std::size_t i) {
 
 struct Cell {
   const char* op;
-  std::size_t states;  // of the first step, from input 5 on
+  std::size_t states;  // initial states, from input 5 on
   std::vector<std::string> activations;
 };
 
@@ -70,7 +70,7 @@ Results convert(Context& c, const Cell& cell) {
     const Shape states{r[0], shape_of(c, x)[1], r[2]};
     for (std::size_t i = 5; i < 5 + cell.states; ++i)
       terms.push_back(c.has_input(i) ? turned(input(c, i), {1, 0, 2})
-                                     : Term(given_repeated(states, master_of(c.dtype()), 0)));
+                                     : Term(repeated_constant(states, master_of(c.dtype()), 0)));
   }
   const std::vector<Term> y = apply_all(c, cell.op, terms, attrs);
   Results results = {turned(y[0], {2, 0, 1, 3})};

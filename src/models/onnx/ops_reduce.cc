@@ -13,7 +13,7 @@ struct Axes {
   bool keep = true;
 };
 
-// An attribute up to opset 12 (ReduceSum) or 17, then an input. None named: all, or none where so asked.
+// An attribute up to opset 12 (ReduceSum) or 17, then an input. If absent: all axes, or none on request.
 Axes axes_of(const Context& c) {
   const int rank = c.shape(0).rank();
   Axes axes{.list = {}, .keep = c.integer("keepdims", 1) != 0};
@@ -32,7 +32,7 @@ Attrs attrs_of(const Axes& axes) {
   return {{"axes", axes.list}, {"keepdims", std::int64_t{axes.keep ? 1 : 0}}};
 }
 
-// Integers by way of fp64: exact below 2^53.
+// Integers go through fp64: exact below 2^53.
 Term reduced(Context& c, std::string_view op, const Term& x, const Axes& axes) {
   if (axes.list.empty()) return x;
   const DType dtype = type_of(c, x).dtype;
@@ -87,7 +87,7 @@ Term without(Context& c, const Term& x, const Axes& axes) {
   return reshaped(c, x, dims);
 }
 
-// The largest is taken out first, so that nothing overflows.
+// Subtracts the max first, so that nothing overflows.
 Results convert_log_sum_exp(Context& c) {
   const Term x = input(c, 0);
   need_float(c, x);
@@ -99,17 +99,17 @@ Results convert_log_sum_exp(Context& c) {
   return {without(c, apply(c, "add", {apply(c, "log", {sum}), most}), axes)};
 }
 
-// Slice by slice: for shapes, mostly, of which nothing is left to compute.
+// Slice by slice: mostly for shapes, which are folded completely.
 Results convert_prod(Context& c) {
-  constexpr std::int64_t kMost = 64;
+  constexpr std::int64_t kMax = 64;
   Term y = input(c, 0);
   need_number(c, y);
   const Axes axes = axes_of(c);
   if (c.shape(0).numel() == 0 && c.shape(0).rank() == 1)
-    return {given(axes.keep ? Shape{1} : Shape{}, Ints{1})};
+    return {constant_data(axes.keep ? Shape{1} : Shape{}, Ints{1})};
   for (std::int64_t axis : axes.list) {
     const std::int64_t extent = shape_of(c, y)[static_cast<int>(axis)];
-    if (extent > kMost) c.unsupported(fmt::format("a product of {} elements", extent));
+    if (extent > kMax) c.unsupported(fmt::format("a product of {} elements", extent));
     if (extent == 1) continue;
     const std::vector<Term> parts =
         apply_all(c, "split", {y}, {{"axis", axis}, {"sizes", Ints(static_cast<std::size_t>(extent), 1)}});

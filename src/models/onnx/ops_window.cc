@@ -1,4 +1,4 @@
-// Windows that slide over maps, and maps of another size.
+// Sliding windows over maps, and resizing of maps.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,8 @@ namespace {
 Term as_image(Context& c, const Term& x) {
   const Shape s = shape_of(c, x);
   if (s.rank() == 4) return x;
-  if (s.rank() != 3) c.unsupported(fmt::format("windows over {}: one and two axes slide here", s.str()));
+  if (s.rank() != 3)
+    c.unsupported(fmt::format("windows over {}: only one and two axes are supported", s.str()));
   return reshaped(c, x, {s[0], s[1], 1, s[2]});
 }
 
@@ -21,7 +22,7 @@ Term as_signal(Context& c, const Term& y, int rank) {
   return rank == 4 ? y : reshaped(c, y, {s[0], s[1], s[3]});
 }
 
-// An attribute of one entry for each axis of the window, for two axes.
+// An attribute with one entry per window axis, expanded to two axes.
 Ints of_both(const Context& c, std::string_view name, int axes, std::int64_t fallback) {
   Ints list = c.integers(name, Ints(static_cast<std::size_t>(axes), fallback));
   if (static_cast<int>(list.size()) != axes) c.invalid(fmt::format("{} has {} entries", name, list.size()));
@@ -75,7 +76,7 @@ Results convert_lp_pool(Context& c) {
   const int rank = shape_of(c, x).rank();
   const Term image = as_image(c, x);
   Attrs attrs = pool_attrs(c, rank);
-  if (attrs.has("ceil_mode")) c.unsupported("ceil_mode: windows that hang over");
+  if (attrs.has("ceil_mode")) c.unsupported("ceil_mode: windows beyond the edge");
   attrs.set("count_include_pad", std::int64_t{1});
   const Ints kernel = attrs.integers("kernel");
   const auto p = static_cast<double>(c.integer("p", 2));
@@ -121,7 +122,7 @@ Grown grown(const Context& c, std::int64_t in, std::int64_t kernel, std::int64_t
   return how == "same_upper" ? Grown{*wanted, half, total - half} : Grown{*wanted, total - half, half};
 }
 
-// The product that takes a convolution's gradient back to its input.
+// The product that propagates a convolution's gradient back to its input.
 Results convert_conv_transpose(Context& c) {
   c.require_inputs(2, 3);
   const Term x = input(c, 0);
@@ -155,10 +156,10 @@ Results convert_conv_transpose(Context& c) {
 
 struct Target {
   Ints sizes;
-  std::vector<double> scales;  // empty: the quotients of the sizes
+  std::vector<double> scales;  // empty: the ratios of the sizes
 };
 
-// By factors, of every axis or of those named; sizes are rounded down.
+// By factors, for every axis or for the named ones; sizes are rounded down.
 Target by_scales(const Context& c, const Shape& x, const Ints& axes, const std::vector<double>& scales) {
   if (scales.size() != axes.size())
     c.invalid(fmt::format("{} scales for {} axes", scales.size(), axes.size()));
@@ -167,7 +168,7 @@ Target by_scales(const Context& c, const Shape& x, const Ints& axes, const std::
     const auto a = static_cast<std::size_t>(axes[i]);
     if (!(scales[i] > 0 && scales[i] < 1e6)) c.invalid(fmt::format("a scale of {}", scales[i]));
     t.scales[a] = scales[i];
-    // A scale of 4/3 in fp32 is a little more or less.
+    // A scale of 4/3 in fp32 is slightly off.
     const double exact = static_cast<double>(t.sizes[a]) * scales[i], whole = std::round(exact);
     t.sizes[a] =
         static_cast<std::int64_t>(std::abs(exact - whole) < 1e-6 * whole ? whole : std::floor(exact));
@@ -194,7 +195,7 @@ Target target_of(const Context& c, const Shape& x) {
   return t;
 }
 
-// Where the pixels of one axis lie.
+// The coordinate rule for the pixels of one axis.
 std::string coordinates_of(const Context& c, const std::string& named, std::int64_t out, bool exact) {
   if (named == "pytorch_half_pixel") return out > 1 ? "half_pixel" : "asymmetric";
   if (named == "half_pixel_symmetric" && exact) return "half_pixel";
@@ -231,9 +232,9 @@ Results convert_resize(Context& c) {
     const auto k = static_cast<std::size_t>(a);
     const double quotient = static_cast<double>(t.sizes[k]) / static_cast<double>(in[a]);
     const bool exact = t.scales.empty() || std::abs(t.scales[k] - quotient) < 1e-6 * quotient;
-    if (in[a] == 1 && t.sizes[k] == 1) continue;  // either way the same pixel
+    if (in[a] == 1 && t.sizes[k] == 1) continue;  // the same pixel in both cases
     const std::string own = coordinates_of(c, named, t.sizes[k], exact);
-    if (!common.empty() && own != common) c.unsupported("one axis of length 1 beside another");
+    if (!common.empty() && own != common) c.unsupported("one axis of length 1 and one of another length");
     common = own;
     if (!exact) attrs.set(a == 2 ? "scale_h" : "scale_w", t.scales[k]);
   }

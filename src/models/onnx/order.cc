@@ -16,7 +16,7 @@ void collect(const GraphProto& graph, std::vector<std::string>& names) {
   for (const ValueInfoProto& output : graph.output()) names.push_back(output.name());
 }
 
-// Who makes each name: a node, or -1 where it is there from the start.
+// The producer of each name: a node, or -1 if it exists from the start.
 using Makers = std::unordered_map<std::string_view, int>;
 
 Makers makers_of(const GraphProto& graph, const std::string& file) {
@@ -28,7 +28,7 @@ Makers makers_of(const GraphProto& graph, const std::string& file) {
   }
   for (const TensorProto& tensor : graph.initializer()) {
     if (!tensors.insert(tensor.name()).second) reject("{}: two tensors are called '{}'", file, tensor.name());
-    makers.emplace(tensor.name(), -1);  // an input of that name is no input then
+    makers.emplace(tensor.name(), -1);  // an input of that name is then not an input
   }
   for (int n = 0; n < graph.node_size(); ++n)
     for (const std::string& output : graph.node(n).output())

@@ -1,4 +1,4 @@
-// A small node on known elements, by the kernels that would run it in a plan.
+// Runs a small node on known elements, with the kernels that a plan would use.
 #include "models/onnx/file.h"
 #include "models/onnx/lower.h"
 #include "models/onnx/onnx.pb.h"
@@ -14,7 +14,7 @@ std::optional<Results> Lowerer::run_now(const NodeProto& node, const Context& co
   how.training = false;
   Lowerer alone(file_, graph, how, sizes_);
   alone.scratch_ = true;
-  alone.read_ = read_;  // which outputs somebody wants
+  alone.read_ = read_;  // which outputs are read
   std::vector<Operand> copies;
   for (std::size_t i = 0; i < context.inputs(); ++i) {
     copies.push_back(context.operand(i));
@@ -25,31 +25,31 @@ std::optional<Results> Lowerer::run_now(const NodeProto& node, const Context& co
   try {
     Context inside(alone, node, context.layer(), context.opset(), operands);
     Results results = conversion->convert(inside);
-    std::vector<std::size_t> open;  // those still to be computed
+    std::vector<std::size_t> open;  // still to be computed
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i].value == kNone) continue;
       const Value& value = graph.value(results[i].value);
-      if (value.type.shape.numel() > kMostFolded) return std::nullopt;
+      if (value.type.shape.numel() > kMaxFolded) return std::nullopt;
       open.push_back(i);
       graph.outputs.push_back(results[i].value);
     }
     if (open.empty()) return results;
     for (const Value& value : graph.values())
-      if (value.type.shape.numel() > kMostFolded) return std::nullopt;
+      if (value.type.shape.numel() > kMaxFolded) return std::nullopt;
     const auto device = open_device("cpu", 1);
     Storage storage(*device);
     Arena arena(*device);
     storage.prepare(graph, 0);
-    Executor executor(make_plan(graph, {Mode::eval, 1, how.dtype, device->capabilities()}), storage, arena);
+    Executor executor(plan_operators(graph, how.dtype, device->capabilities()), storage, arena);
     executor.run();
     for (std::size_t i : open) {
       const TensorType type = graph.value(results[i].value).type;
-      results[i] = given(type.shape, executor.read(results[i].value), type.dtype);
+      results[i] = constant_data(type.shape, executor.read(results[i].value), type.dtype);
     }
     return results;
   } catch (const Unsupported&) {
     return std::nullopt;
-  } catch (const Error&) {  // no kernel for the type, or a shape we refuse: the plan will say so
+  } catch (const Error&) {  // no kernel for the type, or a refused shape: the plan will say so
     return std::nullopt;
   }
 }

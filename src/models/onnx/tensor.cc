@@ -11,14 +11,14 @@
 namespace headroom::onnx {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 44;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 44;
 
-// Also of lists of dimensions that no tensor can have; the message names the tensor.
+// Rejects dimensions that no tensor can have; the message names the tensor.
 Shape shape_of(const TensorProto& tensor, const std::string& file) {
   std::int64_t elements = 1;
   for (std::int64_t d : tensor.dims()) {
     if (d < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(d, 1), &elements) ||
-        elements > kMostElements)
+        elements > kMaxElements)
       reject("{}: tensor '{}' has the size [{}]", file, tensor.name(),
              fmt::join(tensor.dims().begin(), tensor.dims().end(), ","));
   }
@@ -31,7 +31,7 @@ Shape shape_of(const TensorProto& tensor, const std::string& file) {
 struct Stored {
   int type;
   std::string_view name;
-  std::size_t size;  // in raw bytes; 0: not of whole bytes or not of one size
+  std::size_t size;  // in raw bytes; 0: not whole bytes, or no fixed size
   std::optional<DType> ours;
 };
 
@@ -67,7 +67,7 @@ const Stored* stored(int data_type) {
 }
 
 template <class To, class From>
-Given widened(const Shape& shape, const From& element) {
+ConstantData widened(const Shape& shape, const From& element) {
   const auto count = static_cast<std::size_t>(shape.numel());
   const std::shared_ptr<To[]> out(new To[count == 0 ? 1 : count]);
   for (std::size_t i = 0; i < count; ++i) out[i] = element(i);
@@ -76,7 +76,7 @@ Given widened(const Shape& shape, const From& element) {
 }
 
 template <class To, class From>
-Given widened_raw(const Shape& shape, const std::byte* data, const std::string& what) {
+ConstantData widened_raw(const Shape& shape, const std::byte* data, const std::string& what) {
   return widened<To>(shape, [&](std::size_t i) {
     From value;
     std::memcpy(&value, data + i * sizeof(From), sizeof(From));
@@ -85,9 +85,9 @@ Given widened_raw(const Shape& shape, const std::byte* data, const std::string& 
   });
 }
 
-// Raw bytes, wherever they are, as ours.
-Given from_raw(int data_type, const Shape& shape, std::shared_ptr<const std::byte> data,
-               const std::string& what) {
+// Raw bytes from any place, as our elements.
+ConstantData from_raw(int data_type, const Shape& shape, std::shared_ptr<const std::byte> data,
+                      const std::string& what) {
   switch (data_type) {
     case TensorProto::INT8:
       return widened_raw<std::int32_t, std::int8_t>(shape, data.get(), what);
@@ -111,9 +111,9 @@ void require_count(const Field& field, const Shape& shape, const std::string& wh
 }
 
 // Typed fields: 16-bit floats, bools and small integers are packed into int32_data, one each.
-Given from_fields(const TensorProto& t, const Shape& shape, const std::shared_ptr<const void>& hold,
-                  const std::string& what) {
-  auto pointing = [&](const auto& field, DType dtype) -> Given {
+ConstantData from_fields(const TensorProto& t, const Shape& shape, const std::shared_ptr<const void>& hold,
+                         const std::string& what) {
+  auto pointing = [&](const auto& field, DType dtype) -> ConstantData {
     require_count(field, shape, what);
     return {{shape, dtype}, {hold, reinterpret_cast<const std::byte*>(field.data())}};
   };
@@ -139,12 +139,12 @@ Given from_fields(const TensorProto& t, const Shape& shape, const std::shared_pt
       break;
   }
   require_count(t.int32_data(), shape, what);
-  if (const DType dtype = *dtype_of(t.data_type()); is_narrow(dtype)) {
+  if (const DType dtype = *dtype_of(t.data_type()); is_16bit(dtype)) {
     const auto halves = std::make_shared<std::vector<std::uint16_t>>(shape.numel());
     for (std::size_t i = 0; i < halves->size(); ++i) (*halves)[i] = static_cast<std::uint16_t>(element(i));
     return {{shape, dtype}, {halves, reinterpret_cast<const std::byte*>(halves->data())}};
   }
-  Given bytes = widened<std::uint8_t>(shape, [&](std::size_t i) {
+  ConstantData bytes = widened<std::uint8_t>(shape, [&](std::size_t i) {
     return static_cast<std::uint8_t>(t.data_type() == TensorProto::BOOL ? element(i) != 0 : element(i));
   });
   bytes.type.dtype = *dtype_of(t.data_type());
@@ -169,7 +169,7 @@ std::string name_of_type(int data_type) {
   return s == nullptr ? fmt::format("type {}", data_type) : std::string(s->name);
 }
 
-Given File::tensor(const TensorProto& t) const {
+ConstantData File::tensor(const TensorProto& t) const {
   const std::string what = fmt::format("{}: tensor '{}'", name(), t.name());
   const Shape shape = shape_of(t, name());
   if (!dtype_of(t.data_type()))
@@ -184,11 +184,11 @@ Given File::tensor(const TensorProto& t) const {
                   {shared_from_this(), reinterpret_cast<const std::byte*>(t.raw_data().data())}, what);
 }
 
-// A model from elsewhere must not read what lies elsewhere: only files in its own folder or below it.
+// A foreign model must not read arbitrary files: only those in its own folder or below.
 MappedFile File::beside(const std::string& location) const {
   const std::scoped_lock lock(mutex_);
   if (const auto it = beside_.find(location); it != beside_.end()) return it->second;
-  const Hint why{"weights of a model must lie in its own folder, and be named relative to it"};
+  const Hint why{"a model's weights must be in its own folder, and be named relative to it"};
   const std::filesystem::path wanted(location);
   bool climbs = wanted.empty() || wanted.is_absolute() || location.find('\0') != std::string::npos;
   for (const auto& part : wanted) climbs |= part == "..";
@@ -204,7 +204,7 @@ MappedFile File::beside(const std::string& location) const {
   return beside_.emplace(location, map_file(target)).first->second;
 }
 
-Given File::external(const TensorProto& t, const Shape& shape) const {
+ConstantData File::external(const TensorProto& t, const Shape& shape) const {
   const std::string what = fmt::format("{}: tensor '{}'", name(), t.name());
   std::string location;
   std::uint64_t offset = 0;
@@ -218,7 +218,7 @@ Given File::external(const TensorProto& t, const Shape& shape) const {
   const auto bytes = static_cast<std::uint64_t>(shape.numel()) * stored(t.data_type())->size;
   if (length && *length != bytes) reject("{} of {} has {} bytes, not {}", what, shape.str(), *length, bytes);
   if (offset > file.size || bytes > file.size - offset)
-    reject("{} lies at {} of '{}', which ends at {}", what, offset, location, file.size);
+    reject("{} is at {} of '{}', which ends at {}", what, offset, location, file.size);
   return from_raw(t.data_type(), shape, {file.data, file.data.get() + offset}, what);
 }
 

@@ -9,7 +9,7 @@
 
 namespace headroom::onnx {
 
-// As the only weight of a model, so that both are read, and refused, alike.
+// Reads it as the only weight of a model, so that both are read and refused in the same way.
 NamedTensor read_tensor(const std::filesystem::path& path) {
   const std::string bytes = read_file(path);
   ModelProto model;
@@ -18,11 +18,11 @@ NamedTensor read_tensor(const std::filesystem::path& path) {
   model.mutable_graph()->add_node();
   TensorProto& tensor = *model.mutable_graph()->add_initializer();
   if (!tensor.ParseFromString(bytes) || tensor.data_type() == TensorProto::UNDEFINED)
-    reject(Hint{"a file of one ONNX tensor, such as input_0.pb, is meant; .npy files work, too"},
-           "{} holds no ONNX tensor", path.string());
+    reject(Hint{"give a file of one ONNX tensor, such as input_0.pb; .npy files work too"},
+           "{} does not hold an ONNX tensor", path.string());
   const auto file = File::parse(model.SerializeAsString(), path);
   try {
-    const Given elements = file->tensor(file->graph().initializer(0));
+    const ConstantData elements = file->tensor(file->graph().initializer(0));
     const auto* data = elements.data.get();
     return {tensor.name(), elements.type, {data, data + elements.stored_bytes()}};
   } catch (const Unsupported& why) {

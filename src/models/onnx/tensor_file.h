@@ -6,9 +6,9 @@
 
 namespace headroom::onnx {
 
-// One tensor in a file of its own, as ONNX's test suites keep inputs and outputs (input_0.pb). Integer types
-// there are not here are widened, as in a model.
+// One tensor in its own file, the form of inputs and outputs in ONNX's test suites (input_0.pb). Integer
+// types we lack are widened, as in a model.
 NamedTensor read_tensor(const std::filesystem::path& path);
-void write_tensor(const std::filesystem::path& path, const NamedTensor& tensor);  // aside and renamed
+void write_tensor(const std::filesystem::path& path, const NamedTensor& tensor);  // atomic, by rename
 
 }  // namespace headroom::onnx

@@ -12,16 +12,18 @@ namespace {
 // The CPU computes in fp32 and fp64.
 DType folded_dtype(const Context& c, DType dtype) { return is_float(dtype) ? master_of(c.dtype()) : dtype; }
 
-// Kernels ask for no more alignment than a number has, but a cache line costs nothing.
+// Kernels need only the alignment of a number; a whole cache line costs nothing.
 struct alignas(64) Line {
   std::byte bytes[64];
 };
 using Memory = std::shared_ptr<Line[]>;
 Memory memory_for(std::size_t bytes) { return Memory(new Line[bytes / sizeof(Line) + 1]); }
 
-Given as_given(const TensorType& type, const Memory& memory) { return {type, {memory, memory[0].bytes}}; }
+ConstantData as_constant(const TensorType& type, const Memory& memory) {
+  return {type, {memory, memory[0].bytes}};
+}
 
-// Floats are computed in the graph's type, but in fp64 where all of them are: integers on their way through.
+// Floats are computed in the graph's type, but in fp64 if all of them are: those are converted integers.
 Problem problem_of(const Context& c, std::string_view op, const std::vector<Term>& terms,
                    const Attrs& attrs) {
   Problem p{.op = std::string(op), .inputs = {}, .outputs = {}, .attrs = attrs};
@@ -36,7 +38,7 @@ Problem problem_of(const Context& c, std::string_view op, const std::vector<Term
   return p;
 }
 
-const Kernel* cpu_kernel_for(const Problem& p, const Capabilities& cpu) {
+const Kernel* cpu_kernel_for(const Problem& p, const Target& cpu) {
   for (const Kernel& kernel : operator_of(p.op).kernels)
     if (kernel.device == DeviceKind::cpu && kernel.prepare != nullptr && kernel.accepts(p, cpu).ok)
       return &kernel;
@@ -44,7 +46,7 @@ const Kernel* cpu_kernel_for(const Problem& p, const Capabilities& cpu) {
 }
 
 std::vector<Term> run(const Problem& p, const std::vector<Term>& terms, const Kernel& kernel,
-                      const Capabilities& cpu) {
+                      const Target& cpu) {
   std::vector<Memory> in, out;
   std::vector<const void*> from;
   std::vector<void*> to;
@@ -57,18 +59,18 @@ std::vector<Term> run(const Problem& p, const std::vector<Term>& terms, const Ke
   for (const TensorType& type : p.outputs) {
     out.push_back(memory_for(static_cast<std::size_t>(type.bytes())));
     to.push_back(out.back().get());
-    results.emplace_back(as_given(type, out.back()));
+    results.emplace_back(as_constant(type, out.back()));
   }
   const Memory scratch = memory_for(kernel.workspace ? kernel.workspace(p, cpu) : 0);
-  kernel.prepare(p, cpu)({from.data(), to.data(), scratch.get(), nullptr});
+  kernel.prepare(p, {.target = cpu})({from.data(), to.data(), scratch.get(), nullptr});
   return results;
 }
 
-bool is_uniform(const Given& g) { return g.repeated || g.count() == 1; }
+bool is_uniform(const ConstantData& g) { return g.repeated || g.count() == 1; }
 
-// Nothing to compute: another shape for the same elements, or one element for more places.
+// Nothing to compute: another shape for the same elements, or one repeated element.
 std::optional<Term> relabelled(const Problem& p, const std::vector<Term>& terms) {
-  Given g = *terms[0].known;
+  ConstantData g = *terms[0].known;
   const bool stretches = p.op == "expand" && p.attrs.real("scale", 1) == 1 && is_uniform(g);
   if (!schema_of(p.op).is_view && !stretches) return std::nullopt;
   g.type.shape = p.outputs[0].shape;
@@ -85,8 +87,8 @@ std::optional<std::vector<Term>> folded(const Context& c, std::string_view op, c
   const Problem p = problem_of(c, op, terms, attrs);
   if (auto same = relabelled(p, terms)) return std::vector<Term>{*same};
   for (const TensorType& type : p.outputs)
-    if (type.shape.numel() > kMostElements) return std::nullopt;  // left to the run
-  const Capabilities cpu = cpu_capabilities();
+    if (type.shape.numel() > kMaxElements) return std::nullopt;  // left to the run
+  const Target cpu = cpu_capabilities();
   const Kernel* kernel = cpu_kernel_for(p, cpu);
   if (kernel == nullptr) return std::nullopt;
   return run(p, terms, *kernel, cpu);
@@ -122,14 +124,14 @@ TensorType type_of(const Context& c, const Term& term) {
 ValueId value_of(Context& c, const Term& term) {
   if (term.input != kNone) return c.value(static_cast<std::size_t>(term.input));
   if (!term.known) return term.value;
-  Given g = *term.known;
-  // Constants have the type of the graph's floats.
-  if (is_float(g.type.dtype) && g.type.dtype != c.dtype() && !is_narrow(c.dtype())) {
+  ConstantData g = *term.known;
+  // Constants have the graph's float type.
+  if (is_float(g.type.dtype) && g.type.dtype != c.dtype() && !is_16bit(c.dtype())) {
     const TensorType type{g.type.shape, c.dtype()};
-    if (g.repeated) return c.constant(given_repeated(type.shape, type.dtype, g.real(0)));
+    if (g.repeated) return c.constant(repeated_constant(type.shape, type.dtype, g.real(0)));
     const Memory memory = memory_for(static_cast<std::size_t>(type.bytes()));
     g.convert(type.dtype, memory.get());
-    g = as_given(type, memory);
+    g = as_constant(type, memory);
   }
   return c.constant(g);
 }
@@ -137,8 +139,7 @@ ValueId value_of(Context& c, const Term& term) {
 std::vector<Term> apply_all(Context& c, std::string_view op, const std::vector<Term>& terms,
                             const Attrs& attrs) {
   for (const Term& term : terms)
-    if (type_of(c, term).shape.numel() == 0)
-      c.unsupported(fmt::format("{} of a tensor that holds nothing", op));
+    if (type_of(c, term).shape.numel() == 0) c.unsupported(fmt::format("{} of an empty tensor", op));
   if (auto known = folded(c, op, terms, attrs)) return *known;
   std::vector<ValueId> values;
   for (const Term& term : terms) values.push_back(value_of(c, term));
@@ -151,13 +152,13 @@ Term apply(Context& c, std::string_view op, const std::vector<Term>& terms, cons
   return apply_all(c, op, terms, attrs).at(0);
 }
 
-Term number(const Context& c, double value) { return given_repeated({}, master_of(c.dtype()), value); }
+Term number(const Context& c, double value) { return repeated_constant({}, master_of(c.dtype()), value); }
 
 Term number_like(const Context& c, const Term& term, double value) {
-  return given_repeated({}, folded_dtype(c, type_of(c, term).dtype), value);
+  return repeated_constant({}, folded_dtype(c, type_of(c, term).dtype), value);
 }
 
-Term integers(const Shape& shape, const Ints& elements) { return given(shape, elements); }
+Term integers(const Shape& shape, const Ints& elements) { return constant_data(shape, elements); }
 
 Term reshaped(Context& c, const Term& term, const Ints& dims) {
   if (shape_of(c, term).vector() == dims) return term;
@@ -170,11 +171,11 @@ Term reshaped(Context& c, const Term& term, const Ints& dims) {
 Term cast_to(Context& c, const Term& term, DType dtype) {
   if (type_of(c, term).dtype == dtype) return term;
   if (term.known && shape_of(c, term).numel() == 0) {
-    Given g = *term.known;
+    ConstantData g = *term.known;
     g.type.dtype = dtype;
     return g;
   }
-  // Known 16-bit floats are held wider until they become a value.
+  // Known 16-bit floats are kept wider until they become a value.
   const DType to = term.known ? folded_dtype(c, dtype) : dtype;
   return apply(c, "cast", {term}, {{"to", std::string(name_of(to))}});
 }
@@ -198,7 +199,7 @@ std::int64_t known_integer(const Context& c, std::size_t i) {
 }
 
 void need_small(const Context& c, std::int64_t elements) {
-  if (elements > kMostElements) c.unsupported(fmt::format("a table of {} elements", elements));
+  if (elements > kMaxElements) c.unsupported(fmt::format("a table of {} elements", elements));
 }
 
 std::int64_t axis_in(const Context& c, std::int64_t axis, int rank) {

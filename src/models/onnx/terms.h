@@ -1,8 +1,8 @@
 #pragma once
 
-// Expressions in conversions. What depends on known elements alone is computed at once, by the same kernels
-// that would run it: shapes, masks and tables of positions become known elements, and nodes are added only
-// for what depends on the data.
+// Expressions in conversions. Results that depend only on known elements are computed at once, with the
+// kernels that would run them. Shapes, masks and position tables become known elements; nodes are added only
+// for results that depend on the data.
 
 #include <functional>
 
@@ -12,12 +12,12 @@ namespace headroom::onnx {
 
 struct Term : Operand {
   Term() = default;
-  Term(ValueId id) : Operand(id) {}                       // NOLINT(google-explicit-constructor)
-  Term(Given elements) : Operand(std::move(elements)) {}  // NOLINT(google-explicit-constructor)
-  int input = kNone;  // which one of the node's it is: a known one may be a parameter
+  Term(ValueId id) : Operand(id) {}                              // NOLINT(google-explicit-constructor)
+  Term(ConstantData elements) : Operand(std::move(elements)) {}  // NOLINT(google-explicit-constructor)
+  int input = kNone;  // its index among the node's inputs: a known one may be a parameter
 };
 
-Term input(const Context& c, std::size_t i);  // invalid where it is absent
+Term input(const Context& c, std::size_t i);  // invalid if absent
 std::vector<Term> all_inputs(const Context& c);
 Term as_weight(Context& c, std::size_t i);  // Context::weight
 
@@ -25,7 +25,7 @@ TensorType type_of(const Context& c, const Term& term);
 inline Shape shape_of(const Context& c, const Term& term) { return type_of(c, term).shape; }
 ValueId value_of(Context& c, const Term& term);
 
-// An operator of ours on terms: its first output, or all.
+// Applies one of our operators to terms; returns its first output, or all.
 Term apply(Context& c, std::string_view op, const std::vector<Term>& terms, const Attrs& attrs = {});
 std::vector<Term> apply_all(Context& c, std::string_view op, const std::vector<Term>& terms,
                             const Attrs& attrs = {});
@@ -35,18 +35,18 @@ Term number(const Context& c, double value);
 Term number_like(const Context& c, const Term& term, double value);
 Term integers(const Shape& shape, const Ints& elements);
 
-Term reshaped(Context& c, const Term& term, const Ints& dims);  // every extent given
-Term cast_to(Context& c, const Term& term, DType dtype);        // the term itself where it is that
+Term reshaped(Context& c, const Term& term, const Ints& dims);  // with all extents
+Term cast_to(Context& c, const Term& term, DType dtype);        // the term itself if it has that type
 Term floats(Context& c, const Term& term);                      // cast_to dtype()
 
-// Unsupported where the element type is another one: schemas would stop the reading of the whole file.
+// Unsupported for other element types: an error in a schema would stop reading the whole file.
 void need_float(const Context& c, const Term& term);
 void need_number(const Context& c, const Term& term);
 
 // The only element of an input that must be known.
 std::int64_t known_integer(const Context& c, std::size_t i);
-// Tables made while reading are no longer than this; unsupported beyond it.
-inline constexpr std::int64_t kMostElements = std::int64_t{1} << 26;
+// Max elements of tables made while reading; unsupported above it.
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
 void need_small(const Context& c, std::int64_t elements);
 
 std::int64_t axis_in(const Context& c, std::int64_t axis, int rank);  // 0..rank-1; invalid outside

@@ -1,6 +1,6 @@
 #pragma once
 
-// What convolution and pooling share: windows over one axis are windows over two, the first of which is 1.
+// Shared by convolution and pooling: windows over one axis become windows over two, the first of size 1.
 
 #include "models/onnx/convert.h"
 

@@ -19,20 +19,20 @@ const std::map<std::string_view, void (*)(NodeWriter&)>& writings() {
   return table;
 }
 
-// The oldest that has every operator the graph needs: old programs read the file, too.
+// The oldest opset with every operator the graph needs, so that old programs can read the file.
 std::int64_t opset_of(const Graph& graph) {
   std::int64_t version = 17;
   auto need = [&](std::int64_t least) { version = std::max(version, least); };
   for (const Node& node : graph.nodes()) {
     if (node.op == "resize") need(18);
     if (node.op == "avg_pool" && node.attrs.integers("dilations", {1, 1}) != Ints{1, 1}) need(19);
-    if (node.op == "gelu") need(20);
+    need(schema_of(node.op).onnx_opset);
   }
   return version;
 }
 
 constexpr const char* kBatch = "N";
-constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;  // of a message
+constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;  // of a message
 const Hint kOneBatch{"`batch` 1 writes it for that batch alone"};
 
 void set_attribute(AttributeProto& proto, const std::string& name, const Attr& value) {
@@ -104,17 +104,16 @@ std::string FileWriter::write() {
   name_outputs();
   name_nodes();
   for (NodeId id = 0; id < static_cast<NodeId>(graph().nodes().size()); ++id) write_node(id);
-  // A value that is an output twice, or also an input, has a name already.
+  // A value that is an output twice, or also an input, already has a name.
   for (const auto& [name, id] : forward_.outputs) {
     if (const std::string known = name_of_value(id); known != name)
       add_node("Identity", {known}, {}, {name}).set_name(unique_node(name));
     describe(*file().add_output(), name, id);
   }
-  if (stored_ > kMostBytes)
-    reject("the network's weights take {} bytes; an ONNX file of one piece holds {} at the most", stored_,
-           kMostBytes);
+  if (stored_ > kMaxBytes)
+    reject("the network's weights take {} bytes; a single ONNX file holds at most {}", stored_, kMaxBytes);
   std::string bytes;
-  if (!model_.SerializeToString(&bytes)) fail("the file could not be put together");
+  if (!model_.SerializeToString(&bytes)) fail("the file could not be assembled");
   return bytes;
 }
 
@@ -165,7 +164,7 @@ void FileWriter::require_twins() const {
   std::set<std::string> missing;
   for (const Node& node : graph().nodes())
     if (!writings().contains(node.op))
-      missing.insert(node.attrs.text("op", node.op));  // a gap names another's
+      missing.insert(node.attrs.text("op", node.op));  // a gap holds the name of the missing operator
   if (!missing.empty())
     reject("the network cannot be written as ONNX, which has no operator like {}", fmt::join(missing, ", "));
   if (other_graph().nodes().size() != graph().nodes().size())
@@ -173,7 +172,7 @@ void FileWriter::require_twins() const {
 }
 
 void FileWriter::take(const std::string& name) {
-  if (!taken_.insert(name).second) fail("two ends of the network are called '{}'", name);
+  if (!taken_.insert(name).second) fail("two inputs or outputs of the network are called '{}'", name);
 }
 
 void FileWriter::name_outputs() {
@@ -183,7 +182,7 @@ void FileWriter::name_outputs() {
   }
 }
 
-// The layer's name goes to the node that holds its weights, or to its first one.
+// The layer's name goes to the node with its weights, or to its first node.
 void FileWriter::name_nodes() {
   const auto count = static_cast<NodeId>(graph().nodes().size());
   std::map<std::string, NodeId> main;
@@ -221,7 +220,7 @@ void FileWriter::describe(ValueInfoProto& info, const std::string& name, ValueId
     auto& extent = *shape.add_dim();
     if (type.shape[a] == there[a])
       extent.set_dim_value(type.shape[a]);
-    else  // a multiple of the batch has a name of its own
+    else  // a multiple of the batch has its own name
       extent.set_dim_param(type.shape[a] == batches().first ? std::string(kBatch)
                                                             : fmt::format("{}_{}", name, a));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A network as an ONNX file that other programs run.
+// Writes a network as an ONNX file for other programs.
 
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace headroom::onnx {
 
-// A forward pass, lowered for inference and not fused, and what its ends are called in the file.
+// A forward pass, lowered for inference and not fused, and the file's names for its inputs and outputs.
 struct ForwardGraph {
   const Graph* graph = nullptr;
   std::vector<std::pair<std::string, ValueId>> inputs, outputs;
@@ -21,9 +21,9 @@ struct ForwardGraph {
 // The elements of a parameter, statistic or constant, in its type.
 using Elements = std::function<NamedTensor(const Value&)>;
 
-// The file's bytes. With `other`, the same network lowered for another batch, an extent that differs between
-// the two follows the batch: the file takes any, under the name "N". Layers give nodes their names, weights
-// keep theirs. What ONNX has no operator for is refused by name.
+// The file's bytes. `other` is the same network lowered for another batch: an extent that differs between the
+// two follows the batch, and the file takes any batch, named "N". Nodes get the names of layers, weights keep
+// theirs. Operators that ONNX lacks are refused by name.
 std::string file_of(const std::string& name, const ForwardGraph& forward, const ForwardGraph* other,
                     const Elements& elements);
 

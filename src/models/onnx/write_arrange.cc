@@ -1,4 +1,4 @@
-// Shapes, not values.
+// Changes of shape, not of values.
 #include <limits>
 
 #include "models/onnx/write_node.h"
@@ -6,7 +6,7 @@
 namespace headroom::onnx {
 namespace {
 
-// flatten, squeeze and unsqueeze, too: the same elements under other extents.
+// Also for flatten, squeeze and unsqueeze: the same elements with other extents.
 void reshape(NodeWriter& n) { n.result("Reshape", {n.input(0), n.integers(n.reshaped())}); }
 
 void transpose(NodeWriter& n) {
@@ -27,7 +27,7 @@ void split(NodeWriter& n) {
   n.results("Split", {n.input(0), n.integers(sizes)}, {{"axis", axis}}, sizes.size());
 }
 
-// An end that is the extent itself, whatever the batch, is the format's "to the end".
+// An end equal to the extent, for any batch, is written as ONNX's "to the end".
 void slice(NodeWriter& n) {
   const Ints starts = n.fixed("starts");
   Ints axes, ends = n.attrs().integers("ends");
@@ -52,14 +52,14 @@ void pad(NodeWriter& n) {
   n.result("Pad", in, {{"mode", n.attrs().text("mode", "constant")}});
 }
 
-// Sizes of the two last axes alone: the batch is free.
+// Only the sizes of the last two axes: the batch is free.
 void resize(NodeWriter& n) {
   const bool nearest = n.attrs().text("mode", "nearest") == "nearest";
   Attrs attributes{{"mode", std::string(nearest ? "nearest" : "linear")},
                    {"axes", Ints{2, 3}},
                    {"coordinate_transformation_mode", n.attrs().text("coordinates", "half_pixel")}};
   if (nearest) attributes.set("nearest_mode", n.attrs().text("nearest_mode", "round_prefer_floor"));
-  // A size that was rounded down: the scale says more.
+  // A size that was rounded down: the scale is more precise.
   const double rows = n.attrs().real("scale_h"), columns = n.attrs().real("scale_w");
   if (rows > 0 && columns > 0)
     return n.result("Resize", {n.input(0), "", n.reals({2}, {rows, columns})}, attributes);
@@ -69,8 +69,8 @@ void resize(NodeWriter& n) {
 
 void gather(NodeWriter& n) { n.result("Gather", n.all_inputs(), {{"axis", n.attrs().integer("axis")}}); }
 
-// Where the result follows the batch and the input has that extent, 1 stands for "as it is"; else the batch
-// is read off an input of the network.
+// If the result follows the batch and the input has that extent, 1 means unchanged. Otherwise the batch is
+// read from an input of the network.
 void expand(NodeWriter& n) {
   const Shape &from = n.type(0).shape, &to = n.problem().outputs[0].shape;
   Ints dims = to.vector();

@@ -2,58 +2,23 @@
 #include <map>
 
 #include "models/onnx/write_node.h"
+#include "ops/operator.h"
 #include "ops/reduce/reduce.h"
 
 namespace headroom::onnx {
 namespace {
 
-const std::map<std::string_view, std::string_view>& twins() {
-  static const std::map<std::string_view, std::string_view> names = {{"relu", "Relu"},
-                                                                     {"sigmoid", "Sigmoid"},
-                                                                     {"tanh", "Tanh"},
-                                                                     {"exp", "Exp"},
-                                                                     {"log", "Log"},
-                                                                     {"neg", "Neg"},
-                                                                     {"sqrt", "Sqrt"},
-                                                                     {"abs", "Abs"},
-                                                                     {"erf", "Erf"},
-                                                                     {"hard_swish", "HardSwish"},
-                                                                     {"floor", "Floor"},
-                                                                     {"ceil", "Ceil"},
-                                                                     {"round", "Round"},
-                                                                     {"sign", "Sign"},
-                                                                     {"sin", "Sin"},
-                                                                     {"cos", "Cos"},
-                                                                     {"softplus", "Softplus"},
-                                                                     {"add", "Add"},
-                                                                     {"sub", "Sub"},
-                                                                     {"mul", "Mul"},
-                                                                     {"div", "Div"},
-                                                                     {"pow", "Pow"},
-                                                                     {"maximum", "Max"},
-                                                                     {"minimum", "Min"},
-                                                                     {"equal", "Equal"},
-                                                                     {"less", "Less"},
-                                                                     {"less_or_equal", "LessOrEqual"},
-                                                                     {"greater", "Greater"},
-                                                                     {"greater_or_equal", "GreaterOrEqual"}};
-  return names;
-}
-
-void same(NodeWriter& n) { n.result(twins().at(n.node().op), n.all_inputs()); }
-
-void with_alpha(NodeWriter& n) {
-  const bool leaky = n.node().op == "leaky_relu";
-  n.result(leaky ? "LeakyRelu" : "Elu", {n.input(0)}, {{"alpha", n.attrs().real("alpha", leaky ? 0.01 : 1)}});
-}
-
-void hard_sigmoid(NodeWriter& n) {
-  n.result("HardSigmoid", {n.input(0)},
-           {{"alpha", n.attrs().real("alpha", 0.2)}, {"beta", n.attrs().real("beta", 0.5)}});
-}
-
-void gelu(NodeWriter& n) {
-  n.result("Gelu", {n.input(0)}, {{"approximate", n.attrs().text("approximate", "none")}});
+// An operator that ONNX has, too: same inputs, same attributes. Defaults are spelt out.
+void same(NodeWriter& n) {
+  const OpSchema& schema = schema_of(n.node().op);
+  Attrs attributes;
+  for (const AttributeSpec& a : schema.attributes) {
+    if (a.words.empty())
+      attributes.set(a.name, n.attrs().real(a.name, a.fallback));
+    else
+      attributes.set(a.name, n.attrs().text(a.name, a.words[0]));
+  }
+  n.result(schema.onnx, n.all_inputs(), attributes);
 }
 
 void clip(NodeWriter& n) {
@@ -72,7 +37,7 @@ void threshold(NodeWriter& n) {
 
 void mod(NodeWriter& n) { n.result("Mod", n.all_inputs(), {{"fmod", n.attrs().integer("fmod")}}); }
 
-// Truth values may be bytes here; there they are a type of their own.
+// Truth values may be bytes here; in ONNX they have their own type.
 std::string truth(NodeWriter& n, std::size_t i) {
   if (n.type(i).dtype == DType::boolean) return n.input(i);
   return n.part("Cast", {n.input(i)}, {{"to", std::int64_t{onnx_type(DType::boolean)}}});
@@ -94,7 +59,7 @@ void cast(NodeWriter& n) {
   n.result("Cast", {x}, {{"to", std::int64_t{onnx_type(to)}}});
 }
 
-// Axes were an attribute, then an input: of the sum before the others.
+// Axes were an attribute, then an input; the sum changed before the others.
 void reduce(NodeWriter& n) {
   static const std::map<std::string_view, std::string_view> names = {
       {"reduce_sum", "ReduceSum"}, {"reduce_mean", "ReduceMean"}, {"reduce_max", "ReduceMax"}};
@@ -121,26 +86,13 @@ void cumsum(NodeWriter& n) {
 }  // namespace
 
 std::vector<Writing> element_writings() {
-  std::vector<Writing> list = {{"leaky_relu", with_alpha},
-                               {"elu", with_alpha},
-                               {"hard_sigmoid", hard_sigmoid},
-                               {"gelu", gelu},
-                               {"clip", clip},
-                               {"threshold", threshold},
-                               {"mod", mod},
-                               {"logical_and", logical},
-                               {"logical_or", logical},
-                               {"logical_xor", logical},
-                               {"logical_not", logical},
-                               {"where", where},
-                               {"cast", cast},
-                               {"reduce_sum", reduce},
-                               {"reduce_mean", reduce},
-                               {"reduce_max", reduce},
-                               {"arg_max", arg},
-                               {"arg_min", arg},
-                               {"cumsum", cumsum}};
-  for (const auto& [ours, theirs] : twins()) list.push_back({ours, same});
+  std::vector<Writing> list = {{"clip", clip},           {"threshold", threshold}, {"mod", mod},
+                               {"logical_and", logical}, {"logical_or", logical},  {"logical_xor", logical},
+                               {"logical_not", logical}, {"where", where},         {"cast", cast},
+                               {"reduce_sum", reduce},   {"reduce_mean", reduce},  {"reduce_max", reduce},
+                               {"arg_max", arg},         {"arg_min", arg},         {"cumsum", cumsum}};
+  for (const Operator& op : operators())
+    if (!op.schema.onnx.empty()) list.push_back({op.schema.name, same});
   return list;
 }
 

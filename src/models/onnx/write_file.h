@@ -1,7 +1,7 @@
 #pragma once
 
-// One file on its way: what its parts are called, its nodes and constants. NodeWriter is what the writers of
-// nodes see of it.
+// A file being written: the names of its parts, its nodes and constants. NodeWriter is the view that writers
+// of nodes get.
 
 #include <map>
 #include <set>
@@ -23,17 +23,17 @@ class FileWriter {
   const Graph& other_graph() const { return other_ ? *other_->graph : graph(); }
   std::int64_t opset() const { return opset_; }
 
-  // Weights are written when first read: what nothing reads is not part of the file.
+  // Weights are written when first read: unread ones are not part of the file.
   std::string name_of_value(ValueId id);
-  // The name of a node's output, given when the node is written.
+  // The name of a node's output, set when the node is written.
   const std::string& give_name(ValueId id, const std::string& wanted);
   const std::string& node_name(NodeId id) const { return node_names_.at(id); }
   std::string unique(const std::string& wanted) { return unique_in(taken_, wanted); }
   std::string unique_node(const std::string& wanted) { return unique_in(taken_nodes_, wanted); }
 
-  // The batch each of the two graphs is for; 0 where it is fixed.
+  // The batch of each of the two graphs; 0 if it is fixed.
   std::pair<std::int64_t, std::int64_t> batches() const;
-  std::string batch_name();  // of a vector that holds it; nodes that make it are added at the first asking
+  std::string batch_name();  // a vector that holds the batch; nodes that make it are added on first use
 
   std::string store(const std::string& wanted, const NamedTensor& tensor);  // a constant; returns its name
   NodeProto& add_node(std::string_view op, const Names& in, const Attrs& attributes, const Names& out);

@@ -1,4 +1,4 @@
-// Layers that hold weights, windows, normalisations, attention.
+// Layers with weights, windows, normalisations, attention.
 #include <cmath>
 #include <limits>
 
@@ -9,15 +9,15 @@
 namespace headroom::onnx {
 namespace {
 
-// A fused activation is a node of its own there.
+// A fused activation becomes a separate node in ONNX.
 void with_activation(NodeWriter& n, std::string_view op, const Names& in, const Attrs& attributes) {
   const std::string activation = n.attrs().text("activation");
   if (activation.empty() || activation == "none") return n.result(op, in, attributes);
   const std::string before = n.part(op, in, attributes);
-  n.result(activation == "relu" ? "Relu" : activation == "sigmoid" ? "Sigmoid" : "Tanh", {before});
+  n.result(schema_of(activation).onnx, {before});
 }
 
-// Every number spelt out: defaults and automatic padding differ between programs.
+// Writes every number: defaults and automatic padding differ between programs.
 Attrs window_attributes(const Window2d& w) {
   return {{"kernel_shape", Ints{w.kernel.h, w.kernel.w}},
           {"strides", Ints{w.stride.h, w.stride.w}},
@@ -37,7 +37,7 @@ void conv2d(NodeWriter& n) {
   with_activation(n, "Conv", n.all_inputs(), attributes);
 }
 
-// Gemm takes matrices alone: other inputs are one while it runs.
+// Gemm takes only matrices: other inputs are reshaped to one and back.
 void linear(NodeWriter& n) {
   const Attrs transposed{{"transB", std::int64_t{1}}};
   Names in = n.all_inputs();
@@ -80,7 +80,7 @@ void global_pool(NodeWriter& n) {
   n.result(n.node().op == "global_max_pool" ? "GlobalMaxPool" : "GlobalAveragePool", {n.input(0)});
 }
 
-// Windows of one size exist where the output divides the input; else ONNX has none.
+// If the output divides the input, all windows have one size; otherwise ONNX has no operator.
 void adaptive_pool(NodeWriter& n) {
   const Shape &x = n.type(0).shape, &y = n.problem().outputs[0].shape;
   const bool largest = n.node().op == "adaptive_max_pool";
@@ -113,7 +113,7 @@ void softmax(NodeWriter& n) {
            {{"axis", n.attrs().integer("axis", -1)}});
 }
 
-// By its definition: ONNX has no operator for it in the versions that programs commonly read.
+// Written out: ONNX has no operator for it in the versions that programs commonly read.
 void attention(NodeWriter& n) {
   const AttentionProblem a = attention_problem(n.problem());
   const std::string parts =
@@ -137,7 +137,7 @@ void attention(NodeWriter& n) {
   n.result("Reshape", {mixed, n.integers(n.reshaped({a.batch, a.time, a.row()}))});
 }
 
-// Directions, gates and their order are ONNX's own.
+// Directions, gates and their order are the same as in ONNX.
 void recurrent(NodeWriter& n) {
   Attrs attributes;
   for (const auto& [name, value] : n.attrs()) attributes.set(name, value);

@@ -35,7 +35,7 @@ Ints NodeWriter::reshaped() const {
   std::vector<std::size_t> varying;
   for (int a = 0; a < to.rank(); ++a)
     if (output_follows_batch(a)) varying.push_back(static_cast<std::size_t>(a));
-  // A 0 keeps the input's extent, but only where nothing is empty: 0 elements would be misread.
+  // A 0 keeps the input's extent, but only if nothing is empty: 0 elements would be misread.
   for (std::size_t i = 0; i < varying.size(); ++i) {
     const int a = static_cast<int>(varying[i]);
     const bool kept = a < from.rank() && from[a] == to[a] && follows_batch(0, a);
@@ -114,7 +114,7 @@ std::string NodeWriter::integer(std::int64_t element) {
 
 std::string NodeWriter::real(double element, std::size_t like) {
   const DType dtype = type(like).dtype;
-  const Given one = given({}, std::span(&element, 1), dtype);
+  const ConstantData one = constant_data({}, std::span(&element, 1), dtype);
   const auto* bytes = one.data.get();
   return file_.store(file_.node_name(id_) + ".number", {"", {{}, dtype}, {bytes, bytes + size_of(dtype)}});
 }

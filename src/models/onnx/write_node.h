@@ -1,6 +1,6 @@
 #pragma once
 
-// What the writer of one node sees of it, and the table of writers. The files write_*.cc hold a family each.
+// The view of one node that its writer gets, and the table of writers. Each write_*.cc file holds a family.
 
 #include <string>
 #include <string_view>
@@ -28,26 +28,26 @@ class NodeWriter {
   Names all_inputs() const;
   const TensorType& type(std::size_t i) const { return problem_.inputs[i]; }
 
-  // An extent that follows the batch is -1; several are 0 where the input has the same, on the same axis.
+  // An extent that follows the batch is -1; if there are several, those equal to the input's are 0.
   Ints reshaped() const;                  // to the shape of the first output
-  Ints reshaped(const Ints& dims) const;  // to these, of which the first follows the batch if the input does
+  Ints reshaped(const Ints& dims) const;  // to these; the first follows the batch if the input's does
   bool follows_batch(std::size_t input, int axis) const;
   bool output_follows_batch(int axis) const;
-  // Attributes of integers that are the same for every batch; else refused.
+  // Integer attributes that are the same for every batch; others are refused.
   Ints fixed(std::string_view attribute, Ints fallback = {}) const;
-  // Of the same node for the other batch; this one where there is none.
+  // The same node for the other batch; this node if there is none.
   const Node& other() const;
   const Shape& other_input(std::size_t i) const;
 
-  // Nodes of the file. result gives the node's first output (or all), part one on the way there.
+  // Nodes of the file. result makes the node's first output (or all), part makes an intermediate one.
   void result(std::string_view op, const Names& in, const Attrs& attributes = {});
   void results(std::string_view op, const Names& in, const Attrs& attributes, std::size_t count);
   std::string part(std::string_view op, const Names& in, const Attrs& attributes = {});
   std::string integers(const Ints& elements);  // a constant vector
-  // The batch as a vector of one element, by nodes that read it off an input.
+  // The batch as a vector of one element, made by nodes that read it from an input.
   std::string batch();
-  bool is_batch(int axis) const;  // is this extent of the result the batch itself, whichever it is?
-  std::string integer(std::int64_t element);           // a constant without axes
+  bool is_batch(int axis) const;              // true if this extent of the result is the batch, of any size
+  std::string integer(std::int64_t element);  // a constant without axes
   std::string real(double element, std::size_t like);  // a constant of that input's element type
   std::string reals(const Shape& shape, const std::vector<double>& elements);  // fp32
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every network of the zoo as small as it can be at full depth: for tests that run all of them.
+// Every network of the zoo, as small as possible at full depth, for tests that run all of them.
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace headroom::testing {
 
-// A network that is not here is small by itself.
+// Networks not listed here are already small.
 inline std::string small_model(const std::string& name) {
   static const std::map<std::string, std::string> kOptions = {
       {"alexnet", "width=0.125,input=67,classes=10"},

@@ -29,7 +29,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit(op, {c.output_gradients[0], c.output(0)})};
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   const Activation kind = kind_of(p.op);
   const bool backward = p.op.ends_with("_grad");
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
@@ -43,7 +43,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher vectorized(const Problem& p, const Capabilities&) {
+Launcher vectorized(const Problem& p, const LaunchContext&) {
   const Activation kind = kind_of(p.op);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [kind, n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
@@ -56,7 +56,7 @@ Launcher vectorized(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher vectorized_grad(const Problem& p, const Capabilities&) {
+Launcher vectorized_grad(const Problem& p, const LaunchContext&) {
   const Activation kind = kind_of(p.op);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [kind, n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
@@ -71,16 +71,16 @@ Launcher vectorized_grad(const Problem& p, const Capabilities&) {
 
 std::optional<Activation> parse_activation(std::string_view name) {
   if (name.empty() || name == "none") return Activation::none;
-  if (name == "relu") return Activation::relu;
-  if (name == "sigmoid") return Activation::sigmoid;
-  if (name == "tanh") return Activation::tanh;
+  for (const NamedActivation& known : kActivations)
+    if (known.name == name) return known.kind;
   return std::nullopt;
 }
 
 std::vector<Operator> activation_operators() {
   const std::vector<Shape> shapes = {{1}, {7}, {64, 10}, {3, 5, 7, 11}, {40000}};
   std::vector<Operator> list;
-  for (const std::string name : {"relu", "sigmoid", "tanh"}) {
+  for (const NamedActivation& activation : kActivations) {
+    const std::string name(activation.name);
     std::vector<Case> forward, backward;
     for (const Shape& shape : shapes) {
       forward.push_back({.tier = Tier::ci, .inputs = {shape}});
@@ -90,7 +90,15 @@ std::vector<Operator> activation_operators() {
       forward.push_back({.tier = Tier::perf, .inputs = {shape}});
       backward.push_back({.tier = Tier::perf, .inputs = {shape, shape}});
     }
-    list.push_back({.schema = {.name = name, .infer = infer_unary, .cost = cost, .gradient = gradient},
+    list.push_back({.schema = {.name = name,
+                               .infer = infer_unary,
+                               .cost = cost,
+                               .gradient = gradient,
+                               .elementwise = 1,
+                               .layer = true,
+                               .activation = true,
+                               .fusible_activation = true,
+                               .onnx = std::string(activation.onnx)},
                     .kernels = {{.name = "cuda:map",
                                  .device = DeviceKind::cuda,
                                  .accepts = accepts_cuda_floats,
@@ -99,15 +107,16 @@ std::vector<Operator> activation_operators() {
                                 {.name = "cpu:vector", .prepare = vectorized},
                                 {.name = "reference", .prepare = reference}},
                     .cases = forward});
-    list.push_back({.schema = {.name = name + "_grad", .infer = infer_grad, .cost = cost},
-                    .kernels = {{.name = "cuda:map",
-                                 .device = DeviceKind::cuda,
-                                 .accepts = accepts_cuda_floats,
-                                 .prepare = HEADROOM_CUDA(prepare_activation_cuda),
-                                 .layouts = Layouts::elementwise},
-                                {.name = "cpu:vector", .prepare = vectorized_grad},
-                                {.name = "reference", .prepare = reference}},
-                    .cases = backward});
+    list.push_back(
+        {.schema = {.name = name + "_grad", .infer = infer_grad, .cost = cost, .gradient_of = name},
+         .kernels = {{.name = "cuda:map",
+                      .device = DeviceKind::cuda,
+                      .accepts = accepts_cuda_floats,
+                      .prepare = HEADROOM_CUDA(prepare_activation_cuda),
+                      .layouts = Layouts::elementwise},
+                     {.name = "cpu:vector", .prepare = vectorized_grad},
+                     {.name = "reference", .prepare = reference}},
+         .cases = backward});
   }
   return list;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
+#include "ops/activation/kind.h"
 #include "ops/cpu/vmath.h"
 #include "ops/operator.h"
 
@@ -13,10 +15,18 @@ namespace headroom {
 // fused into the product before it and the pre-activation need not be kept.
 std::vector<Operator> activation_operators();
 
-Launcher prepare_activation_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_activation_cuda(const Problem& problem, const LaunchContext& context);
 
-enum class Activation { none, relu, sigmoid, tanh };
-std::optional<Activation> parse_activation(std::string_view name);  // "" is none
+// Those that products apply as they store, by the names of their operators.
+struct NamedActivation {
+  std::string_view name;
+  std::string_view onnx;
+  Activation kind;
+};
+inline constexpr std::array<NamedActivation, 3> kActivations = {{{"relu", "Relu", Activation::relu},
+                                                                 {"sigmoid", "Sigmoid", Activation::sigmoid},
+                                                                 {"tanh", "Tanh", Activation::tanh}}};
+std::optional<Activation> parse_activation(std::string_view name);  // "" and "none" are none
 
 // The definition, one element at a time: what references call.
 template <class T>

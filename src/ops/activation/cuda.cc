@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_activation_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_activation_cuda(const Problem& p, const LaunchContext&) {
   const cuda::Curve curve = p.op.starts_with("relu")      ? cuda::Curve::relu
                             : p.op.starts_with("sigmoid") ? cuda::Curve::sigmoid
                                                           : cuda::Curve::tanh;

@@ -81,15 +81,15 @@ std::vector<ValueId> gradient_max(const GradientContext& c) {
   return {c.emit(kMaxGrad, {c.output_gradients[0], c.input(0)}, c.attrs())};
 }
 
-Verdict accepts_cuda(const Problem& problem, const Capabilities& capabilities) {
+Verdict accepts_cuda(const Problem& problem, const Target& target) {
   const AdaptiveProblem p = adaptive_problem(problem);
   if (p.input_plane() >= INT32_MAX || p.output_plane() >= INT32_MAX)
     return refuse("places in a plane are counted in 32 bits");
-  return accepts_cuda_floats(problem, capabilities);
+  return accepts_cuda_floats(problem, target);
 }
 
 // Between the stages of a reduction, or where each window has its maximum.
-std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& problem, const Target&) {
   const AdaptiveProblem p = adaptive_problem(problem);
   const std::size_t wide = problem.outputs[0].dtype == DType::f64 ? 8 : 4;
   if (problem.op == kMaxGrad)
@@ -98,14 +98,14 @@ std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
   return static_cast<std::size_t>(between_stages(adaptive_global_stages(p))) * wide;
 }
 
-Work work_cuda(const Problem& problem, const Capabilities& capabilities) {
-  Work work = least_work(problem, capabilities);
-  work.bytes += 2 * static_cast<double>(workspace_cuda(problem, capabilities));
+Work work_cuda(const Problem& problem, const Target& target) {
+  Work work = least_work(problem, target);
+  work.add_bytes(2 * static_cast<double>(workspace_cuda(problem, target)));
   const AdaptiveProblem p = adaptive_problem(problem);
   if (problem.op == kMaxGrad)
-    work.launches = 2;
+    work.main().count = 2;
   else if (problem.op != kAvgGrad && p.global())
-    work.launches = static_cast<int>(adaptive_global_stages(p).size());
+    work.main().count = static_cast<int>(adaptive_global_stages(p).size());
   return work;
 }
 
@@ -176,7 +176,7 @@ AdaptiveProblem adaptive_problem(const Problem& p) {
 std::vector<Operator> adaptive_pool_operators() {
   const Cases cases = make_cases();
   const Kernel last{.name = "reference", .prepare = adaptive_reference};
-  auto kernels = [&](std::string_view name, Launcher (*prepare)(const Problem&, const Capabilities&)) {
+  auto kernels = [&](std::string_view name, Launcher (*prepare)(const Problem&, const LaunchContext&)) {
     return std::vector<Kernel>{{.name = "cuda:windows",
                                 .device = DeviceKind::cuda,
                                 .accepts = accepts_cuda,

@@ -29,17 +29,17 @@ struct AdaptiveProblem {
 };
 AdaptiveProblem adaptive_problem(const Problem& problem);  // of any of the operators
 
-Launcher adaptive_reference(const Problem& problem, const Capabilities&);
+Launcher adaptive_reference(const Problem& problem, const LaunchContext&);
 
 // Rows of a window first, in vectors; what is left is as wide as the input.
-Verdict accepts_adaptive_rows(const Problem& problem, const Capabilities&);
-Launcher adaptive_avg_rows(const Problem& problem, const Capabilities&);
-Launcher adaptive_max_rows(const Problem& problem, const Capabilities&);
-Launcher adaptive_avg_grad_rows(const Problem& problem, const Capabilities&);
-Launcher adaptive_max_grad_planes(const Problem& problem, const Capabilities&);
+Verdict accepts_adaptive_rows(const Problem& problem, const Target&);
+Launcher adaptive_avg_rows(const Problem& problem, const LaunchContext&);
+Launcher adaptive_max_rows(const Problem& problem, const LaunchContext&);
+Launcher adaptive_avg_grad_rows(const Problem& problem, const LaunchContext&);
+Launcher adaptive_max_grad_planes(const Problem& problem, const LaunchContext&);
 
 // On a GPU: the windows of pool/cuda.h; one window over a whole plane is a reduction.
-Launcher prepare_adaptive_pool_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_adaptive_pool_cuda(const Problem& problem, const LaunchContext&);
 std::vector<cuda::ReduceStage> adaptive_global_stages(const AdaptiveProblem& problem);
 
 }  // namespace headroom

@@ -144,14 +144,14 @@ void max_grad_plane(const AdaptiveProblem& p, const T* dy, const T* x, T* dx) {
 
 }  // namespace
 
-Verdict accepts_adaptive_rows(const Problem& problem, const Capabilities& capabilities) {
+Verdict accepts_adaptive_rows(const Problem& problem, const Target& target) {
   const AdaptiveProblem p = adaptive_problem(problem);
   if (!p.global() && p.columns.input > kBuffer)
     return refuse(fmt::format("rows of more than {} elements", kBuffer));
-  return accepts_cpu_floats(problem, capabilities);
+  return accepts_cpu_floats(problem, target);
 }
 
-Launcher adaptive_avg_rows(const Problem& problem, const Capabilities&) {
+Launcher adaptive_avg_rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -168,7 +168,7 @@ Launcher adaptive_avg_rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher adaptive_max_rows(const Problem& problem, const Capabilities&) {
+Launcher adaptive_max_rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -184,7 +184,7 @@ Launcher adaptive_max_rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher adaptive_avg_grad_rows(const Problem& problem, const Capabilities&) {
+Launcher adaptive_avg_grad_rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const std::int64_t n = p.input_plane();
@@ -200,7 +200,7 @@ Launcher adaptive_avg_grad_rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher adaptive_max_grad_planes(const Problem& problem, const Capabilities&) {
+Launcher adaptive_max_grad_planes(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const std::int64_t n = p.input_plane();

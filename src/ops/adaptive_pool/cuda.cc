@@ -1,7 +1,7 @@
-#include "ops/pool/cuda.h"
+#include "ops/reduce/cuda.h"
 #include "ops/adaptive_pool/adaptive_pool.h"
 #include "ops/cuda/launch.h"
-#include "ops/reduce/cuda.h"
+#include "ops/pool/cuda/windows.h"
 #include "ops/reduce/stages.h"
 
 namespace headroom {
@@ -49,7 +49,7 @@ Launcher rows(const Problem& problem, const Shape& image, const AdaptiveProblem&
 
 }  // namespace
 
-Launcher prepare_adaptive_pool_cuda(const Problem& problem, const Capabilities&) {
+Launcher prepare_adaptive_pool_cuda(const Problem& problem, const LaunchContext&) {
   const AdaptiveProblem p = adaptive_problem(problem);
   const bool max = problem.op.find("max") != std::string::npos, grad = problem.op.ends_with("_grad");
   const TensorType& image = grad ? problem.outputs[0] : problem.inputs[0];

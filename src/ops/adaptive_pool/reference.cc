@@ -36,7 +36,7 @@ std::int64_t argmax(const AdaptiveProblem& p, const T* x, std::int64_t i, std::i
 
 }  // namespace
 
-Launcher adaptive_reference(const Problem& problem, const Capabilities&) {
+Launcher adaptive_reference(const Problem& problem, const LaunchContext&) {
   const bool max = problem.op.find("max") != std::string::npos, grad = problem.op.ends_with("_grad");
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem), max, grad](const LaunchArgs& a) {

@@ -12,24 +12,26 @@ namespace headroom {
 namespace {
 
 // Null where the plan has no ranks.
-Groups* groups_of(const Problem& p, const Capabilities& capabilities) {
-  Groups* groups = capabilities.groups;
+Groups* groups_of(const Problem& p, const LaunchContext& context) {
+  Groups* groups = context.groups;
   return groups != nullptr && groups->parts(p.attrs.text("group")) > 1 ? groups : nullptr;
 }
 
-Collective sum_of(void* data, std::int64_t count, DType dtype, const Capabilities& capabilities) {
-  return {.kind = Collective::Kind::all_reduce,
-          .data = data,
-          .count = count,
-          .dtype = dtype,
-          .device = capabilities.kind == DeviceKind::cuda ? capabilities.device : nullptr};
+// The device whose memory is exchanged; null: the host's.
+Device* memory_of(const LaunchContext& context) {
+  return context.target.device.kind == DeviceKind::cuda ? context.device : nullptr;
+}
+
+Collective sum_of(void* data, std::int64_t count, DType dtype, Device* memory) {
+  return {
+      .kind = Collective::Kind::all_reduce, .data = data, .count = count, .dtype = dtype, .device = memory};
 }
 
 void copy_on_host(const LaunchArgs&, void* to, const void* from, std::size_t bytes) {
   if (to != from) std::memcpy(to, from, bytes);
 }
 
-Launcher copy_part(const Problem& p, const Capabilities&) {
+Launcher copy_part(const Problem& p, const LaunchContext&) {
   const auto size = size_of(p.inputs[0].dtype);
   return [from = static_cast<std::size_t>(p.attrs.integer("first")) * size,
           bytes = static_cast<std::size_t>(p.outputs[0].bytes())](const LaunchArgs& a) {
@@ -37,26 +39,26 @@ Launcher copy_part(const Problem& p, const Capabilities&) {
   };
 }
 
-Launcher multiply(const Problem& p, const Capabilities& capabilities) {
+Launcher multiply(const Problem& p, const LaunchContext& context) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [k = p.inputs[0].shape[0], m = p.inputs[0].shape[1], n = p.inputs[1].shape[1], capabilities,
-            groups = groups_of(p, capabilities), group = p.attrs.text("group"), dtype = p.outputs[0].dtype,
+    return [k = p.inputs[0].shape[0], m = p.inputs[0].shape[1], n = p.inputs[1].shape[1],
+            memory = memory_of(context), groups = groups_of(p, context), group = p.attrs.text("group"),
+            dtype = p.outputs[0].dtype,
             pieces = static_cast<int>(p.attrs.integer("pieces", 1))](const LaunchArgs& a) {
       for (int i = 0; i < pieces; ++i) {
         const Share rows = share_of(m, pieces, i);
         T* c = a.out<T>(0) + rows.first * n;
         gemm(true, false, rows.count, n, k, T{1}, a.in<T>(0) + rows.first, m, a.in<T>(1), n, T{0}, c, n);
-        if (groups != nullptr)
-          groups->start(group, sum_of(c, rows.count * n, dtype, capabilities), a.outputs[0]);
+        if (groups != nullptr) groups->start(group, sum_of(c, rows.count * n, dtype, memory), a.outputs[0]);
       }
     };
   });
 }
 
-Launcher multiply_by_hand(const Problem& p, const Capabilities& capabilities) {
+Launcher multiply_by_hand(const Problem& p, const LaunchContext& context) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [k = p.inputs[0].shape[0], m = p.inputs[0].shape[1], n = p.inputs[1].shape[1], capabilities,
-            groups = groups_of(p, capabilities), group = p.attrs.text("group"),
+    return [k = p.inputs[0].shape[0], m = p.inputs[0].shape[1], n = p.inputs[1].shape[1],
+            memory = memory_of(context), groups = groups_of(p, context), group = p.attrs.text("group"),
             dtype = p.outputs[0].dtype](const LaunchArgs& a) {
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
@@ -64,22 +66,23 @@ Launcher multiply_by_hand(const Problem& p, const Capabilities& capabilities) {
           for (std::int64_t l = 0; l < k; ++l) sum += a.in<T>(0)[l * m + i] * a.in<T>(1)[l * n + j];
           a.out<T>(0)[i * n + j] = sum;
         }
-      if (groups != nullptr)
-        groups->start(group, sum_of(a.outputs[0], m * n, dtype, capabilities), a.outputs[0]);
+      if (groups != nullptr) groups->start(group, sum_of(a.outputs[0], m * n, dtype, memory), a.outputs[0]);
     };
   });
 }
 
-Launcher on_host(const Problem& p, const Capabilities& c) { return prepare_all_reduce(p, c, copy_on_host); }
-Launcher start_on_host(const Problem& p, const Capabilities& c) {
-  return prepare_all_reduce_start(p, c, copy_on_host);
+Launcher on_host(const Problem& p, const LaunchContext& context) {
+  return prepare_all_reduce(p, context, copy_on_host);
 }
-Launcher finish_on_host(const Problem& p, const Capabilities& c) {
-  return prepare_all_reduce_finish(p, c, copy_on_host);
+Launcher start_on_host(const Problem& p, const LaunchContext& context) {
+  return prepare_all_reduce_start(p, context, copy_on_host);
+}
+Launcher finish_on_host(const Problem& p, const LaunchContext& context) {
+  return prepare_all_reduce_finish(p, context, copy_on_host);
 }
 
-std::vector<Kernel> kernels(Launcher (*cuda)(const Problem&, const Capabilities&),
-                            Launcher (*cpu)(const Problem&, const Capabilities&)) {
+std::vector<Kernel> kernels(Launcher (*cuda)(const Problem&, const LaunchContext&),
+                            Launcher (*cpu)(const Problem&, const LaunchContext&)) {
   return {{.name = "cuda:ranks",
            .device = DeviceKind::cuda,
            .accepts = accepts_cuda_floats,
@@ -91,18 +94,18 @@ std::vector<Kernel> kernels(Launcher (*cuda)(const Problem&, const Capabilities&
 
 }  // namespace
 
-Launcher prepare_all_reduce(const Problem& p, const Capabilities& capabilities, CopyBytes copy) {
-  return [groups = groups_of(p, capabilities), group = p.attrs.text("group"), type = p.inputs[0],
-          capabilities, copy](const LaunchArgs& a) {
+Launcher prepare_all_reduce(const Problem& p, const LaunchContext& context, CopyBytes copy) {
+  return [groups = groups_of(p, context), group = p.attrs.text("group"), type = p.inputs[0],
+          memory = memory_of(context), copy](const LaunchArgs& a) {
     copy(a, a.outputs[0], a.inputs[0], static_cast<std::size_t>(type.bytes()));
-    if (groups != nullptr)
-      groups->run(group, sum_of(a.outputs[0], type.shape.numel(), type.dtype, capabilities));
+    if (groups != nullptr) groups->run(group, sum_of(a.outputs[0], type.shape.numel(), type.dtype, memory));
   };
 }
 
-Launcher prepare_all_reduce_start(const Problem& p, const Capabilities& capabilities, CopyBytes copy) {
-  return [groups = groups_of(p, capabilities), group = p.attrs.text("group"), types = p.inputs, capabilities,
-          copy, n = elements_of(p.inputs), scatter = p.attrs.integer("scatter") != 0](const LaunchArgs& a) {
+Launcher prepare_all_reduce_start(const Problem& p, const LaunchContext& context, CopyBytes copy) {
+  return [groups = groups_of(p, context), group = p.attrs.text("group"), types = p.inputs,
+          memory = memory_of(context), copy, n = elements_of(p.inputs),
+          scatter = p.attrs.integer("scatter") != 0](const LaunchArgs& a) {
     auto* to = static_cast<std::byte*>(a.outputs[0]);
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(types[i].bytes());
@@ -110,14 +113,14 @@ Launcher prepare_all_reduce_start(const Problem& p, const Capabilities& capabili
       to += bytes;
     }
     if (groups == nullptr) return;
-    Collective sum = sum_of(a.outputs[0], n, types[0].dtype, capabilities);
+    Collective sum = sum_of(a.outputs[0], n, types[0].dtype, memory);
     if (scatter) sum.kind = Collective::Kind::reduce_scatter;
     groups->start(group, sum, a.outputs[0]);
   };
 }
 
-Launcher prepare_all_reduce_finish(const Problem& p, const Capabilities& capabilities, CopyBytes copy) {
-  return [groups = groups_of(p, capabilities), types = p.outputs, packed = p.inputs.size() > 1,
+Launcher prepare_all_reduce_finish(const Problem& p, const LaunchContext& context, CopyBytes copy) {
+  return [groups = groups_of(p, context), types = p.outputs, packed = p.inputs.size() > 1,
           copy](const LaunchArgs& a) {
     if (groups != nullptr) groups->finish(a.inputs[0]);
     const auto* from = static_cast<const std::byte*>(a.inputs[0]);
@@ -129,13 +132,13 @@ Launcher prepare_all_reduce_finish(const Problem& p, const Capabilities& capabil
   };
 }
 
-Launcher prepare_all_gather(const Problem& p, const Capabilities& capabilities) {
-  return [groups = groups_of(p, capabilities), group = p.attrs.text("group"), dtype = p.inputs[0].dtype,
-          whole = p.attrs.integer("whole"), capabilities,
+Launcher prepare_all_gather(const Problem& p, const LaunchContext& context) {
+  return [groups = groups_of(p, context), group = p.attrs.text("group"), dtype = p.inputs[0].dtype,
+          whole = p.attrs.integer("whole"), memory = memory_of(context),
           back = static_cast<std::size_t>(p.attrs.integer("first")) *
                  size_of(p.inputs[0].dtype)](const LaunchArgs& a) {
     if (groups == nullptr) return;
-    Collective all = sum_of(static_cast<std::byte*>(a.outputs[0]) - back, whole, dtype, capabilities);
+    Collective all = sum_of(static_cast<std::byte*>(a.outputs[0]) - back, whole, dtype, memory);
     all.kind = Collective::Kind::all_gather;
     groups->run(group, all);
   };

@@ -45,15 +45,15 @@ Exchange exchange_of(const Problem& problem);
 // What it waits for: its own exchange, or one that another step has begun.
 Exchange awaited_of(const Problem& problem);
 
-Launcher prepare_all_reduce_cuda(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_all_reduce_start_cuda(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_all_gather(const Problem& problem, const Capabilities& capabilities);  // on any device
-Launcher prepare_all_reduce_finish_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_all_reduce_cuda(const Problem& problem, const LaunchContext& context);
+Launcher prepare_all_reduce_start_cuda(const Problem& problem, const LaunchContext& context);
+Launcher prepare_all_gather(const Problem& problem, const LaunchContext& context);  // on any device
+Launcher prepare_all_reduce_finish_cuda(const Problem& problem, const LaunchContext& context);
 
 // Between tensors of one device, in the order of its stream.
 using CopyBytes = void (*)(const LaunchArgs& args, void* to, const void* from, std::size_t bytes);
-Launcher prepare_all_reduce(const Problem& problem, const Capabilities& capabilities, CopyBytes copy);
-Launcher prepare_all_reduce_start(const Problem& problem, const Capabilities& capabilities, CopyBytes copy);
-Launcher prepare_all_reduce_finish(const Problem& problem, const Capabilities& capabilities, CopyBytes copy);
+Launcher prepare_all_reduce(const Problem& problem, const LaunchContext& context, CopyBytes copy);
+Launcher prepare_all_reduce_start(const Problem& problem, const LaunchContext& context, CopyBytes copy);
+Launcher prepare_all_reduce_finish(const Problem& problem, const LaunchContext& context, CopyBytes copy);
 
 }  // namespace headroom

@@ -12,14 +12,14 @@ void copy_bytes(const LaunchArgs& args, void* to, const void* from, std::size_t 
 
 }  // namespace
 
-Launcher prepare_all_reduce_cuda(const Problem& p, const Capabilities& capabilities) {
-  return prepare_all_reduce(p, capabilities, copy_bytes);
+Launcher prepare_all_reduce_cuda(const Problem& p, const LaunchContext& context) {
+  return prepare_all_reduce(p, context, copy_bytes);
 }
-Launcher prepare_all_reduce_start_cuda(const Problem& p, const Capabilities& capabilities) {
-  return prepare_all_reduce_start(p, capabilities, copy_bytes);
+Launcher prepare_all_reduce_start_cuda(const Problem& p, const LaunchContext& context) {
+  return prepare_all_reduce_start(p, context, copy_bytes);
 }
-Launcher prepare_all_reduce_finish_cuda(const Problem& p, const Capabilities& capabilities) {
-  return prepare_all_reduce_finish(p, capabilities, copy_bytes);
+Launcher prepare_all_reduce_finish_cuda(const Problem& p, const LaunchContext& context) {
+  return prepare_all_reduce_finish(p, context, copy_bytes);
 }
 
 }  // namespace headroom

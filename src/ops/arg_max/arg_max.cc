@@ -34,7 +34,7 @@ Cost cost(const Problem& p) {
   return c;
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.inputs[0].dtype, [&]<class T>() -> Launcher {
     return [s = arg_sizes(p)](const LaunchArgs& a) {
       for (std::int64_t o = 0; o < s.outer; ++o)
@@ -62,7 +62,7 @@ void search(const ArgSizes& s, const T* x, std::int64_t width, std::int64_t* at)
         best[i] = next, at[i] = k;
 }
 
-Launcher columns(const Problem& p, const Capabilities&) {
+Launcher columns(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.inputs[0].dtype, [&]<class T>() -> Launcher {
     return [s = arg_sizes(p)](const LaunchArgs& a) {
       const std::int64_t blocks = (s.inner + kColumns - 1) / kColumns;

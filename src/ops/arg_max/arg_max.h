@@ -16,6 +16,6 @@ struct ArgSizes {
 };
 ArgSizes arg_sizes(const Problem& problem);
 
-Launcher prepare_arg_max_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_arg_max_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

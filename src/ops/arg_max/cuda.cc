@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_arg_max_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_arg_max_cuda(const Problem& p, const LaunchContext&) {
   const ArgSizes s = arg_sizes(p);
   return [dtype = p.inputs[0].dtype,
           shape = cuda::ArgShape{s.outer, s.extent, s.inner, s.least, s.last}](const LaunchArgs& a) {

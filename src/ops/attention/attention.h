@@ -28,15 +28,6 @@ AttentionProblem attention_problem(const Problem& problem);  // of either operat
 OpSchema attention_schema();
 OpSchema attention_grad_schema();
 
-Launcher attention_reference(const Problem& problem, const Capabilities&);
-Launcher attention_grad_reference(const Problem& problem, const Capabilities&);
-
-Launcher attention_blocks(const Problem& problem, const Capabilities&);
-Launcher attention_grad_blocks(const Problem& problem, const Capabilities&);
-std::size_t attention_blocks_workspace(const Problem& problem, const Capabilities& capabilities);  // of both
-
-Launcher prepare_attention_mma(const Problem& problem, const Capabilities&);  // of both, as below
-Launcher prepare_attention_tiles(const Problem& problem, const Capabilities&);
-Launcher prepare_attention_rows(const Problem& problem, const Capabilities&);
+std::vector<Case> attention_cases(bool backward);
 
 }  // namespace headroom

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "base/testing/bad_input.h"
-#include "ops/attention/sizes.h"
+#include "ops/attention/cuda/sizes.h"
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
@@ -133,8 +133,8 @@ TEST(Attention, GpuKernelsCoverEveryWidth) {
     for (DType dtype : {DType::f64, DType::f32, DType::f16})
       for (std::int64_t width : {1, 31, 64, 128, 129, 256, 257, 1024}) {
         const Problem p = forward_problem({1, 3, 3 * width}, {{"heads", kYes}}, dtype);
-        const Capabilities card{
-            .kind = DeviceKind::cuda, .name = "a card", .compute_capability = capability, .tf32 = true};
+        const Target card({.kind = DeviceKind::cuda, .name = "a card", .compute_capability = capability},
+                          {.tf32 = true});
         bool taken = false;
         for (const Kernel& kernel : operator_of("attention").kernels) {
           if (kernel.device != DeviceKind::cuda) continue;

@@ -124,9 +124,7 @@ void backward(const AttentionProblem& a, const Head<const T>& in, const Rows<con
     }
 }
 
-}  // namespace
-
-Launcher attention_reference(const Problem& problem, const Capabilities&) {
+Launcher prepare_forward(const Problem& problem) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = attention_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t b = 0; b < p.batch; ++b)
@@ -137,7 +135,7 @@ Launcher attention_reference(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher attention_grad_reference(const Problem& problem, const Capabilities&) {
+Launcher prepare_backward(const Problem& problem) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = attention_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t b = 0; b < p.batch; ++b)
@@ -148,5 +146,13 @@ Launcher attention_grad_reference(const Problem& problem, const Capabilities&) {
     };
   });
 }
+
+Launcher prepare(const Problem& problem, const LaunchContext&) {
+  return problem.op == "attention_grad" ? prepare_backward(problem) : prepare_forward(problem);
+}
+
+}  // namespace
+
+Kernel attention_reference() { return {.name = "reference", .prepare = prepare}; }
 
 }  // namespace headroom

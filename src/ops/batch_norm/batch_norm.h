@@ -2,7 +2,6 @@
 
 #include "ops/cpu/moments.h"
 #include "ops/operator.h"
-#include "ops/rows_split.h"
 
 namespace headroom {
 
@@ -53,34 +52,11 @@ struct FoldedGradient {
   bool relu = false, residual = false, summed = false;
 };
 FoldedGradient folded_gradient(const Problem& problem);
-Verdict accepts_plain_norm(const Problem& problem, const Capabilities&);       // nothing folded in, on a CPU
-Verdict accepts_plain_norm_cuda(const Problem& problem, const Capabilities&);  // likewise on a GPU
 
 OpSchema batch_norm_schema();
 OpSchema batch_norm_grad_schema();
 OpSchema batch_norm_inference_schema();
 OpSchema batch_norm_inference_grad_schema();
-
-Launcher batch_norm_reference(const Problem& problem, const Capabilities&);
-Launcher batch_norm_grad_reference(const Problem& problem, const Capabilities&);
-Launcher batch_norm_inference_reference(const Problem& problem, const Capabilities&);
-
-Launcher batch_norm_channels(const Problem& problem, const Capabilities&);
-Launcher batch_norm_grad_channels(const Problem& problem, const Capabilities&);
-Launcher batch_norm_inference_channels(const Problem& problem, const Capabilities&);
-Work batch_norm_work(const Problem& problem, const Capabilities&);  // of those that gather statistics
-std::size_t batch_norm_workspace(const Problem& problem, const Capabilities&);
-
-// On a GPU: channels side by side (NHWC, or [N, C]), with whatever is folded in.
-Verdict accepts_norm_rows(const Problem& problem, const Capabilities& capabilities);
-cuda::RowsSplit rows_split(const Problem& problem);
-Launcher prepare_batch_norm_rows(const Problem& problem, const Capabilities&);  // of any but inference_grad
-Work norm_rows_work(const Problem& problem, const Capabilities& capabilities);
-std::size_t norm_rows_workspace(const Problem& problem, const Capabilities&);
-
-// On a GPU: sums of each channel by many blocks, then all elements.
-Launcher prepare_batch_norm_cuda(const Problem& problem, const Capabilities&);  // of any of the four
-Work batch_norm_cuda_work(const Problem& problem, const Capabilities& capabilities);
-std::size_t batch_norm_cuda_workspace(const Problem& problem, const Capabilities&);
+std::vector<Case> batch_norm_cases(std::string_view op);
 
 }  // namespace headroom

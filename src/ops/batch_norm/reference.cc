@@ -49,9 +49,7 @@ void grad_channel(const Channels& s, const FoldedGradient& f, std::int64_t c, do
   a.out<T>(2)[c] = static_cast<T>(dbias);
 }
 
-}  // namespace
-
-Launcher batch_norm_reference(const Problem& p, const Capabilities&) {
+Launcher prepare_training(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [s = channels_of(p), finish = finish_of<T>(p)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -77,7 +75,7 @@ Launcher batch_norm_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher batch_norm_grad_reference(const Problem& p, const Capabilities&) {
+Launcher prepare_gradient(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [s = channels_of(p), f = folded_gradient(p),
             follows = p.op == "batch_norm_grad"](const LaunchArgs& a) {
@@ -90,7 +88,7 @@ Launcher batch_norm_grad_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher batch_norm_inference_reference(const Problem& p, const Capabilities&) {
+Launcher prepare_inference(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [s = channels_of(p), finish = finish_of<T>(p)](const LaunchArgs& a) {
       for (std::int64_t c = 0; c < s.channels; ++c) {
@@ -102,5 +100,14 @@ Launcher batch_norm_inference_reference(const Problem& p, const Capabilities&) {
     };
   });
 }
+
+Launcher prepare(const Problem& p, const LaunchContext&) {
+  if (p.op == "batch_norm") return prepare_training(p);
+  return p.op == "batch_norm_inference" ? prepare_inference(p) : prepare_gradient(p);
+}
+
+}  // namespace
+
+Kernel batch_norm_reference() { return {.name = "reference", .prepare = prepare}; }
 
 }  // namespace headroom

@@ -160,23 +160,30 @@ OpSchema batch_norm_schema() {
           .cost = cost,
           .gradient = gradient,
           .aliases = aliases,
-          .keeps_fp32 = {1, 2, 3, 4}};
+          .keeps_fp32 = {1, 2, 3, 4},
+          .has_products = false};
 }
 OpSchema batch_norm_grad_schema() {
-  return {.name = "batch_norm_grad", .infer = infer_grad, .cost = cost, .keeps_fp32 = {2, 5}};
+  return {.name = "batch_norm_grad",
+          .infer = infer_grad,
+          .cost = cost,
+          .keeps_fp32 = {2, 5},
+          .has_products = false};
 }
 OpSchema batch_norm_inference_schema() {
   return {.name = "batch_norm_inference",
           .infer = infer_inference,
           .cost = cost,
           .gradient = gradient_inference,
-          .keeps_fp32 = {1, 2, 3, 4}};
+          .keeps_fp32 = {1, 2, 3, 4},
+          .has_products = false};
 }
 OpSchema batch_norm_inference_grad_schema() {
   return {.name = "batch_norm_inference_grad",
           .infer = infer_inference_grad,
           .cost = cost,
-          .keeps_fp32 = {2, 3, 4}};
+          .keeps_fp32 = {2, 3, 4},
+          .has_products = false};
 }
 
 }  // namespace headroom

@@ -51,30 +51,30 @@ Cost cost(const Problem& p) {
 
 bool is_behind_relu(const Problem& p) { return p.attrs.has("activation_grad"); }
 
-Verdict accepts_alone(const Problem& p, const Capabilities& capabilities) {
+Verdict accepts_alone(const Problem& p, const Target& target) {
   if (is_behind_relu(p)) return refuse("relu's gradient is folded in");
-  return capabilities.kind == DeviceKind::cpu ? accepts_cpu_floats(p, capabilities)
-                                              : accepts_cuda_floats(p, capabilities);
+  return target.device.kind == DeviceKind::cpu ? accepts_cpu_floats(p, target)
+                                               : accepts_cuda_floats(p, target);
 }
 
 int pack_of(const Problem& p) { return static_cast<int>(16 / size_of(p.outputs[0].dtype)); }
 
-Verdict accepts_rows(const Problem& p, const Capabilities& capabilities) {
-  if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
+Verdict accepts_rows(const Problem& p, const Target& target) {
+  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   const BiasProblem b = bias_problem(p);
   if (p.outputs[0].dtype == DType::f64) return refuse("sums are of narrower numbers");
   if (b.plane != 1) return refuse("channels do not lie side by side");
   if (b.channels % pack_of(p) != 0) return refuse("channels are not whole packs of 16 bytes");
   if (!is_behind_relu(p) && b.rows < kManyRows) return refuse("few rows: a lighter launch does");
-  return bias_rows_split(p).tiles <= cuda::RowsSplit::kMostTiles ? accept() : refuse("too many channels");
+  return bias_rows_split(p).tiles <= cuda::RowsSplit::kMaxTiles ? accept() : refuse("too many channels");
 }
 
-std::size_t workspace_rows(const Problem& p, const Capabilities&) {
+std::size_t workspace_rows(const Problem& p, const Target&) {
   const cuda::RowsSplit split = bias_rows_split(p);
   return static_cast<std::size_t>(split.parts) * static_cast<std::size_t>(split.channels) * sizeof(double);
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = bias_problem(problem), relu = is_behind_relu(problem)](const LaunchArgs& a) {
       for (std::int64_t c = 0; c < p.channels; ++c) {
@@ -123,13 +123,13 @@ void sum_columns(const BiasProblem& p, const T* x, T* partial, T* out) {
     for (std::int64_t c = 0; c < p.channels; ++c) out[c] += partial[k * p.channels + c];
 }
 
-std::size_t workspace(const Problem& problem, const Capabilities&) {
+std::size_t workspace(const Problem& problem, const Target&) {
   const BiasProblem p = bias_problem(problem);
   const std::int64_t matrix = p.plane > 1 ? p.rows * p.channels : 0;
   return static_cast<std::size_t>(matrix + p.chunks() * p.width()) * size_of(problem.outputs[0].dtype);
 }
 
-Launcher chunks(const Problem& problem, const Capabilities&) {
+Launcher chunks(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = bias_problem(problem)](const LaunchArgs& a) {
       T* scratch = static_cast<T*>(a.workspace);
@@ -144,7 +144,7 @@ Launcher chunks(const Problem& problem, const Capabilities&) {
   });
 }
 
-std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& problem, const Target&) {
   const BiasProblem p = bias_problem(problem);
   const BiasSplits s = bias_splits(p.rows, p.channels, p.plane);
   if (s.splits == 1) return 0;
@@ -182,14 +182,14 @@ std::vector<Operator> bias_grad_operators() {
                  .accepts = accepts_rows,
                  .prepare = HEADROOM_CUDA(prepare_bias_grad_rows),
                  .workspace = workspace_rows,
-                 .counts = true,
+                 .shares_counter = true,
                  .layouts = Layouts::alike},
                 {.name = "cuda:splits",
                  .device = DeviceKind::cuda,
                  .accepts = accepts_alone,
                  .prepare = HEADROOM_CUDA(prepare_bias_grad_cuda),
                  .workspace = workspace_cuda,
-                 .counts = true,
+                 .shares_counter = true,
                  .layouts = Layouts::alike},
                 {.name = "cpu:chunks", .accepts = accepts_alone, .prepare = chunks, .workspace = workspace},
                 {.name = "reference", .prepare = reference}},

@@ -12,8 +12,8 @@ std::vector<Operator> bias_grad_operators();
 
 // On a GPU: channels side by side, 16 bytes at a time.
 cuda::RowsSplit bias_rows_split(const Problem& problem);
-Launcher prepare_bias_grad_rows(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_bias_grad_rows(const Problem& problem, const LaunchContext& context);
 
-Launcher prepare_bias_grad_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_bias_grad_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

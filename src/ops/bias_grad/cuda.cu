@@ -7,7 +7,7 @@
 namespace headroom::cuda {
 namespace {
 
-__device__ unsigned arrivals[BiasSplits::kMostTiles];
+__device__ unsigned arrivals[BiasSplits::kMaxTiles];
 
 // The sum over the rows of threads of a block that is `width` wide; the first row gets it.
 template <int kBlock, class C>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kBlock = RowsSplit::kBlock;
 
-__device__ unsigned row_arrivals[RowsSplit::kMostTiles];
+__device__ unsigned row_arrivals[RowsSplit::kMaxTiles];
 
 template <class T, int kV>
 __device__ void join_columns(const RowsSplit& s, const float (&sums)[kV], double* parts, T* db) {

@@ -9,9 +9,9 @@ namespace headroom {
 // tile of channels where the plane is one element; the last of the `splits` blocks of a tile adds up their
 // sums. Follows from the shape alone, so that the bits do too.
 struct BiasSplits {
-  static constexpr std::int64_t kMostTiles = 4096;  // more of them fill a GPU without being cut
-  static constexpr std::int64_t kBlocks = 1024;     // enough to fill one
-  static constexpr std::int64_t kLeast = 256 * 8;   // elements that a block is worth
+  static constexpr std::int64_t kMaxTiles = 4096;  // more of them fill a GPU without being cut
+  static constexpr std::int64_t kBlocks = 1024;    // enough to fill one
+  static constexpr std::int64_t kLeast = 256 * 8;  // elements that a block is worth
   // What one block of 1024 threads reads in the time that it takes to hand sums to another, where tiles are
   // this few: 2 rounds of 8 loads. Planes are read 4 elements and more at a time.
   static constexpr std::int64_t kFew = 264, kAlone = 1024 * 16, kAlonePlanes = 1024 * 32;
@@ -28,7 +28,7 @@ inline BiasSplits bias_splits(std::int64_t rows, std::int64_t channels, std::int
   const std::int64_t fill = (BiasSplits::kBlocks + s.tiles - 1) / s.tiles;
   const std::int64_t elements = rows * plane * s.width;
   const std::int64_t worth = (elements + BiasSplits::kLeast - 1) / BiasSplits::kLeast;
-  std::int64_t splits = s.tiles > BiasSplits::kMostTiles ? 1 : std::min({fill, worth, rows});
+  std::int64_t splits = s.tiles > BiasSplits::kMaxTiles ? 1 : std::min({fill, worth, rows});
   if (s.tiles <= BiasSplits::kFew && splits > 1 &&
       elements <= (plane == 1 ? BiasSplits::kAlone : BiasSplits::kAlonePlanes))
     splits = 1, s.threads = 1024;

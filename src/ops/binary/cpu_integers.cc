@@ -59,7 +59,7 @@ auto rows_of(IntegerOp op) {
 
 }  // namespace
 
-Launcher integer_rows(const Problem& p, const Capabilities&) {
+Launcher integer_rows(const Problem& p, const LaunchContext&) {
   return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [run = rows_of<T>(integer_op(p)),
             loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape})](

@@ -40,7 +40,7 @@ bool simple_power(std::int64_t n, const T* x, T e, T* y) {
 
 }  // namespace
 
-Launcher pow_rows(const Problem& p, const Capabilities&) {
+Launcher pow_rows(const Problem& p, const LaunchContext&) {
   const BroadcastLoop loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape});
   const bool one_exponent = p.inputs[1].shape.numel() == 1;
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
@@ -52,7 +52,7 @@ Launcher pow_rows(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher pow_grad_rows(const Problem& p, const Capabilities&) {
+Launcher pow_grad_rows(const Problem& p, const LaunchContext&) {
   const BroadcastLoop loop =
       broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape, p.inputs[2].shape});
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {

@@ -29,8 +29,8 @@ Launcher over_rows(const Problem& p, F f) {
 
 }  // namespace
 
-Launcher binary_rows(const Problem& p, const Capabilities& capabilities) {
-  if (!is_float(p.outputs[0].dtype)) return integer_rows(p, capabilities);
+Launcher binary_rows(const Problem& p, const LaunchContext& context) {
+  if (!is_float(p.outputs[0].dtype)) return integer_rows(p, context);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     using V = simd::Vec<T>;
     if (p.op == "add") return over_rows<T>(p, [](V a, V b) { return a + b; });
@@ -43,8 +43,8 @@ Launcher binary_rows(const Problem& p, const Capabilities& capabilities) {
 }
 
 // Rare enough that numbers one by one will do.
-Launcher mod_rows(const Problem& p, const Capabilities& capabilities) {
-  if (!is_float(p.outputs[0].dtype)) return integer_rows(p, capabilities);
+Launcher mod_rows(const Problem& p, const LaunchContext& context) {
+  if (!is_float(p.outputs[0].dtype)) return integer_rows(p, context);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     using V = simd::Vec<T>;
     return over_rows<T>(p, [floors = p.attrs.integer("fmod") == 0](V a, V b) {

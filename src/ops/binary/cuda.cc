@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-Launcher prepare_binary_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_binary_cuda(const Problem& p, const LaunchContext&) {
   using cuda::Binary;
   const Binary op = p.op == "add"             ? Binary::add
                     : p.op == "sub"           ? Binary::sub

@@ -42,7 +42,7 @@ std::string named(const Problem& p) { return p.op == "mod" && p.attrs.integer("f
 
 }  // namespace
 
-Launcher binary_reference(const Problem& p, const Capabilities&) {
+Launcher binary_reference(const Problem& p, const LaunchContext&) {
   if (!is_float(p.outputs[0].dtype))
     return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
       return [op = integer_op(p), a = p.inputs[0].shape, b = p.inputs[1].shape,
@@ -62,7 +62,7 @@ Launcher binary_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher pow_grad_reference(const Problem& p, const Capabilities&) {
+Launcher pow_grad_reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [base = p.op == "pow_grad_base", x = p.inputs[1].shape, z = p.inputs[2].shape,
             y = p.outputs[0].shape](const LaunchArgs& args) {

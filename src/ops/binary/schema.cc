@@ -125,7 +125,16 @@ std::vector<ValueId> gradient_extreme(const GradientContext& c) {
 }  // namespace
 
 OpSchema binary_schema(const std::string& name) {
-  OpSchema schema{.name = name, .infer = infer_add, .cost = cost, .gradient = gradient_add};
+  OpSchema schema{.name = name, .infer = infer_add, .cost = cost, .gradient = gradient_add, .elementwise = 2};
+  schema.layer = name == "add" || name == "sub" || name == "mul" || name == "div";
+  schema.onnx = name == "add"       ? "Add"
+                : name == "sub"     ? "Sub"
+                : name == "mul"     ? "Mul"
+                : name == "div"     ? "Div"
+                : name == "pow"     ? "Pow"
+                : name == "maximum" ? "Max"
+                : name == "minimum" ? "Min"
+                                    : "";
   if (name == "sub") schema.infer = infer_sub, schema.gradient = gradient_sub;
   if (name == "mul") schema.infer = infer_mul, schema.gradient = gradient_mul;
   if (name == "div") schema.infer = infer_div, schema.gradient = gradient_div;

@@ -37,7 +37,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit("cast", {c.output_gradients[0]}, attrs)};
 }
 
-Verdict accepts(const Problem& p, const Capabilities&) {
+Verdict accepts(const Problem& p, const Target&) {
   for (const TensorType& type : {p.inputs[0], p.outputs[0]})
     if (std::find(kTypes.begin(), kTypes.end(), type.dtype) == kTypes.end())
       return refuse(fmt::format("no {} arithmetic on the CPU", name_of(type.dtype)));
@@ -72,7 +72,7 @@ inline To scaled(From x, From scale) {
 }
 
 template <bool in_parallel>
-Launcher convert_all(const Problem& p, const Capabilities&) {
+Launcher convert_all(const Problem& p, const LaunchContext&) {
   const std::int64_t n = p.inputs[0].shape.numel();
   return dispatch(p.inputs[0].dtype, [&]<class From>() {
     return dispatch(p.outputs[0].dtype, [&]<class To>() -> Launcher {
@@ -109,7 +109,7 @@ std::vector<Case> cases() {
       const Fill fill =
           is_float(from) ? Fill{} : Fill{Fill::Kind::label, from == DType::boolean ? 2.0 : 200.0};
       for (Tier tier : {Tier::smoke, Tier::perf}) {
-        if (tier == Tier::perf && (is_narrow(from) || is_narrow(to))) continue;  // timed on the CPU too
+        if (tier == Tier::perf && (is_16bit(from) || is_16bit(to))) continue;  // timed on the CPU too
         list.push_back({.tier = tier,
                         .inputs = {{tier == Tier::smoke ? 133 : 262144}},
                         .attrs = {{"to", std::string(name_of(to))}},
@@ -124,17 +124,18 @@ std::vector<Case> cases() {
 }  // namespace
 
 std::vector<Operator> cast_operators() {
-  return {{.schema = {.name = "cast", .infer = infer, .cost = traffic, .gradient = gradient},
-           .kernels = {{.name = "cuda:map",
-                        .device = DeviceKind::cuda,
-                        .accepts = accepts_cuda_floats,
-                        .prepare = HEADROOM_CUDA(prepare_cast_cuda),
-                        .layouts = Layouts::elementwise},
-                       {.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
-                       {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
-           .cases = cases(),
-           .exact = true},
-          cast_all_operator()};
+  return {
+      {.schema = {.name = "cast", .infer = infer, .cost = traffic, .gradient = gradient, .elementwise = 1},
+       .kernels = {{.name = "cuda:map",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .prepare = HEADROOM_CUDA(prepare_cast_cuda),
+                    .layouts = Layouts::elementwise},
+                   {.name = "cpu:vector", .accepts = accepts, .prepare = convert_all<true>},
+                   {.name = "reference", .accepts = accepts, .prepare = convert_all<false>}},
+       .cases = cases(),
+       .exact = true},
+      cast_all_operator()};
 }
 
 }  // namespace headroom

@@ -13,8 +13,8 @@ namespace headroom {
 // casts.
 std::vector<Operator> cast_operators();
 Operator cast_all_operator();
-Launcher prepare_cast_all_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_cast_all_cuda(const Problem& problem, const LaunchContext& context);
 
-Launcher prepare_cast_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_cast_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

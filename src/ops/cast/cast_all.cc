@@ -23,14 +23,14 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   return out;
 }
 
-Verdict accepts_cuda(const Problem& p, const Capabilities& capabilities) {
-  if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
+Verdict accepts_cuda(const Problem& p, const Target& target) {
+  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   const DType from = p.inputs[0].dtype, to = p.outputs[0].dtype;
-  if ((from == DType::f32 && is_narrow(to)) || (is_narrow(from) && to == DType::f32)) return accept();
+  if ((from == DType::f32 && is_16bit(to)) || (is_16bit(from) && to == DType::f32)) return accept();
   return refuse("converts between fp32 and 16 bits alone");
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.inputs[0].dtype, [&]<class From>() {
     return dispatch_float(p.outputs[0].dtype, [&]<class To>() -> Launcher {
       std::vector<std::int64_t> sizes;

@@ -5,14 +5,14 @@
 
 namespace headroom {
 
-Launcher prepare_cast_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_cast_cuda(const Problem& p, const LaunchContext&) {
   return [from = p.inputs[0].dtype, to = p.outputs[0].dtype, n = p.inputs[0].shape.numel(),
           scale = p.attrs.real("scale", 1)](const LaunchArgs& a) {
     cuda::cast(from, to, n, scale, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
 }
 
-Launcher prepare_cast_all_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_cast_all_cuda(const Problem& p, const LaunchContext&) {
   std::vector<std::int64_t> sizes;
   for (const TensorType& type : p.inputs) sizes.push_back(type.shape.numel());
   return [sizes, from = p.inputs[0].dtype, to = p.outputs[0].dtype,

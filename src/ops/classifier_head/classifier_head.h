@@ -22,7 +22,7 @@ struct HeadProblem {
 HeadProblem head_problem(const Problem& problem);
 
 OpSchema classifier_head_schema();
-Launcher classifier_head_reference(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_classifier_head_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher classifier_head_reference(const Problem& problem, const LaunchContext& context);
+Launcher prepare_classifier_head_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

@@ -5,14 +5,14 @@
 
 namespace headroom {
 
-Launcher prepare_classifier_head_cuda(const Problem& problem, const Capabilities& capabilities) {
+Launcher prepare_classifier_head_cuda(const Problem& problem, const LaunchContext& context) {
   const HeadProblem p = head_problem(problem);
   const cuda::HeadShape shape{.rows = p.rows,
                               .inputs = p.inputs,
                               .classes = p.classes,
                               .slope = static_cast<int>(p.slope),
                               .wide_labels = problem.inputs[3].dtype == DType::i64};
-  const HeadSplit split = head_split(p.rows, p.inputs, p.classes, capabilities.multiprocessors);
+  const HeadSplit split = head_split(p.rows, p.inputs, p.classes, context.target.device.multiprocessors);
   return [shape, split](const LaunchArgs& a) {
     cuda::classifier_head(shape, split,
                           {.h = a.in<float>(0),

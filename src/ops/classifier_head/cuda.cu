@@ -12,7 +12,7 @@ namespace headroom::cuda {
 namespace {
 
 constexpr int kTile = 32;  // rows
-constexpr int kMostThreads = static_cast<int>(HeadSplit::kThreads);
+constexpr int kMaxThreads = static_cast<int>(HeadSplit::kThreads);
 
 struct Block {
   std::int64_t rows_per_block;
@@ -55,7 +55,7 @@ __device__ void fill(float* weights, int classes, int inputs, const float* w) {
 // kC: classes, or a little more than there are. Blocks side by side in y have the same rows, and a stretch of
 // columns each.
 template <int kC>
-__global__ void __launch_bounds__(kMostThreads) head(HeadShape s, Block block, HeadPointers at, Parts parts) {
+__global__ void __launch_bounds__(kMaxThreads) head(HeadShape s, Block block, HeadPointers at, Parts parts) {
   constexpr int kStride = (kC + 3) / 4 * 4;
   extern __shared__ __align__(16) float weights[];  // by place_of
   __shared__ __align__(16) float slopes[kTile][kStride];

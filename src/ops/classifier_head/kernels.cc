@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-Verdict accepts_cuda(const Problem& problem, const Capabilities&) {
+Verdict accepts_cuda(const Problem& problem, const Target&) {
   if (const DType dtype = problem.inputs[0].dtype; dtype != DType::f32)
     return refuse(fmt::format("takes fp32, not {}", name_of(dtype)));
   const HeadProblem p = head_problem(problem);
@@ -12,18 +12,16 @@ Verdict accepts_cuda(const Problem& problem, const Capabilities&) {
       fmt::format("{} classes of {} inputs are more than its shared memory holds", p.classes, p.inputs));
 }
 
-Work work_cuda(const Problem& problem, const Capabilities& capabilities) {
-  Work work = least_work(problem, capabilities);
+Work work_cuda(const Problem& problem, const Target& target) {
+  Work work = least_work(problem, target);
   const HeadProblem p = head_problem(problem);
-  const HeadSplit split = head_split(p.rows, p.inputs, p.classes, capabilities.multiprocessors);
-  work.bytes += 2 * double(split.workspace());
-  work.launches = 2;
-  return work;
+  const HeadSplit split = head_split(p.rows, p.inputs, p.classes, target.device.multiprocessors);
+  return work.add_pass(2 * double(split.workspace()));
 }
 
-std::size_t workspace_cuda(const Problem& problem, const Capabilities& capabilities) {
+std::size_t workspace_cuda(const Problem& problem, const Target& target) {
   const HeadProblem p = head_problem(problem);
-  return head_split(p.rows, p.inputs, p.classes, capabilities.multiprocessors).workspace();
+  return head_split(p.rows, p.inputs, p.classes, target.device.multiprocessors).workspace();
 }
 
 std::vector<Case> cases() {

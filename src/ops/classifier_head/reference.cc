@@ -64,7 +64,7 @@ void run(const HeadProblem& p, const LaunchArgs& a) {
 
 }  // namespace
 
-Launcher classifier_head_reference(const Problem& problem, const Capabilities&) {
+Launcher classifier_head_reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[3].dtype, [&]<class L>() -> Launcher {
       return [p = head_problem(problem)](const LaunchArgs& a) { run<T, L>(p, a); };

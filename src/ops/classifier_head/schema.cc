@@ -46,6 +46,9 @@ HeadProblem head_problem(const Problem& problem) {
   return {.rows = h[0], .inputs = h[1], .classes = w[0], .slope = slope_of(problem.attrs)};
 }
 
-OpSchema classifier_head_schema() { return {.name = kName, .infer = infer, .cost = cost}; }
+// The last layer's scores are not kept; there are as many as biases, which are input 2.
+OpSchema classifier_head_schema() {
+  return {.name = kName, .infer = infer, .cost = cost, .shape_of_inner_output = 2};
+}
 
 }  // namespace headroom

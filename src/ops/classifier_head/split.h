@@ -9,10 +9,10 @@ namespace headroom {
 // How a GPU cuts the rows of a classifier's head: a block for each multiprocessor, whose sums a second launch
 // adds up. The bits of the sums follow from the shape and the number of multiprocessors.
 struct HeadSplit {
-  static constexpr std::int64_t kMostClasses = 16, kMostInputs = 1024;
+  static constexpr std::int64_t kMaxClasses = 16, kMaxInputs = 1024;
   // The weights lie in the shared memory that every GPU grants without being asked: 48 KiB, less what the
   // kernel keeps beside them.
-  static constexpr std::size_t kMostShared = 44 * 1024;
+  static constexpr std::size_t kMaxShared = 44 * 1024;
   static constexpr std::int64_t kLeastRows = 8;  // fewer are not worth a block's sums
   static constexpr std::int64_t kThreads = 512;  // of a block at the most
 
@@ -33,7 +33,7 @@ struct HeadSplit {
            sizeof(float);
   }
   static constexpr bool fits(std::int64_t inputs, std::int64_t classes) {
-    return classes <= kMostClasses && inputs <= kMostInputs && shared_bytes(inputs, classes) <= kMostShared;
+    return classes <= kMaxClasses && inputs <= kMaxInputs && shared_bytes(inputs, classes) <= kMaxShared;
   }
   // A loss and a count from each block, then the sums.
   std::size_t workspace() const {

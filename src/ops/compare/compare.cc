@@ -86,7 +86,7 @@ const T* second(const LaunchArgs& a, Comparison how) {
   return a.in<T>(how == Comparison::neither ? 0 : 1);
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.inputs[0].dtype, [&]<class T>() -> Launcher {
     return [how = comparison_of(p.op), a = p.inputs[0].shape, b = second_shape(p),
             y = p.outputs[0].shape](const LaunchArgs& args) {
@@ -128,7 +128,7 @@ void with_function(Comparison how, Body&& body) {
   }
 }
 
-Launcher rows(const Problem& p, const Capabilities&) {
+Launcher rows(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.inputs[0].dtype, [&]<class T>() -> Launcher {
     return [how = comparison_of(p.op),
             loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, second_shape(p)})](
@@ -202,17 +202,23 @@ std::vector<Operator> compare_operators() {
                                        {.name = "cpu:rows", .prepare = rows},
                                        {.name = "reference", .prepare = reference}};
   std::vector<Operator> list;
-  for (const std::string name : {"equal", "less", "less_or_equal", "greater", "greater_or_equal"})
-    list.push_back({.schema = {.name = name, .infer = infer_compare, .cost = cost},
-                    .kernels = kernels,
-                    .cases = comparisons(),
-                    .exact = true});
+  const std::pair<const char*, const char*> names[] = {{"equal", "Equal"},
+                                                       {"less", "Less"},
+                                                       {"less_or_equal", "LessOrEqual"},
+                                                       {"greater", "Greater"},
+                                                       {"greater_or_equal", "GreaterOrEqual"}};
+  for (const auto& [name, onnx] : names)
+    list.push_back(
+        {.schema = {.name = name, .infer = infer_compare, .cost = cost, .elementwise = 2, .onnx = onnx},
+         .kernels = kernels,
+         .cases = comparisons(),
+         .exact = true});
   for (const std::string name : {"logical_and", "logical_or", "logical_xor"})
-    list.push_back({.schema = {.name = name, .infer = infer_logical, .cost = cost},
+    list.push_back({.schema = {.name = name, .infer = infer_logical, .cost = cost, .elementwise = 2},
                     .kernels = kernels,
                     .cases = truths(true),
                     .exact = true});
-  list.push_back({.schema = {.name = "logical_not", .infer = infer_not, .cost = cost},
+  list.push_back({.schema = {.name = "logical_not", .infer = infer_not, .cost = cost, .elementwise = 1},
                   .kernels = kernels,
                   .cases = truths(false),
                   .exact = true});

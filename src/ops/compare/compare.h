@@ -14,6 +14,6 @@ std::vector<Operator> compare_operators();
 enum class Comparison { equal, less, less_or_equal, greater, greater_or_equal, both, either, one, neither };
 Comparison comparison_of(std::string_view op);
 
-Launcher prepare_compare_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_compare_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

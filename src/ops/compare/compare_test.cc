@@ -46,7 +46,7 @@ TEST(Compare, IntegersAreNotRounded) {
     std::uint8_t y = 7;
     const void* in[] = {&a, &b};
     void* out[] = {&y};
-    kernel.prepare(p, cpu_capabilities())({in, out, nullptr, nullptr});
+    kernel.prepare(p, {.target = cpu_capabilities()})({in, out, nullptr, nullptr});
     EXPECT_EQ(y, 0) << kernel.name;
   }
 }

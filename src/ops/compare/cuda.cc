@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_compare_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_compare_cuda(const Problem& p, const LaunchContext&) {
   const Comparison how = comparison_of(p.op);
   return [dtype = p.inputs[0].dtype, how, second = how == Comparison::neither ? 0 : 1,
           loop = cuda::loop_of(p.outputs[0].shape, {p.inputs[0].shape, p.inputs.back().shape})](

@@ -109,9 +109,9 @@ std::vector<ValueId> gradient_split(const GradientContext& c) {
                  {{"axis", axis}, {"sizes", split_sizes(x, axis, c.attrs())}, {"present", present}})};
 }
 
-Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
+Verdict accepts(const Problem&, const Target&) { return accept(); }
 
-Verdict accepts_cuda(const Problem& p, const Capabilities&) {
+Verdict accepts_cuda(const Problem& p, const Target&) {
   const TensorType& whole = (p.op == "split" ? p.inputs : p.outputs)[0];
   if (whole.layout == Layout::nhwc && axis_of(p.op, p.attrs, whole.shape) != 1)
     return refuse("of NHWC it takes the channels apart, and no other axis");
@@ -127,7 +127,7 @@ void each_piece(const ConcatPieces& p, Body&& body) {
     body(p.lengths[i], at, p.present[i] ? tensor++ : -1);
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [pieces = concat_pieces(p), cut = p.op == "split"](const LaunchArgs& a) {
       each_piece(pieces, [&](std::int64_t length, std::int64_t at, int tensor) {
@@ -151,7 +151,7 @@ struct PieceCopy {
 };
 
 // One copy of a box for each piece; boxes of zeros are copies that read the same element over and over.
-Launcher boxes(const Problem& p, const Capabilities&) {
+Launcher boxes(const Problem& p, const LaunchContext&) {
   const ConcatPieces pieces = concat_pieces(p);
   const bool cut = p.op == "split";
   std::vector<PieceCopy> copies;

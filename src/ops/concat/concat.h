@@ -19,6 +19,6 @@ struct ConcatPieces {
 };
 ConcatPieces concat_pieces(const Problem& problem);  // of any of the three
 
-Launcher prepare_concat_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_concat_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

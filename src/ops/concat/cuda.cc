@@ -12,7 +12,7 @@ using cuda::RowPieces;
 // As many pieces as one launch takes, and the tensor of each; -1 for zeros.
 struct Launch {
   RowPieces pieces;
-  int tensor[RowPieces::kMost] = {};
+  int tensor[RowPieces::kMax] = {};
 };
 
 std::vector<Launch> launches_of(const ConcatPieces& all) {
@@ -20,7 +20,7 @@ std::vector<Launch> launches_of(const ConcatPieces& all) {
   std::int64_t at = 0;
   int tensor = 0;
   for (std::size_t i = 0; i < all.lengths.size(); at += all.lengths[i++]) {
-    if (list.empty() || list.back().pieces.count == RowPieces::kMost) {
+    if (list.empty() || list.back().pieces.count == RowPieces::kMax) {
       list.emplace_back();
       list.back().pieces.rows = all.rows, list.back().pieces.row = all.row;
     }
@@ -33,7 +33,7 @@ std::vector<Launch> launches_of(const ConcatPieces& all) {
 
 }  // namespace
 
-Launcher prepare_concat_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_concat_cuda(const Problem& p, const LaunchContext&) {
   const int bytes = static_cast<int>(size_of(p.outputs[0].dtype));
   return [launches = launches_of(concat_pieces(p)), bytes, cut = p.op == "split"](const LaunchArgs& a) {
     for (Launch launch : launches) {

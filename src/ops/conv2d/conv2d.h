@@ -52,45 +52,6 @@ struct Conv2d {
 Conv2d parse_conv2d(const Problem& problem);   // any of the three operators
 Layout conv2d_layout(const Problem& problem);  // of its tensors of rank 4, filters too
 
-// A kernel for all three products: the launcher for a problem of any of the operators.
-Launcher prepare_conv2d_reference(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_im2col(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
-
-Launcher prepare_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_few(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_image(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_implicit(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_turned(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);
-
-Verdict accepts_conv2d_as_linear(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_pointwise(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_few(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_image(const Problem& problem, const Capabilities& capabilities);
-Verdict accepts_conv2d_implicit(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_cudnn(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_cuda_as_linear(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_few(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_image(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_implicit(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_cuda_direct(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_im2col(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_lanes(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
-std::size_t workspace_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
-Work work_conv2d_depthwise(const Problem& problem, const Capabilities& capabilities);
-Work work_conv2d_pixels(const Problem& problem, const Capabilities& capabilities);
-
 std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs);
 std::vector<TensorType> infer_conv2d_grad_input(const std::vector<TensorType>& in, const Attrs& attrs);
 std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs);

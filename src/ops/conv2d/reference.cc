@@ -30,9 +30,7 @@ void for_each_product(const Conv2d& c, Visit&& visit) {
         }
 }
 
-}  // namespace
-
-Launcher prepare_conv2d_reference(const Problem& p, const Capabilities&) {
+Launcher prepare(const Problem& p, const LaunchContext&) {
   const std::int64_t results = p.outputs[0].shape.numel();
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [c = parse_conv2d(p), op = p.op, results](const LaunchArgs& a) {
@@ -64,5 +62,9 @@ Launcher prepare_conv2d_reference(const Problem& p, const Capabilities&) {
     };
   });
 }
+
+}  // namespace
+
+Kernel conv2d_reference() { return {.name = "reference", .prepare = prepare}; }
 
 }  // namespace headroom

@@ -53,7 +53,7 @@ Launcher typed(const Problem& p, Body body) {
 
 }  // namespace
 
-Launcher count_correct_reference(const Problem& p, const Capabilities&) {
+Launcher count_correct_reference(const Problem& p, const LaunchContext&) {
   return typed(p, []<class T, class L>(std::int64_t rows, std::int64_t classes, const LaunchArgs& a) {
     std::int64_t correct = 0;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -64,7 +64,7 @@ Launcher count_correct_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher count_correct_by_label(const Problem& p, const Capabilities&) {
+Launcher count_correct_by_label(const Problem& p, const LaunchContext&) {
   return typed(p, []<class T, class L>(std::int64_t rows, std::int64_t classes, const LaunchArgs& a) {
     std::atomic<std::int64_t> correct = 0;
     parallel_for(rows, kElementwiseGrain / classes + 1, [&](std::int64_t begin, std::int64_t end, int) {
@@ -97,7 +97,7 @@ std::vector<Operator> count_correct_operators() {
                         .device = DeviceKind::cuda,
                         .accepts = accepts_cuda_floats,
                         .prepare = HEADROOM_CUDA(prepare_count_correct_cuda),
-                        .counts = true},
+                        .shares_counter = true},
                        {.name = "cpu:compare_to_label", .prepare = count_correct_by_label},
                        {.name = "reference", .prepare = count_correct_reference}},
            .cases = cases,

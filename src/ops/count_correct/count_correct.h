@@ -9,9 +9,9 @@ namespace headroom {
 std::vector<Operator> count_correct_operators();
 
 // For cross_entropy too, which has the same inputs.
-Launcher count_correct_reference(const Problem& problem, const Capabilities& capabilities);
-Launcher count_correct_by_label(const Problem& problem, const Capabilities& capabilities);
+Launcher count_correct_reference(const Problem& problem, const LaunchContext& context);
+Launcher count_correct_by_label(const Problem& problem, const LaunchContext& context);
 
-Launcher prepare_count_correct_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_count_correct_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

@@ -54,11 +54,11 @@ struct Tiles {
 
 Tiles tiles_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr double kLeastFlops = 1e6;     // some 15 us of one core: twenty times what waking a thread costs
-  constexpr std::int64_t kMost = 16;      // more tiles pack their operands more often than threads need
+  constexpr std::int64_t kMax = 16;       // more tiles pack their operands more often than threads need
   constexpr std::int64_t kMultiple = 48;  // of the widths of the library's inner loops: 4, 6, 8, 12, 16, 24
   const double flops = 2.0 * double(m) * double(n) * double(k);
   std::int64_t pieces = 1, down = 1, across = 1;
-  while (pieces < kMost && flops / double(2 * pieces) >= kLeastFlops) {
+  while (pieces < kMax && flops / double(2 * pieces) >= kLeastFlops) {
     const bool taller = m / down >= n / across;
     if ((taller ? m / down : n / across) < 2 * kMultiple) break;
     (taller ? down : across) *= 2;
@@ -142,15 +142,6 @@ void library_sgemm(int threads, std::int64_t n, const float* a, const float* b, 
   library(false, false, n, n, n, 1.0f, a, n, b, n, 0.0f, c, n);
   set_own_threads(1);
   omp_set_num_threads(before);
-}
-
-double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k) {
-  // Both constants are assumptions, not fits: half of the asymptotic rate at an extent of kHalf per
-  // dimension, and 0.9 of the peak for large products. A Neoverse-V1 was seen to reach 0.69 at 2048, so it is
-  // predicted too fast.
-  constexpr double kHalf = 6, kAsymptote = 0.9;
-  auto part = [](std::int64_t extent) { return double(extent) / (double(extent) + kHalf); };
-  return kAsymptote * part(m) * part(n) * part(k);
 }
 
 const char* blas_version() { return openblas_get_config(); }

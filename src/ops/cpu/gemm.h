@@ -20,9 +20,6 @@ void gemm_wide(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::
                std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc, void* scratch);
 std::size_t wide_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
 
-// Share of the FMA peak to expect from it: thin products spend their time packing rather than multiplying.
-double gemm_efficiency(std::int64_t m, std::int64_t n, std::int64_t k);
-
 // The rival: C = A B with n x n matrices by the library's own threads, as many as asked for.
 void library_sgemm(int threads, std::int64_t n, const float* a, const float* b, float* c);
 

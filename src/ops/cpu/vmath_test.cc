@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/random.h"
-#include "ops/cpu/verf.h"
+#include "ops/cpu/vector_erf.h"
 
 namespace headroom::simd {
 namespace {

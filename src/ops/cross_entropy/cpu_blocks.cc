@@ -75,21 +75,21 @@ void backward(const CrossEntropyProblem& p, const LaunchArgs& a) {
 
 }  // namespace
 
-std::size_t cross_entropy_workspace(const Problem& problem, const Capabilities&) {
+std::size_t cross_entropy_workspace(const Problem& problem, const Target&) {
   return static_cast<std::size_t>(groups(cross_entropy_problem(problem))) * sizeof(double);
 }
 
-Launcher cross_entropy_blocks(const Problem& problem, const Capabilities& capabilities) {
+Launcher cross_entropy_blocks(const Problem& problem, const LaunchContext& context) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   Launcher loss = dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[1].dtype, [&]<class L>() -> Launcher {
       return [p](const LaunchArgs& a) { forward<T, L>(p, a); };
     });
   });
-  return then_count(std::move(loss), problem, capabilities, count_correct_by_label);
+  return then_count(std::move(loss), problem, context, count_correct_by_label);
 }
 
-Launcher cross_entropy_grad_vector(const Problem& problem, const Capabilities&) {
+Launcher cross_entropy_grad_vector(const Problem& problem, const LaunchContext&) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[2].dtype, [&]<class L>() -> Launcher {

@@ -21,20 +21,20 @@ struct CrossEntropyProblem {
 CrossEntropyProblem cross_entropy_problem(const Problem& problem);
 bool counts_correct(const Attrs& attrs);
 // The loss, then, where it is asked for, the third output by a kernel of count_correct.
-Launcher then_count(Launcher loss, const Problem& problem, const Capabilities& capabilities,
-                    Launcher (*prepare_count)(const Problem&, const Capabilities&));
+Launcher then_count(Launcher loss, const Problem& problem, const LaunchContext& context,
+                    Launcher (*prepare_count)(const Problem&, const LaunchContext&));
 
 OpSchema cross_entropy_schema();
 OpSchema cross_entropy_grad_schema();
 
-Launcher cross_entropy_reference(const Problem& problem, const Capabilities& capabilities);
-Launcher cross_entropy_grad_reference(const Problem& problem, const Capabilities& capabilities);
+Launcher cross_entropy_reference(const Problem& problem, const LaunchContext& context);
+Launcher cross_entropy_grad_reference(const Problem& problem, const LaunchContext& context);
 
-Launcher cross_entropy_blocks(const Problem& problem, const Capabilities& capabilities);
-std::size_t cross_entropy_workspace(const Problem& problem, const Capabilities& capabilities);
-Launcher cross_entropy_grad_vector(const Problem& problem, const Capabilities& capabilities);
+Launcher cross_entropy_blocks(const Problem& problem, const LaunchContext& context);
+std::size_t cross_entropy_workspace(const Problem& problem, const Target& target);
+Launcher cross_entropy_grad_vector(const Problem& problem, const LaunchContext& context);
 
-Launcher prepare_cross_entropy_cuda(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_cross_entropy_grad_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_cross_entropy_cuda(const Problem& problem, const LaunchContext& context);
+Launcher prepare_cross_entropy_grad_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@ namespace headroom {
 namespace {
 
 // The loss of each block's rows.
-std::size_t workspace_cuda(const Problem& problem, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& problem, const Target&) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   return static_cast<std::size_t>(row_split(p.classes).blocks(p.rows)) * sizeof(double);
 }
@@ -55,7 +55,7 @@ std::vector<Operator> cross_entropy_operators() {
                     .accepts = accepts_cuda_floats,
                     .prepare = HEADROOM_CUDA(prepare_cross_entropy_cuda),
                     .workspace = workspace_cuda,
-                    .counts = true},
+                    .shares_counter = true},
                    {.name = "cpu:blocks",
                     .prepare = cross_entropy_blocks,
                     .workspace = cross_entropy_workspace},

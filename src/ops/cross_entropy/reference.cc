@@ -41,17 +41,17 @@ void backward(const CrossEntropyProblem& p, const LaunchArgs& a) {
 
 }  // namespace
 
-Launcher cross_entropy_reference(const Problem& problem, const Capabilities& capabilities) {
+Launcher cross_entropy_reference(const Problem& problem, const LaunchContext& context) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   Launcher loss = dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[1].dtype, [&]<class L>() -> Launcher {
       return [p](const LaunchArgs& a) { forward<T, L>(p, a); };
     });
   });
-  return then_count(std::move(loss), problem, capabilities, count_correct_reference);
+  return then_count(std::move(loss), problem, context, count_correct_reference);
 }
 
-Launcher cross_entropy_grad_reference(const Problem& problem, const Capabilities&) {
+Launcher cross_entropy_grad_reference(const Problem& problem, const LaunchContext&) {
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[2].dtype, [&]<class L>() -> Launcher {

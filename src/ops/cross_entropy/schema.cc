@@ -63,10 +63,10 @@ CrossEntropyProblem cross_entropy_problem(const Problem& p) {
 
 bool counts_correct(const Attrs& attrs) { return attrs.integer("correct") != 0; }
 
-Launcher then_count(Launcher loss, const Problem& p, const Capabilities& capabilities,
-                    Launcher (*prepare_count)(const Problem&, const Capabilities&)) {
+Launcher then_count(Launcher loss, const Problem& p, const LaunchContext& context,
+                    Launcher (*prepare_count)(const Problem&, const LaunchContext&)) {
   if (!counts_correct(p.attrs)) return loss;
-  return [loss = std::move(loss), count = prepare_count(p, capabilities)](const LaunchArgs& a) {
+  return [loss = std::move(loss), count = prepare_count(p, context)](const LaunchArgs& a) {
     loss(a);
     count({a.inputs, a.outputs + 2, nullptr, a.stream});
   };

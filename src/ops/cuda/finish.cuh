@@ -12,14 +12,14 @@ __device__ inline double tanh_of(double x) { return tanh(x); }
 
 // NaN passes all of them.
 template <class C, int N>
-__device__ inline void finish_values(Finish finish, C (&x)[N]) {
-  if (finish == Finish::none) return;
+__device__ inline void finish_values(Activation finish, C (&x)[N]) {
+  if (finish == Activation::none) return;
 #pragma unroll
   for (int i = 0; i < N; ++i)
-    if (finish == Finish::relu)
+    if (finish == Activation::relu)
       x[i] = x[i] < C{0} ? C{0} : x[i];
     else
-      x[i] = finish == Finish::sigmoid ? sigmoid_of(x[i]) : tanh_of(x[i]);
+      x[i] = finish == Activation::sigmoid ? sigmoid_of(x[i]) : tanh_of(x[i]);
 }
 
 }  // namespace headroom::cuda

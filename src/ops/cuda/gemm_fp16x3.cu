@@ -8,7 +8,7 @@ namespace {
 constexpr int kWide = 8;  // fp16 values of one store
 constexpr unsigned kInfinity = 0x7F800000;
 // Blocks that find the largest value, for both operands: each ends with an atomic operation on one word.
-constexpr std::int64_t kMostBlocks = 1024;
+constexpr std::int64_t kMaxBlocks = 1024;
 
 using Floats = Pack<float>;
 
@@ -155,7 +155,7 @@ bool whole_rows(const Fp16x3Operand& x) { return x.ld % 4 == 0 && aligned(x.from
 void find_largest(const Fp16x3Operands& args, cudaStream_t stream) {
   const auto blocks_of = [](const Fp16x3Operand& x) {
     const std::int64_t wanted = blocks_for(x.rows * x.columns, 4 * 4 * kThreads);
-    return static_cast<unsigned>(wanted < kMostBlocks / 2 ? wanted : kMostBlocks / 2);
+    return static_cast<unsigned>(wanted < kMaxBlocks / 2 ? wanted : kMaxBlocks / 2);
   };
   const auto packs = [](const Fp16x3Operand& x) { return x.ld == x.columns && aligned(x.from); };
   const unsigned a = blocks_of(args.of[0]), b = blocks_of(args.of[1]);

@@ -46,7 +46,7 @@ struct Fp16x3Sums {
   const float* bias;  // null: none
   float* c;
   std::int64_t rows, n, ldc;
-  Finish finish;
+  Activation finish;
 };
 void sum_fp16x3(const Fp16x3Sums& args, cudaStream_t stream);
 

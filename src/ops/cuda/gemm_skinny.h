@@ -19,7 +19,7 @@ struct SkinnyArgs {
   bool along;        // the large operand is contiguous along k; then so is the small one
   bool bias_by_row;  // else by column
   bool whole;        // 16-byte accesses are allowed
-  Finish finish;
+  Activation finish;
 };
 // `splits` is the most that partial holds; bits depend on the arguments alone.
 void skinny(DType dtype, const SkinnyArgs& args, cudaStream_t stream);

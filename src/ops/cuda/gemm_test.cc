@@ -37,10 +37,10 @@ class CudaGemm : public ::testing::Test {
   void SetUp() override {
     std::string why;
     if (test_gpu(&why) == nullptr) GTEST_SKIP() << "no GPU here: " << why;
-    capabilities_ = test_gpu()->capabilities();
-    if (!capabilities_.cublaslt) GTEST_SKIP() << "no cuBLASLt here to compare with";
+    target_ = test_gpu()->capabilities();
+    if (!target_.device.cublaslt) GTEST_SKIP() << "no cuBLASLt here to compare with";
   }
-  Capabilities capabilities_;
+  Target target_;
 };
 
 Case product(std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bool tb) {
@@ -70,7 +70,7 @@ TEST_F(CudaGemm, Fp32IsAsAccurateAsCublas) {
       const Error library =
           error_of(run_kernel(kernel_named(op, "cuda:cublaslt"), problem, inputs).outputs[0], want);
       for (const Kernel& kernel : op.kernels) {
-        if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, capabilities_).ok) continue;
+        if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, target_).ok) continue;
         const Error e = error_of(run_kernel(kernel, problem, inputs).outputs[0], want);
         std::cout << fmt::format("{:<14} {:<9} {}: error {:.2e} max {:.2e}, cuBLAS {:.2e} max {:.2e}\n",
                                  kernel.name, numbers == Numbers::normal ? "normal" : "positive",
@@ -116,7 +116,7 @@ TEST_F(CudaGemm, TheSameBitsEveryTime) {
     const Problem problem = problem_of(op, c, DType::f32);
     const auto inputs = inputs_of(problem, c, Numbers::normal, 3);
     for (const Kernel& kernel : op.kernels) {
-      if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, capabilities_).ok) continue;
+      if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, target_).ok) continue;
       const Values once = run_kernel(kernel, problem, inputs).outputs[0];
       EXPECT_EQ(once, run_kernel(kernel, problem, inputs).outputs[0]) << kernel.name;
     }
@@ -143,12 +143,12 @@ TEST_F(CudaGemm, TakesPointersOfAnyAlignment) {
     }
     const Buffer out = gpu.allocate(4 * want.size() + 4);
     for (const Kernel& kernel : op.kernels) {
-      if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, capabilities_).ok) continue;
+      if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, target_).ok) continue;
       gpu.zero(out.data(), out.bytes());
       void* y = static_cast<float*>(out.data()) + 1;
-      const Buffer workspace =
-          gpu.allocate(std::max<std::size_t>(4, kernel.workspace(problem, capabilities_)));
-      kernel.prepare(problem, capabilities_)({in.data(), &y, workspace.data(), &gpu.stream()});
+      const Buffer workspace = gpu.allocate(std::max<std::size_t>(4, kernel.workspace(problem, target_)));
+      kernel.prepare(problem, {.target = target_, .device = test_gpu()})(
+          {in.data(), &y, workspace.data(), &gpu.stream()});
       std::vector<float> got(want.size());
       gpu.download(got.data(), y, 4 * got.size());
       EXPECT_LT(error_of(Values(got.begin(), got.end()), want).frobenius, 5e-7) << kernel.name;

@@ -14,7 +14,7 @@ struct TileArgs {
   std::int64_t m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, k_per_split;
   int batch, splits;
   bool whole_a, whole_b, whole_c;  // 16-byte accesses are allowed
-  Finish finish;
+  Activation finish;
 };
 
 // A kernel for one type, tile and pair of layouts, with what it must be launched with.
@@ -40,7 +40,7 @@ struct FinishArgs {
   const void* bias;  // null: none
   std::int64_t rows, n;
   int pieces;
-  Finish finish;
+  Activation finish;
 };
 void finish_partials(DType dtype, const FinishArgs& args, cudaStream_t stream);
 void finish_in_place(DType dtype, const FinishArgs& args, cudaStream_t stream);

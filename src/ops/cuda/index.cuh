@@ -26,9 +26,9 @@ __device__ inline std::int64_t thread_count() { return std::int64_t{gridDim.x} *
 // For kernels that step through what is left: enough blocks to fill any GPU of today several times over, and
 // few enough that starting them is nothing.
 inline unsigned blocks_striding(std::int64_t work, std::int64_t per_block = kThreads) {
-  constexpr unsigned kMost = 132 * 64;
+  constexpr unsigned kMax = 132 * 64;
   const unsigned blocks = blocks_for(work, per_block);
-  return blocks < kMost ? blocks : kMost;
+  return blocks < kMax ? blocks : kMax;
 }
 
 // The extents that an address and a row's length allow to move at once: a multiple of the type's size.

@@ -10,7 +10,7 @@ std::size_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DT
 
 }  // namespace
 
-Launcher prepare_product_outer_slope(const Product& product, Finish slope) {
+Launcher prepare_product_outer_slope(const Product& product, Activation slope) {
   return [p = product, slope](const LaunchArgs& launch) {
     const ProductRun& run = p.runs[0];
     const std::size_t size = bytes_of(p.dtype);
@@ -20,7 +20,7 @@ Launcher prepare_product_outer_slope(const Product& product, Finish slope) {
     cuda::OuterArgs args{.a = at(launch.inputs[0], run.a),
                          .b = at(launch.inputs[1], run.b),
                          .bias = p.bias ? launch.inputs[2] : nullptr,
-                         .y = slope == Finish::none ? nullptr : at(launch.inputs[2], run.c),
+                         .y = slope == Activation::none ? nullptr : at(launch.inputs[2], run.c),
                          .c = static_cast<char*>(launch.outputs[0]) + run.c * static_cast<std::int64_t>(size),
                          .m = p.m,
                          .n = p.n,
@@ -47,8 +47,8 @@ Launcher prepare_product_outer_slope(const Product& product, Finish slope) {
   };
 }
 
-Launcher prepare_product_outer(const Product& product, const Capabilities&) {
-  return prepare_product_outer_slope(product, Finish::none);
+Launcher prepare_product_outer(const Product& product, const LaunchContext&) {
+  return prepare_product_outer_slope(product, Activation::none);
 }
 
 }  // namespace headroom

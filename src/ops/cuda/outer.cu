@@ -28,9 +28,9 @@ __device__ void stage(const T* from, int lines, std::int64_t have, int k, std::i
 }
 
 template <class C>
-__device__ C times_slope(Finish slope, C dy, C y) {
-  if (slope == Finish::relu) return y > C{0} ? dy : C{0};
-  return dy * (slope == Finish::sigmoid ? y * (C{1} - y) : C{1} - y * y);
+__device__ C times_slope(Activation slope, C dy, C y) {
+  if (slope == Activation::relu) return y > C{0} ? dy : C{0};
+  return dy * (slope == Activation::sigmoid ? y * (C{1} - y) : C{1} - y * y);
 }
 
 template <class T>
@@ -133,13 +133,13 @@ __global__ void __launch_bounds__(kThreads) short_sums(OuterArgs args) {
 
 template <class T>
 void launch(OuterArgs args, cudaStream_t stream) {
-  constexpr std::int64_t kMostBlocks = 4096;  // then blocks take several tiles, and their columns once
+  constexpr std::int64_t kMaxBlocks = 4096;  // then blocks take several tiles, and their columns once
   const std::int64_t packs = (args.n + kColumns<T> - 1) / kColumns<T>;
   args.width = packs <= kNarrowest ? kNarrowest : packs <= 16 ? 16 : 32;
   args.whole = args.whole && args.n % kColumns<T> == 0;
   const std::int64_t rows = kThreads / args.width * kRows, tiles = (packs + args.width - 1) / args.width;
   args.row_tiles = (args.m + rows - 1) / rows;
-  const std::int64_t share = kMostBlocks / (tiles * args.batch), down = share < 1 ? 1 : share;
+  const std::int64_t share = kMaxBlocks / (tiles * args.batch), down = share < 1 ? 1 : share;
   const dim3 grid(static_cast<unsigned>(tiles),
                   static_cast<unsigned>(down < args.row_tiles ? down : args.row_tiles),
                   static_cast<unsigned>(args.batch));

@@ -17,7 +17,7 @@ struct OuterArgs {
   int k, batch;
   int width;   // threads side by side along a row: 8, 16 or 32
   bool whole;  // rows of c and y are whole packs
-  Finish finish, slope;
+  Activation finish, slope;
 };
 void outer(DType dtype, OuterArgs args, cudaStream_t stream);
 

@@ -56,13 +56,13 @@ cuda::GemmPlan::Problem library_problem(const Product& p, const ProductRun& run,
           .stride_b = run.stride_b,
           .stride_c = run.stride_c,
           .bias = finishes && p.bias,
-          .relu = finishes && p.finish == Finish::relu};
+          .relu = finishes && p.finish == Activation::relu};
 }
 
 }  // namespace
 
-Launcher prepare_product_tiles(const Product& product, const Capabilities& capabilities) {
-  const TilePlan plan = plan_tiles(product, capabilities.multiprocessors);
+Launcher prepare_product_tiles(const Product& product, const LaunchContext& context) {
+  const TilePlan plan = plan_tiles(product, context.target.device.multiprocessors);
   const cuda::TileKernel kernel = tile_kernel_of(product, plan.tile);
   cuda::allow_shared(kernel);
   return [p = product, plan, kernel](const LaunchArgs& args) {
@@ -107,8 +107,9 @@ Launcher prepare_product_tiles(const Product& product, const Capabilities& capab
   };
 }
 
-Launcher prepare_product_skinny(const Product& product, const Capabilities& capabilities) {
-  return [p = product, plan = plan_skinny(product, capabilities.multiprocessors)](const LaunchArgs& args) {
+Launcher prepare_product_skinny(const Product& product, const LaunchContext& context) {
+  return [p = product,
+          plan = plan_skinny(product, context.target.device.multiprocessors)](const LaunchArgs& args) {
     const bool wide = plan.wide_output;
     const void *large = args.inputs[wide ? 1 : 0], *small = args.inputs[wide ? 0 : 1];
     const std::int64_t large_ld = wide ? p.ldb : p.lda, small_ld = wide ? p.lda : p.ldb;
@@ -143,15 +144,15 @@ Launcher prepare_product_skinny(const Product& product, const Capabilities& capa
   };
 }
 
-Launcher prepare_product_cublaslt(const Product& product, const Capabilities& capabilities) {
-  const std::size_t workspace = cublaslt_workspace(product, capabilities);
+Launcher prepare_product_cublaslt(const Product& product, const LaunchContext& context) {
+  const std::size_t workspace = cublaslt_workspace(product, context.target);
   // Bias and relu are done by the library where it can; sigmoid and tanh are not its own.
-  bool finishes = product.finish == Finish::none || product.finish == Finish::relu;
+  bool finishes = product.finish == Activation::none || product.finish == Activation::relu;
   auto plans = std::make_shared<std::vector<cuda::GemmPlan>>();
   for (std::size_t i = 0; i < product.runs.size(); ++i) {
     plans->emplace_back(library_problem(product, product.runs[i], finishes), workspace);
     if (plans->back().good()) continue;
-    if (!finishes || (!product.bias && product.finish == Finish::none))
+    if (!finishes || (!product.bias && product.finish == Activation::none))
       fail("cuBLASLt has no algorithm for {} x {} x {}", product.m, product.n, product.k);
     finishes = false;  // from the first one on, so that all are finished alike
     plans->clear();
@@ -165,7 +166,7 @@ Launcher prepare_product_cublaslt(const Product& product, const Capabilities& ca
                       at(args.inputs[1], run.b, p.dtype), at(args.outputs[0], run.c, p.dtype),
                       finishes ? bias : nullptr, args.workspace);
     }
-    if (!finishes && (p.bias || p.finish != Finish::none))
+    if (!finishes && (p.bias || p.finish != Activation::none))
       for (const ProductRun& run : p.runs) {
         void* c = at(args.outputs[0], run.c, p.dtype);
         cuda::finish_in_place(p.dtype,

@@ -69,7 +69,7 @@ Band band_of(const Product& p, const Fp16x3Plan& plan, const Copy& a, const Copy
 
 }  // namespace
 
-Launcher prepare_product_fp16x3(const Product& product, const Capabilities&) {
+Launcher prepare_product_fp16x3(const Product& product, const LaunchContext&) {
   const Fp16x3Plan plan = plan_fp16x3(product);
   const Copy a = copy_of(!product.trans_a, plan.m, plan.k), b = copy_of(product.trans_b, plan.n, plan.k);
   const std::int64_t last = plan.m - (plan.bands - 1) * plan.band;

@@ -88,8 +88,8 @@ inline constexpr int kThreads = 256;
 // kernels step through what is left.
 inline unsigned blocks_for(std::int64_t work, std::int64_t per_block = kThreads) {
   const std::int64_t blocks = (work + per_block - 1) / per_block;
-  constexpr std::int64_t kMost = 0x7FFFFFFF;
-  return static_cast<unsigned>(blocks < 1 ? 1 : blocks < kMost ? blocks : kMost);
+  constexpr std::int64_t kMax = 0x7FFFFFFF;
+  return static_cast<unsigned>(blocks < 1 ? 1 : blocks < kMax ? blocks : kMax);
 }
 
 }  // namespace headroom::cuda

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_cumsum_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_cumsum_cuda(const Problem& p, const LaunchContext&) {
   const CumsumSizes s = cumsum_sizes(p);
   return [dtype = p.outputs[0].dtype, shape = cuda::CumsumShape{s.outer, s.extent, s.inner, s.exclusive,
                                                                 s.reverse}](const LaunchArgs& a) {

@@ -56,7 +56,7 @@ Launcher dispatch(const Problem& p, F&& f) {
   return dispatch_labels(p.outputs[0].dtype, f);
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch(p, [&]<class T>() -> Launcher {
     using S = std::conditional_t<std::is_floating_point_v<T>, long double, T>;
     return [s = cumsum_sizes(p)](const LaunchArgs& a) {
@@ -84,7 +84,7 @@ void run_columns(const CumsumSizes& s, const T* x, std::int64_t width, T* y) {
   }
 }
 
-Launcher columns(const Problem& p, const Capabilities&) {
+Launcher columns(const Problem& p, const LaunchContext&) {
   return dispatch(p, [&]<class T>() -> Launcher {
     return [s = cumsum_sizes(p)](const LaunchArgs& a) {
       const std::int64_t blocks = (s.inner + kColumns - 1) / kColumns;

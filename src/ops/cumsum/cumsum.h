@@ -16,6 +16,6 @@ struct CumsumSizes {
 };
 CumsumSizes cumsum_sizes(const Problem& problem);
 
-Launcher prepare_cumsum_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_cumsum_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_dropout_cuda(const Problem& problem, const Capabilities&) {
+Launcher prepare_dropout_cuda(const Problem& problem, const LaunchContext&) {
   const DropoutProblem p = dropout_problem(problem);
   const cuda::Dropout how{p.n, p.first, p.seed, p.key, p.threshold(), 1 / (1 - p.rate)};
   return [how, dtype = problem.outputs[0].dtype](const LaunchArgs& a) {

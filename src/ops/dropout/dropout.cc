@@ -50,7 +50,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit("dropout", {c.output_gradients[0], c.input(1)}, c.attrs()), kNone};
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = dropout_problem(problem)](const LaunchArgs& a) {
       const Philox random(p.seed, p.stream(*a.in<double>(1)));
@@ -88,7 +88,7 @@ void drop(const DropoutProblem& p, std::uint64_t stream, std::int64_t begin, std
   }
 }
 
-Launcher blocks(const Problem& problem, const Capabilities&) {
+Launcher blocks(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = dropout_problem(problem)](const LaunchArgs& a) {
       const std::uint64_t stream = p.stream(*a.in<double>(1));

@@ -20,6 +20,6 @@ struct DropoutProblem {
 };
 DropoutProblem dropout_problem(const Problem& problem);
 
-Launcher prepare_dropout_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_dropout_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

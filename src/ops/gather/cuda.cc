@@ -17,13 +17,13 @@ cuda::GatherShape shape_of(const Problem& p) {
 
 }  // namespace
 
-Launcher prepare_gather_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_gather_cuda(const Problem& p, const LaunchContext&) {
   return [shape = shape_of(p), bytes = static_cast<int>(size_of(p.outputs[0].dtype))](const LaunchArgs& a) {
     cuda::gather(bytes, shape, a.inputs[0], a.inputs[1], a.outputs[0], cuda::stream_of(a));
   };
 }
 
-Launcher prepare_gather_grad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_gather_grad_cuda(const Problem& p, const LaunchContext&) {
   return [shape = shape_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::gather_grad(dtype, shape, a.inputs[0], a.inputs[1], a.outputs[0], cuda::stream_of(a));
   };

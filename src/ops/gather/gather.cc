@@ -93,9 +93,9 @@ std::int64_t row_of(const GatherSizes& g, I index) {
   return index < 0 ? std::int64_t{index} + g.extent : std::int64_t{index};
 }
 
-Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
+Verdict accepts(const Problem&, const Target&) { return accept(); }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return dispatch_labels(p.inputs[1].dtype, [&]<class I>() -> Launcher {
       return [g = gather_sizes(p), grad = p.op == "gather_grad"](const LaunchArgs& a) {
@@ -146,7 +146,7 @@ void copy_slices(const GatherSizes& g, const T* data, const I* indices, T* out) 
                });
 }
 
-Launcher slices(const Problem& p, const Capabilities&) {
+Launcher slices(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return dispatch_labels(p.inputs[1].dtype, [&]<class I>() -> Launcher {
       return [g = gather_sizes(p)](const LaunchArgs& a) {
@@ -180,7 +180,7 @@ void add_slices(const GatherSizes& g, const Part& part, const T* dy, const I* in
 
 // dx is cut among the threads where the cut costs least: between outer slices, else between columns, which
 // are equally busy whatever the indices, else between rows.
-Launcher owners(const Problem& p, const Capabilities&) {
+Launcher owners(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return dispatch_labels(p.inputs[1].dtype, [&]<class I>() -> Launcher {
       return [g = gather_sizes(p)](const LaunchArgs& a) {
@@ -234,9 +234,9 @@ std::vector<GatherCase> gather_cases() {
 }
 
 // A place in the list of indices is remembered in 32 bits.
-Verdict accepts_grad_cuda(const Problem& p, const Capabilities& capabilities) {
+Verdict accepts_grad_cuda(const Problem& p, const Target& target) {
   if (p.inputs[1].shape.numel() > INT32_MAX) return refuse("more than 2^31 indices");
-  return accepts_cuda_floats(p, capabilities);
+  return accepts_cuda_floats(p, target);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct GatherSizes {
 };
 GatherSizes gather_sizes(const Problem& problem);  // of either operator
 
-Launcher prepare_gather_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_gather_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_gather_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_gather_grad_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_l2_penalty_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_l2_penalty_cuda(const Problem& p, const LaunchContext&) {
   const std::size_t base = penalty_base(p.attrs);
   std::vector<std::int64_t> sizes;
   for (std::size_t i = base; i < p.inputs.size(); ++i) sizes.push_back(p.inputs[i].shape.numel());

@@ -45,7 +45,7 @@ void finish(const LaunchArgs& a, std::size_t base, double lambda, double sum) {
   *a.out<T>(0) = base > 0 ? *a.in<T>(0) + penalty : penalty;
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [inputs = p.inputs, base = penalty_base(p.attrs),
             lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
@@ -71,11 +71,11 @@ double sum_of_squares(std::int64_t n, const T* x) {
   return sum;
 }
 
-std::size_t workspace(const Problem& p, const Capabilities&) {
+std::size_t workspace(const Problem& p, const Target&) {
   return static_cast<std::size_t>(chunks(list_of(p))) * sizeof(double);
 }
 
-Launcher chunked(const Problem& p, const Capabilities&) {
+Launcher chunked(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [list = list_of(p), base = penalty_base(p.attrs),
             lambda = p.attrs.real("lambda")](const LaunchArgs& a) {
@@ -97,7 +97,7 @@ Launcher chunked(const Problem& p, const Capabilities&) {
 }
 
 // A double for each block: no tensor is cut finer than into chunks of half the size of the CPU's.
-std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& p, const Target&) {
   std::int64_t blocks = 0;
   for (const TensorType& type : p.inputs) blocks += 2 * (type.shape.numel() / kChunk + 1);
   return static_cast<std::size_t>(blocks) * sizeof(double);
@@ -115,7 +115,7 @@ std::vector<Operator> l2_penalty_operators() {
                         .accepts = accepts_cuda_floats,
                         .prepare = HEADROOM_CUDA(prepare_l2_penalty_cuda),
                         .workspace = workspace_cuda,
-                        .counts = true},
+                        .shares_counter = true},
                        {.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = {{.tier = Tier::ci, .inputs = {{1}}, .attrs = attrs},

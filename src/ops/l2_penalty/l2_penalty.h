@@ -12,6 +12,6 @@ std::vector<Operator> l2_penalty_operators();
 
 std::size_t penalty_base(const Attrs& attrs);  // inputs before the parameters: 0 or 1
 
-Launcher prepare_l2_penalty_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_l2_penalty_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

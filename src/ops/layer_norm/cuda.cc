@@ -19,14 +19,14 @@ cuda::LayerNorm norm_of(const Problem& problem) {
 
 }  // namespace
 
-Launcher prepare_layer_norm_cuda(const Problem& problem, const Capabilities&) {
+Launcher prepare_layer_norm_cuda(const Problem& problem, const LaunchContext&) {
   return [p = norm_of(problem)](const LaunchArgs& a) {
     cuda::layer_norm(p, a.inputs[0], a.inputs[1], a.inputs[2], a.outputs[0], a.out<double>(1),
                      a.out<double>(2), cuda::stream_of(a));
   };
 }
 
-Launcher prepare_layer_norm_grad_cuda(const Problem& problem, const Capabilities&) {
+Launcher prepare_layer_norm_grad_cuda(const Problem& problem, const LaunchContext&) {
   return [p = norm_of(problem)](const LaunchArgs& a) {
     cuda::layer_norm_grad(p,
                           {.dy = a.inputs[0],

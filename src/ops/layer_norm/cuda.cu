@@ -224,10 +224,10 @@ void layer_norm_grad(const LayerNorm& p, const LayerNormGrad& t, cudaStream_t st
       grad_rows<T, P, kV, kLanes><<<blocks_for(p.rows, kThreads / kLanes), kThreads, 0, stream>>>(p, t);
       HEADROOM_CUDA_LAUNCHED();
     });
-    constexpr int kMost = kPack<T> < 4 ? kPack<T> : 4;
+    constexpr int kMax = kPack<T> < 4 ? kPack<T> : 4;
     const auto parts = static_cast<unsigned>(p.parts);
-    if (vectors && p.columns % kMost == 0)
-      grad_columns<T, kMost><<<dim3(blocks_for(p.columns, 32 * kMost), parts), kThreads, 0, stream>>>(p, t);
+    if (vectors && p.columns % kMax == 0)
+      grad_columns<T, kMax><<<dim3(blocks_for(p.columns, 32 * kMax), parts), kThreads, 0, stream>>>(p, t);
     else
       grad_columns<T, 1><<<dim3(blocks_for(p.columns, 32), parts), kThreads, 0, stream>>>(p, t);
     HEADROOM_CUDA_LAUNCHED();

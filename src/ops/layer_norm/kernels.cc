@@ -21,7 +21,7 @@ void reference_row(std::int64_t n, double epsilon, const T* x, const T* scale, c
   for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<T>((x[i] - mean) * inv_std * scale[i] + bias[i]);
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t r = 0; r < p.rows; ++r)
@@ -31,7 +31,7 @@ Launcher reference(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher reference_grad(const Problem& problem, const Capabilities&) {
+Launcher reference_grad(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
       const T* dy = a.in<T>(0);
@@ -79,7 +79,7 @@ struct NormalRow {
 
 // A row is read from memory by its moments and from the cache after that. The next row is measured before
 // this one is written: a root and three divisions wait for each other, and other work must fill the time.
-Launcher rows(const Problem& problem, const Capabilities&) {
+Launcher rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
       using V = simd::Vec<T>;
@@ -201,12 +201,12 @@ void sum_chunks(const LayerNormProblem& p, int which, const T* partial, T* out) 
   });
 }
 
-std::size_t workspace_grad(const Problem& problem, const Capabilities&) {
+std::size_t workspace_grad(const Problem& problem, const Target&) {
   const LayerNormProblem p = layer_norm_problem(problem);
   return static_cast<std::size_t>(2 * p.chunks() * p.columns) * size_of(problem.outputs[0].dtype);
 }
 
-Launcher rows_grad(const Problem& problem, const Capabilities&) {
+Launcher rows_grad(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = layer_norm_problem(problem)](const LaunchArgs& a) {
       const std::int64_t n = p.columns, step = p.chunk_rows();
@@ -225,17 +225,16 @@ Launcher rows_grad(const Problem& problem, const Capabilities&) {
   });
 }
 
-std::size_t workspace_grad_cuda(const Problem& problem, const Capabilities&) {
+std::size_t workspace_grad_cuda(const Problem& problem, const Target&) {
   const LayerNormProblem p = layer_norm_problem(problem);
   const std::size_t bytes = problem.outputs[0].dtype == DType::f64 ? 8 : 4;
   return static_cast<std::size_t>(2 * cuda::layer_norm_parts(p.rows, p.columns) * p.columns) * bytes;
 }
 
 // The sums over rows read dy and x again.
-Work work_grad_cuda(const Problem& problem, const Capabilities& capabilities) {
-  Work work = least_work(problem, capabilities);
-  work.bytes += static_cast<double>(2 * problem.inputs[0].bytes()), work.launches = 3;
-  return work;
+Work work_grad_cuda(const Problem& problem, const Target& target) {
+  Work work = least_work(problem, target);
+  return work.add_pass(static_cast<double>(2 * problem.inputs[0].bytes()), 2);
 }
 
 double row_length(const Problem& p) { return static_cast<double>(layer_norm_problem(p).columns); }

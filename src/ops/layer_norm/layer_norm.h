@@ -26,7 +26,7 @@ LayerNormProblem layer_norm_problem(const Problem& problem);
 OpSchema layer_norm_schema();
 OpSchema layer_norm_grad_schema();
 
-Launcher prepare_layer_norm_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_layer_norm_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_layer_norm_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_layer_norm_grad_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

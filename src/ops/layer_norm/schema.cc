@@ -83,10 +83,19 @@ LayerNormProblem layer_norm_problem(const Problem& p) {
 }
 
 OpSchema layer_norm_schema() {
-  return {.name = "layer_norm", .infer = infer, .cost = cost, .gradient = gradient, .keeps_fp32 = {1, 2}};
+  return {.name = "layer_norm",
+          .infer = infer,
+          .cost = cost,
+          .gradient = gradient,
+          .keeps_fp32 = {1, 2},
+          .has_products = false};
 }
 OpSchema layer_norm_grad_schema() {
-  return {.name = "layer_norm_grad", .infer = infer_grad, .cost = cost_grad, .keeps_fp32 = {2}};
+  return {.name = "layer_norm_grad",
+          .infer = infer_grad,
+          .cost = cost_grad,
+          .keeps_fp32 = {2},
+          .has_products = false};
 }
 
 }  // namespace headroom

@@ -57,7 +57,7 @@ void few_rows(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, 
   const std::int64_t tiles = (out + kMaps - 1) / kMaps;
   const std::int64_t grain = kElementwiseGrain / (kMaps * in * rows) + 1;
   parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end, int) {
-    Vec<T> sums[kMostFewRows * kMaps];
+    Vec<T> sums[kMaxFewRows * kMaps];
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t map = t * kMaps, maps = std::min<std::int64_t>(kMaps, out - map);
       std::fill(sums, sums + rows * kMaps, Vec<T>{});

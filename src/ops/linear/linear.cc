@@ -69,7 +69,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return gradients;
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
       const T *x = a.in<T>(0), *w = a.in<T>(1), *bias = l.bias ? a.in<T>(2) : nullptr;
@@ -99,7 +99,7 @@ void finish_rows(const Linear& l, const T* bias, T* y) {
                });
 }
 
-Launcher blas(const Problem& p, const Capabilities&) {
+Launcher blas(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
       T* y = a.out<T>(0);
@@ -109,15 +109,15 @@ Launcher blas(const Problem& p, const Capabilities&) {
   });
 }
 
-Verdict accepts_few_rows(const Problem& p, const Capabilities& capabilities) {
-  if (Verdict v = accepts_cpu_floats(p, capabilities); !v.ok) return v;
+Verdict accepts_few_rows(const Problem& p, const Target& target) {
+  if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
   constexpr std::int64_t kCached = 1 << 20;
-  if (parse(p.inputs, p.attrs).rows > kMostFewRows) return refuse("more than 32 rows: a matrix library's");
+  if (parse(p.inputs, p.attrs).rows > kMaxFewRows) return refuse("more than 32 rows: a matrix library's");
   if (p.inputs[1].bytes() < kCached) return refuse("weights that fit into a cache: a matrix library's");
   return accept();
 }
 
-Launcher prepare_few_rows(const Problem& p, const Capabilities&) {
+Launcher prepare_few_rows(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
       T* y = a.out<T>(0);
@@ -128,10 +128,8 @@ Launcher prepare_few_rows(const Problem& p, const Capabilities&) {
 }
 
 // With 16 rows a Neoverse V1 was seen at two thirds of its peak, with one at the speed of memory.
-Work few_rows_work(const Problem& p, const Capabilities& capabilities) {
-  Work work = least_work(p, capabilities);
-  work.efficiency = 0.65;
-  return work;
+Work few_rows_work(const Problem& p, const Target& target) {
+  return least_work(p, target).with("cpu.few_rows", ordinary_unit(p.outputs[0].dtype));
 }
 
 // The same in fp64, each result rounded once: the few outputs of the layers that ask for this are no loss of
@@ -147,7 +145,7 @@ void finish_rows_wide(const Linear& l, const float* bias, float* y) {
 }
 
 // Where a run must follow one in fp64 as closely as fp32 can: sums in fp64, rounded once.
-Launcher wide(const Problem& p, const Capabilities&) {
+Launcher wide(const Problem& p, const LaunchContext&) {
   return [l = parse(p.inputs, p.attrs)](const LaunchArgs& a) {
     float* y = a.out<float>(0);
     gemm_wide(false, true, l.rows, l.out, l.in, a.in<float>(0), l.in, a.in<float>(1), l.in, y, l.out,
@@ -156,33 +154,29 @@ Launcher wide(const Problem& p, const Capabilities&) {
   };
 }
 
-std::size_t wide_workspace(const Problem& p, const Capabilities&) {
+std::size_t wide_workspace(const Problem& p, const Target&) {
   const Linear l = parse(p.inputs, p.attrs);
   return wide_scratch_bytes(l.rows, l.out, l.in);
 }
 
-Work blas_work(const Problem& p, const Capabilities& capabilities) {
+Work blas_work(const Problem& p, const Target& target) {
   const Linear l = parse(p.inputs, p.attrs);
-  Work work = least_work(p, capabilities);
-  work.efficiency = gemm_efficiency(l.rows, l.out, l.in);
-  if (l.bias || l.activation != Activation::none) work.bytes += 2 * double(p.outputs[0].bytes());
+  Work work = least_work(p, target);
+  work.with("cpu.gemm", ordinary_unit(p.outputs[0].dtype), {l.rows, l.out, l.in});
+  if (l.bias || l.activation != Activation::none) work.add_bytes(2 * double(p.outputs[0].bytes()));
   return work;
 }
 
-Work wide_work(const Problem& p, const Capabilities& capabilities) {
-  Work work = blas_work(p, capabilities);
-  work.efficiency /= 2;  // fp64 lanes are half as many
-  work.bytes += 2 * double(wide_workspace(p, capabilities));
-  return work;
+Work wide_work(const Problem& p, const Target& target) {
+  Work work = blas_work(p, target);
+  work.with("cpu.gemm.fp64_sums", Unit::fp64, work.main().extent);
+  return work.add_bytes(2 * double(wide_workspace(p, target)));
 }
 
-Product product_of(const Problem& p, const Capabilities& capabilities) {
-  static_assert(static_cast<int>(Finish::tanh) == static_cast<int>(Activation::tanh) &&
-                static_cast<int>(Finish::sigmoid) == static_cast<int>(Activation::sigmoid) &&
-                static_cast<int>(Finish::relu) == static_cast<int>(Activation::relu));
+Product product_of(const Problem& p, const Target& target) {
   const Linear l = parse(p.inputs, p.attrs);
   return {.dtype = p.outputs[0].dtype,
-          .tf32 = capabilities.tf32 && p.outputs[0].dtype == DType::f32,
+          .tf32 = target.policy.tf32 && p.outputs[0].dtype == DType::f32,
           .trans_b = true,
           .m = l.rows,
           .n = l.out,
@@ -191,17 +185,11 @@ Product product_of(const Problem& p, const Capabilities& capabilities) {
           .ldb = l.in,
           .ldc = l.out,
           .bias = l.bias,
-          .finish = static_cast<Finish>(l.activation)};
+          .finish = l.activation};
 }
 
 std::vector<Kernel> kernels() {
-  using Products = ProductKernels<product_of>;
-  std::vector<Kernel> list = Products::list();
-  list.insert(list.begin(), {.name = "cuda:outer",
-                             .device = DeviceKind::cuda,
-                             .accepts = Products::accept_as<accepts_outer>,
-                             .work = Products::work_as<outer_work>,
-                             .prepare = HEADROOM_CUDA(Products::prepare_as<prepare_product_outer>)});
+  std::vector<Kernel> list = product_kernels(product_of);
   list.push_back({.name = "cpu:few_rows",
                   .accepts = accepts_few_rows,
                   .work = few_rows_work,

@@ -32,8 +32,9 @@ Cost cost(const Problem& p) {
 }  // namespace
 
 std::vector<Operator> local_contrast_norm_operators() {
-  return {
-      {.schema = {.name = "local_contrast_norm", .infer = infer, .cost = cost}, .kernels = {}, .cases = {}}};
+  return {{.schema = {.name = "local_contrast_norm", .infer = infer, .cost = cost, .has_products = false},
+           .kernels = {},
+           .cases = {}}};
 }
 
 }  // namespace headroom

@@ -222,7 +222,7 @@ auto with_quarters(const LrnProblem& p, F&& f) {
 
 }  // namespace
 
-Launcher lrn_strips(const Problem& problem, const Capabilities&) {
+Launcher lrn_strips(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const LrnProblem p = lrn_problem(problem);
     return with_quarters(p, [&]<int kQuarters>() -> Launcher {
@@ -231,7 +231,7 @@ Launcher lrn_strips(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher lrn_grad_strips(const Problem& problem, const Capabilities&) {
+Launcher lrn_grad_strips(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const LrnProblem p = lrn_problem(problem);
     return with_quarters(p, [&]<int kQuarters>() -> Launcher {
@@ -242,8 +242,8 @@ Launcher lrn_grad_strips(const Problem& problem, const Capabilities&) {
   });
 }
 
-std::size_t lrn_grad_workspace(const Problem& problem, const Capabilities& capabilities) {
-  return static_cast<std::size_t>(capabilities.threads * lrn_problem(problem).channels * kStrip) *
+std::size_t lrn_grad_workspace(const Problem& problem, const Target& target) {
+  return static_cast<std::size_t>(target.device.threads * lrn_problem(problem).channels * kStrip) *
          size_of(problem.outputs[0].dtype);
 }
 

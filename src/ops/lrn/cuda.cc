@@ -20,13 +20,13 @@ cuda::Lrn plain(const Problem& problem) {
 
 }  // namespace
 
-Launcher prepare_lrn_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_lrn_cuda(const Problem& p, const LaunchContext&) {
   return [lrn = plain(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::lrn(dtype, lrn, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
 }
 
-Launcher prepare_lrn_grad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_lrn_grad_cuda(const Problem& p, const LaunchContext&) {
   return [lrn = plain(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::lrn_grad(dtype, lrn, a.inputs[0], a.inputs[1], a.workspace, a.outputs[0], cuda::stream_of(a));
   };

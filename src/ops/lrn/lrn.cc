@@ -59,7 +59,7 @@ double scale_at(const LrnProblem& p, const T* x, std::int64_t row, std::int64_t 
   return p.bias + p.factor * sum;
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = lrn_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -74,7 +74,7 @@ Launcher reference(const Problem& problem, const Capabilities&) {
 }
 
 // Each output passes its gradient to every channel of its window.
-Launcher reference_grad(const Problem& problem, const Capabilities&) {
+Launcher reference_grad(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = lrn_problem(problem)](const LaunchArgs& a) {
       const T* dy = a.in<T>(0);
@@ -116,15 +116,14 @@ std::vector<Case> cases(std::size_t inputs) {
 }
 
 // What each output gives to itself and to its window, between the two passes.
-std::size_t grad_workspace_cuda(const Problem& p, const Capabilities&) {
+std::size_t grad_workspace_cuda(const Problem& p, const Target&) {
   return 2 * static_cast<std::size_t>(p.outputs[0].shape.numel()) *
          (p.outputs[0].dtype == DType::f64 ? 8 : 4);
 }
 
-Work grad_work_cuda(const Problem& p, const Capabilities& capabilities) {
-  Work work = least_work(p, capabilities);
-  work.bytes += 2 * static_cast<double>(grad_workspace_cuda(p, capabilities)), work.launches = 2;
-  return work;
+Work grad_work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  return work.add_pass(2 * static_cast<double>(grad_workspace_cuda(p, target)));
 }
 
 }  // namespace
@@ -143,26 +142,27 @@ LrnProblem lrn_problem(const Problem& p) {
 }
 
 std::vector<Operator> lrn_operators() {
-  return {{.schema = {.name = "lrn", .infer = infer, .cost = cost, .gradient = gradient},
-           .kernels = {{.name = "cuda:windows",
-                        .device = DeviceKind::cuda,
-                        .accepts = accepts_cuda_floats,
-                        .prepare = HEADROOM_CUDA(prepare_lrn_cuda)},
-                       {.name = "cpu:strips", .prepare = lrn_strips},
-                       {.name = "reference", .prepare = reference}},
-           .cases = cases(1),
-           .sum_length = window_length},
-          {.schema = {.name = "lrn_grad", .infer = infer_grad, .cost = cost},
-           .kernels = {{.name = "cuda:windows",
-                        .device = DeviceKind::cuda,
-                        .accepts = accepts_cuda_floats,
-                        .work = grad_work_cuda,
-                        .prepare = HEADROOM_CUDA(prepare_lrn_grad_cuda),
-                        .workspace = grad_workspace_cuda},
-                       {.name = "cpu:strips", .prepare = lrn_grad_strips, .workspace = lrn_grad_workspace},
-                       {.name = "reference", .prepare = reference_grad}},
-           .cases = cases(2),
-           .sum_length = window_length}};
+  return {
+      {.schema = {.name = "lrn", .infer = infer, .cost = cost, .gradient = gradient, .has_products = false},
+       .kernels = {{.name = "cuda:windows",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .prepare = HEADROOM_CUDA(prepare_lrn_cuda)},
+                   {.name = "cpu:strips", .prepare = lrn_strips},
+                   {.name = "reference", .prepare = reference}},
+       .cases = cases(1),
+       .sum_length = window_length},
+      {.schema = {.name = "lrn_grad", .infer = infer_grad, .cost = cost, .has_products = false},
+       .kernels = {{.name = "cuda:windows",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda_floats,
+                    .work = grad_work_cuda,
+                    .prepare = HEADROOM_CUDA(prepare_lrn_grad_cuda),
+                    .workspace = grad_workspace_cuda},
+                   {.name = "cpu:strips", .prepare = lrn_grad_strips, .workspace = lrn_grad_workspace},
+                   {.name = "reference", .prepare = reference_grad}},
+       .cases = cases(2),
+       .sum_length = window_length}};
 }
 
 }  // namespace headroom

@@ -22,11 +22,11 @@ struct LrnProblem {
 };
 LrnProblem lrn_problem(const Problem& problem);
 
-Launcher lrn_strips(const Problem& problem, const Capabilities&);
-Launcher lrn_grad_strips(const Problem& problem, const Capabilities&);
-std::size_t lrn_grad_workspace(const Problem& problem, const Capabilities& capabilities);
+Launcher lrn_strips(const Problem& problem, const LaunchContext&);
+Launcher lrn_grad_strips(const Problem& problem, const LaunchContext&);
+std::size_t lrn_grad_workspace(const Problem& problem, const Target& target);
 
-Launcher prepare_lrn_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_lrn_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_lrn_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_lrn_grad_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

@@ -43,7 +43,7 @@ void product_by_hand(const MatmulProblem& p, const T* a, const T* b, T* c) {
     }
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = matmul_problem(problem.inputs, problem.attrs),
             slope = matmul_slope(problem.attrs)](const LaunchArgs& args) {
@@ -77,7 +77,7 @@ bool shares_batch(const MatmulProblem& p, std::int64_t threads) {
   return p.count() >= 4 * threads || (p.count() > 1 && flops < kTeamsWork);
 }
 
-Launcher blas(const Problem& problem, const Capabilities&) {
+Launcher blas(const Problem& problem, const LaunchContext&) {
   MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
   if (p.folds()) {
     p.m *= p.count();
@@ -100,28 +100,29 @@ Launcher blas(const Problem& problem, const Capabilities&) {
   });
 }
 
-Work blas_work(const Problem& problem, const Capabilities& capabilities) {
+Work blas_work(const Problem& problem, const Target& target) {
   const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
-  Work work = least_work(problem, capabilities);
-  work.efficiency = gemm_efficiency(p.folds() ? p.m * p.count() : p.m, p.n, p.k);
-  if (matmul_slope(problem.attrs) != Activation::none) work.bytes += 2 * double(problem.outputs[0].bytes());
+  Work work = least_work(problem, target);
+  work.with("cpu.gemm", ordinary_unit(problem.outputs[0].dtype),
+            {p.folds() ? p.m * p.count() : p.m, p.n, p.k});
+  if (matmul_slope(problem.attrs) != Activation::none) work.add_bytes(2 * double(problem.outputs[0].bytes()));
   return work;
 }
 
 // Sums in fp64, rounded once; one product.
-Verdict wide_accepts(const Problem& problem, const Capabilities& capabilities) {
-  const Verdict verdict = accepts_cpu_fp32(problem, capabilities);
+Verdict wide_accepts(const Problem& problem, const Target& target) {
+  const Verdict verdict = accepts_cpu_fp32(problem, target);
   if (!verdict.ok) return verdict;
   const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
   return p.count() == 1 ? accept() : refuse("takes one product, not a batch of them");
 }
 
-std::size_t wide_workspace(const Problem& problem, const Capabilities&) {
+std::size_t wide_workspace(const Problem& problem, const Target&) {
   const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
   return wide_scratch_bytes(p.m, p.n, p.k);
 }
 
-Launcher wide(const Problem& problem, const Capabilities&) {
+Launcher wide(const Problem& problem, const LaunchContext&) {
   return [p = matmul_problem(problem.inputs, problem.attrs),
           slope = matmul_slope(problem.attrs)](const LaunchArgs& a) {
     gemm_wide(p.trans_a, p.trans_b, p.m, p.n, p.k, a.in<float>(0), p.lda, a.in<float>(1), p.ldb,
@@ -136,11 +137,10 @@ Launcher wide(const Problem& problem, const Capabilities&) {
   };
 }
 
-Work wide_work(const Problem& problem, const Capabilities& capabilities) {
-  Work work = blas_work(problem, capabilities);
-  work.efficiency /= 2;  // fp64 lanes are half as many
-  work.bytes += 2 * double(wide_workspace(problem, capabilities));
-  return work;
+Work wide_work(const Problem& problem, const Target& target) {
+  Work work = blas_work(problem, target);
+  work.with("cpu.gemm.fp64_sums", Unit::fp64, work.main().extent);
+  return work.add_bytes(2 * double(wide_workspace(problem, target)));
 }
 
 std::vector<Kernel> kernels() {

@@ -83,7 +83,7 @@ void each_copy(const PadProblem& p, std::int64_t row, Body&& body) {
 
 }  // namespace
 
-Launcher pad_rows(const Problem& problem, const Capabilities&) {
+Launcher pad_rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = pad_problem(problem)](const LaunchArgs& args) {
       const std::int64_t from = p.axes.back().input * p.run, to = p.axes.back().output * p.run;
@@ -101,7 +101,7 @@ Launcher pad_rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher pad_grad_rows(const Problem& problem, const Capabilities&) {
+Launcher pad_grad_rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = pad_problem(problem)](const LaunchArgs& args) {
       const std::int64_t to = p.axes.back().input * p.run, from = p.axes.back().output * p.run;

@@ -24,13 +24,13 @@ cuda::PadAxes axes_of(const Problem& problem) {
 
 }  // namespace
 
-Launcher prepare_pad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_pad_cuda(const Problem& p, const LaunchContext&) {
   return [axes = axes_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::pad(dtype, axes, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
 }
 
-Launcher prepare_pad_grad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_pad_grad_cuda(const Problem& p, const LaunchContext&) {
   return [axes = axes_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::pad_grad(dtype, axes, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };

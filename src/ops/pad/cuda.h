@@ -8,11 +8,11 @@ namespace headroom::cuda {
 
 struct PadAxes {
   enum class Mode { constant, edge, reflect };
-  static constexpr int kMost = 8;
+  static constexpr int kMax = 8;
   Mode mode = Mode::constant;
   double value = 0;
   int rank = 0;
-  std::int64_t input[kMost] = {}, output[kMost] = {}, before[kMost] = {};
+  std::int64_t input[kMax] = {}, output[kMax] = {}, before[kMax] = {};
 };
 
 void pad(DType dtype, const PadAxes& axes, const void* x, void* y, cudaStream_t stream);

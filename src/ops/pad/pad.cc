@@ -113,7 +113,7 @@ Sides sides_of(const Problem& p) {
 }
 
 // Every element of y asks where it comes from.
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [s = sides_of(p), mode = mode_of(p.attrs), value = static_cast<T>(p.attrs.real("value")),
             grad = p.op == "pad_grad"](const LaunchArgs& args) {

@@ -31,10 +31,10 @@ struct PadProblem {
 };
 PadProblem pad_problem(const Problem& problem);  // of either operator
 
-Launcher pad_rows(const Problem& problem, const Capabilities&);
-Launcher pad_grad_rows(const Problem& problem, const Capabilities&);
+Launcher pad_rows(const Problem& problem, const LaunchContext&);
+Launcher pad_grad_rows(const Problem& problem, const LaunchContext&);
 
-Launcher prepare_pad_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_pad_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_pad_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_pad_grad_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

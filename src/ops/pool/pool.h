@@ -26,41 +26,12 @@ struct PoolProblem {
 
 // Of any of the four operators.
 PoolProblem pool_problem(const Problem& problem);
-// One pixel lies alike in either layout, so any of the tensors may be the one that tells.
-bool pool_is_nhwc(const Problem& problem);
 
 OpSchema max_pool_schema();
 OpSchema max_pool_grad_schema();
 OpSchema avg_pool_schema();
 OpSchema avg_pool_grad_schema();
-
-// The same kernel file serves all four operators and looks at the name once, in prepare.
-Launcher pool_reference(const Problem& problem, const Capabilities&);
-
-// 2x2 windows that step by 2 and touch no padding: the hot case of small networks.
-Verdict accepts_pool_pairs(const Problem& problem, const Capabilities&);
-Launcher max_pool_pairs(const Problem& problem, const Capabilities&);
-Launcher max_pool_grad_pairs(const Problem& problem, const Capabilities&);
-Launcher avg_pool_pairs(const Problem& problem, const Capabilities&);
-Launcher avg_pool_grad_pairs(const Problem& problem, const Capabilities&);
-
-// Any window: rows first, then columns.
-Verdict accepts_pool_rows(const Problem& problem, const Capabilities&);
-Launcher max_pool_rows(const Problem& problem, const Capabilities&);
-Launcher avg_pool_rows(const Problem& problem, const Capabilities&);
-
-// Any window, backwards: each plane on its own.
-Verdict accepts_pool_planes(const Problem& problem, const Capabilities&);
-Launcher max_pool_grad_planes(const Problem& problem, const Capabilities&);
-Launcher avg_pool_grad_planes(const Problem& problem, const Capabilities&);
-
-// On a GPU: pairs as above in one pass, any other window by gathering. Of any of the four operators.
-bool covers_by_pairs(const PoolProblem& problem);  // with nothing left over
-Verdict accepts_pool_cuda(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_pool_cuda(const Problem& problem, const Capabilities&);
-// Where each window has its maximum, between the two passes of max_pool_grad.
-std::size_t max_pool_grad_cuda_workspace(const Problem& problem, const Capabilities&);
-Work max_pool_grad_cuda_work(const Problem& problem, const Capabilities& capabilities);
+std::vector<Case> pool_cases(std::string_view op);
 
 // Input elements that one output row (or column) reads, and how many elements divide its mean. Tabulated in
 // prepare so that inner loops neither clip nor divide.

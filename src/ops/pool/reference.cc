@@ -90,9 +90,7 @@ void avg_pool_grad(const PoolProblem& p, const T* dy, T* dx) {
   });
 }
 
-}  // namespace
-
-Launcher pool_reference(const Problem& problem, const Capabilities&) {
+Launcher prepare(const Problem& problem, const LaunchContext&) {
   const PoolProblem p = pool_problem(problem);
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     if (problem.op == "max_pool") return [p](const LaunchArgs& a) { max_pool(p, a.in<T>(0), a.out<T>(0)); };
@@ -102,5 +100,9 @@ Launcher pool_reference(const Problem& problem, const Capabilities&) {
     return [p](const LaunchArgs& a) { avg_pool_grad(p, a.in<T>(0), a.out<T>(0)); };
   });
 }
+
+}  // namespace
+
+Kernel pool_reference() { return {.name = "reference", .prepare = prepare}; }
 
 }  // namespace headroom

@@ -9,7 +9,7 @@ namespace headroom {
 namespace {
 
 // Slabs of one band of rows. More would be no faster and, with large outputs, more memory than all the rest.
-constexpr std::int64_t kMostSlabs = std::int64_t{300} << 20;
+constexpr std::int64_t kMaxSlabs = std::int64_t{300} << 20;
 // Slabs that stay in the second-level cache cost little, and pieces make up for few tiles.
 constexpr std::int64_t kCachedSlabs = std::int64_t{16} << 20;
 
@@ -40,7 +40,7 @@ Fp16x3Plan plan_fp16x3(const Product& p) {
   plan.pieces = ceil_div(k, plan.piece);
   plan.k = plan.pieces * plan.piece;
 
-  plan.bands = ceil_div((plan.pieces + 1) * slab, kMostSlabs);
+  plan.bands = ceil_div((plan.pieces + 1) * slab, kMaxSlabs);
   plan.band = std::min(plan.m, round_up(ceil_div(plan.m, plan.bands), 128));
   plan.bands = ceil_div(plan.m, plan.band);
 
@@ -61,13 +61,13 @@ Fp16x3Plan plan_fp16x3(const Product& p) {
 
 // Half a dozen launches and every factor written anew: what they cost must be small beside the product. Below
 // these sizes the library's ordinary multiply-adds take no longer, by count of bytes and of launches.
-Verdict accepts_fp16x3(const Product& p, const Capabilities& capabilities) {
+Verdict accepts_fp16x3(const Product& p, const Target& target) {
   constexpr std::int64_t kLeastSide = 96, kLeastDepth = 384;
   constexpr double kLeastProducts = 2e8;
   if (p.dtype != DType::f32) return refuse("splits fp32 and nothing else");
   if (p.tf32) return refuse("with tf32 allowed, one product does for the three");
-  if (!capabilities.cublaslt) return refuse("cuBLASLt could not be loaded");
-  if (capabilities.compute_capability < 70) return refuse("without tensor cores, nothing is gained");
+  if (!target.device.cublaslt) return refuse("cuBLASLt could not be loaded");
+  if (target.device.compute_capability < 70) return refuse("without tensor cores, nothing is gained");
   if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
   if (std::min(p.m, p.n) < kLeastSide || p.k < kLeastDepth)
     return refuse(fmt::format("splitting pays from {0} x {0} outputs and sums of {1} terms on", kLeastSide,
@@ -75,22 +75,22 @@ Verdict accepts_fp16x3(const Product& p, const Capabilities& capabilities) {
   if (double(p.m) * double(p.n) * double(p.k) < kLeastProducts)
     return refuse("as small as this, its launches take longer than the product");
   // The copies take as much again as the factors, the slabs up to 300 MiB.
-  if (capabilities.memory_bytes != 0 && plan_fp16x3(p).workspace > capabilities.memory_bytes / 8)
+  if (target.device.memory_bytes != 0 && plan_fp16x3(p).workspace > target.device.memory_bytes / 8)
     return refuse("its copies would take more than an eighth of the device's memory");
   return accept();
 }
 
-std::size_t fp16x3_workspace(const Product& p, const Capabilities&) { return plan_fp16x3(p).workspace; }
+std::size_t fp16x3_workspace(const Product& p, const Target&) { return plan_fp16x3(p).workspace; }
 
-Work fp16x3_work(const Product& p, const Capabilities&, Work least) {
+Work fp16x3_work(const Product& p, const Target&, Work least) {
   const Fp16x3Plan plan = plan_fp16x3(p);
   const double factors = 4 * double(plan.m + plan.n) * double(plan.k),
                slabs = 4 * double(plan.pieces + 1) * double(plan.m) * double(plan.n);
-  // Of a peak that already stands for three products; less than the library's, for the other passes overlap
-  // with nothing.
-  least.efficiency = 0.6;
-  least.bytes += 3 * factors + 2 * slabs;  // factors are read twice before, written in parts, read again
-  least.launches = 3 + 3 * static_cast<int>(plan.bands);
+  least.with("gpu.fp16x3", Unit::fp16, {plan.m, plan.n, plan.k});
+  least.main().count = static_cast<int>(plan.bands);
+  // Factors are read twice before, written in parts, and read again; slabs of sums are written and read.
+  least.add_pass(3 * factors, 3);
+  least.add_pass(2 * slabs, 2 * static_cast<int>(plan.bands));
   return least;
 }
 

@@ -2,17 +2,16 @@
 
 namespace headroom {
 
-Verdict accepts_outer(const Product& p, const Capabilities&) {
+Verdict accepts_outer(const Product& p, const Target&) {
   constexpr std::int64_t kLeastRows = 16;
   if (p.runs.size() != 1) return refuse("takes matrices at constant distances");
-  if (p.k > kMostOuter) return refuse(fmt::format("for sums of at most {} terms, not {}", kMostOuter, p.k));
+  if (p.k > kMaxOuter) return refuse(fmt::format("for sums of at most {} terms, not {}", kMaxOuter, p.k));
   if (p.m < kLeastRows) return refuse("a block shares its columns among more rows than there are");
   return accept();
 }
 
-Work outer_work(const Product&, const Capabilities&, Work least) {
-  least.efficiency = 0.12;  // ordinary multiply-adds, beside a peak that is the tensor cores'
-  return least;
+Work outer_work(const Product& p, const Target&, Work least) {
+  return least.with("gpu.outer", ordinary_unit(p.dtype), {p.m, p.n, p.k});
 }
 
 }  // namespace headroom

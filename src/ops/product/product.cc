@@ -7,8 +7,8 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kMostPerRun = 16384;  // a grid's third dimension ends at 65535, and splits share it
-constexpr std::size_t kMostPartials = std::size_t{64} << 20;
+constexpr std::int64_t kMaxPerRun = 16384;  // a grid's third dimension ends at 65535, and splits share it
+constexpr std::size_t kMaxPartials = std::size_t{64} << 20;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -30,7 +30,7 @@ std::vector<ProductRun> runs_of(const std::vector<std::int64_t>& a, const std::v
     if (!runs.empty()) {
       ProductRun& last = runs.back();
       if (last.count == 1) last.stride_a = a[i] - last.a, last.stride_b = b[i] - last.b;
-      if (last.count < kMostPerRun && a[i] == last.a + last.count * last.stride_a &&
+      if (last.count < kMaxPerRun && a[i] == last.a + last.count * last.stride_a &&
           b[i] == last.b + last.count * last.stride_b && last.stride_a >= 0 && last.stride_b >= 0) {
         ++last.count;
         continue;
@@ -60,7 +60,7 @@ TilePlan plan_tiles(const Product& p, int multiprocessors) {
       if (splits > 1 && ceil_div(steps, per_split) != splits) continue;
       const std::size_t workspace =
           splits == 1 ? 0 : static_cast<std::size_t>(splits * batch * p.m * p.n) * accumulator_bytes(p.dtype);
-      if (splits > 1 && (workspace > kMostPartials || tiles * splits > 4 * std::int64_t(units))) break;
+      if (splits > 1 && (workspace > kMaxPartials || tiles * splits > 4 * std::int64_t(units))) break;
       const double deep = double(ceil_div(tiles * splits, std::int64_t(units)));  // blocks of the busiest
       // A lone block of 4 warps cannot hide its own latencies.
       const double per_step = tile == 128 ? 2500 * deep : deep == 1 ? 1100 : 750 * deep;
@@ -98,26 +98,26 @@ SkinnyPlan plan_skinny(const Product& p, int multiprocessors) {
   return plan;
 }
 
-std::size_t skinny_workspace(const Product& p, const Capabilities& capabilities) {
-  return plan_skinny(p, capabilities.multiprocessors).workspace;
+std::size_t skinny_workspace(const Product& p, const Target& target) {
+  return plan_skinny(p, target.device.multiprocessors).workspace;
 }
 
-std::size_t tiles_workspace(const Product& p, const Capabilities& capabilities) {
-  return plan_tiles(p, capabilities.multiprocessors).workspace;
+std::size_t tiles_workspace(const Product& p, const Target& target) {
+  return plan_tiles(p, target.device.multiprocessors).workspace;
 }
 
-std::size_t cublaslt_workspace(const Product& p, const Capabilities&) {
+std::size_t cublaslt_workspace(const Product& p, const Target&) {
   // 32 MiB is what NVIDIA recommends on Hopper; a small product is never cut into so many pieces.
-  constexpr std::size_t kMost = std::size_t{32} << 20, kPieces = 32;
+  constexpr std::size_t kMax = std::size_t{32} << 20, kPieces = 32;
   const auto output = static_cast<std::size_t>(p.most_at_once() * p.m * p.n) * accumulator_bytes(p.dtype);
-  return std::min(kMost, kPieces * output + (std::size_t{64} << 10));
+  return std::min(kMax, kPieces * output + (std::size_t{64} << 10));
 }
 
-Verdict accepts_skinny(const Product& p, const Capabilities&) {
+Verdict accepts_skinny(const Product& p, const Target&) {
   if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
   const std::int64_t few = std::min(p.m, p.n), many = std::max(p.m, p.n);
-  if (few > kMostSkinny)
-    return refuse(fmt::format("for outputs of at most {} rows or columns, not {}", kMostSkinny, few));
+  if (few > kMaxSkinny)
+    return refuse(fmt::format("for outputs of at most {} rows or columns, not {}", kMaxSkinny, few));
   if (plan_skinny(p, 1).along && !(p.m < p.n ? !p.trans_a : p.trans_b))
     return refuse("one operand lies along k and the other across it");
   // Multiply-adds on ordinary cores: from here on the tensor cores' rate is worth more than one light launch.
@@ -127,8 +127,8 @@ Verdict accepts_skinny(const Product& p, const Capabilities&) {
   return accept();
 }
 
-Verdict accepts_tiles(const Product&, const Capabilities& capabilities) {
-  if (capabilities.compute_capability < 80)
+Verdict accepts_tiles(const Product&, const Target& target) {
+  if (target.device.compute_capability < 80)
     return refuse("its tensor-core products need compute capability 8.0");
   return accept();
 }
@@ -136,42 +136,50 @@ Verdict accepts_tiles(const Product&, const Capabilities& capabilities) {
 // cuBLAS computes exact fp32 on ordinary cores; this on tensor cores, each factor in two parts. Measured on
 // an H200: 64x784x3200 took 500 us by the library, where the whole training step took 82 us with this;
 // 1000x17496x160 took 156 us by the library and 217 by this.
-Verdict accepts_tf32x3(const Product& p, const Capabilities& capabilities) {
-  constexpr double kMost = 1e9;  // products and sums
+Verdict accepts_tf32x3(const Product& p, const Target& target) {
+  constexpr double kMax = 1e9;  // products and sums
   if (p.dtype != DType::f32) return refuse("splits fp32 and nothing else");
   if (p.tf32) return refuse("with tf32 allowed, one product does for the three");
-  if (capabilities.cublaslt && double(p.m) * double(p.n) * double(p.k) * double(p.most_at_once()) > kMost)
+  if (target.device.cublaslt && double(p.m) * double(p.n) * double(p.k) * double(p.most_at_once()) > kMax)
     return refuse("as large as this, cuBLAS's ordinary arithmetic is faster");
-  return accepts_tiles(p, capabilities);
+  return accepts_tiles(p, target);
 }
 
-Verdict accepts_cublaslt(const Product&, const Capabilities& capabilities) {
-  if (!capabilities.cublaslt) return refuse("cuBLASLt could not be loaded");
+Verdict accepts_cublaslt(const Product&, const Target& target) {
+  if (!target.device.cublaslt) return refuse("cuBLASLt could not be loaded");
   return accept();
 }
 
-Work skinny_work(const Product&, const Capabilities&, Work least) {
-  least.efficiency = 0.12;  // ordinary multiply-adds, beside a peak that is the tensor cores'
+Work skinny_work(const Product& p, const Target& target, Work least) {
+  const SkinnyPlan plan = plan_skinny(p, target.device.multiprocessors);
+  least.with("gpu.skinny", ordinary_unit(p.dtype), {p.m, p.n, p.k});
+  if (plan.splits > 1) least.add_pass(2 * double(plan.workspace));
   return least;
 }
 
-Work tiles_work(const Product& p, const Capabilities& capabilities, Work least) {
-  const TilePlan plan = plan_tiles(p, capabilities.multiprocessors);
-  least.efficiency = p.dtype == DType::f64 ? 0.5 : p.dtype == DType::f32 ? 0.3 : 0.35;
-  least.bytes += 2 * double(plan.workspace);
-  least.launches = static_cast<int>(p.runs.size()) * (plan.splits > 1 ? 2 : 1);
+Work tiles_work(const Product& p, const Target& target, Work least) {
+  const TilePlan plan = plan_tiles(p, target.device.multiprocessors);
+  const bool split = p.dtype == DType::f32 && !p.tf32;  // three products of tf32 for one of fp32
+  least.with(p.dtype == DType::f64 ? "gpu.tiles.fp64"
+             : split               ? "gpu.tiles.fp32"
+                                   : "gpu.tiles.16bit",
+             split ? Unit::tf32 : tensor_unit(p.dtype, p.tf32), {p.m, p.n, p.k});
+  KernelLaunch& main = least.main();
+  main.tile = {plan.tile, plan.tile, depth_of(p.dtype)};
+  main.blocks = ceil_div(p.m, plan.tile) * ceil_div(p.n, plan.tile) * p.most_at_once() * plan.splits;
+  main.count = static_cast<int>(p.runs.size());
+  if (plan.splits > 1) least.add_pass(2 * double(plan.workspace), main.count);
   return least;
 }
 
-Work cublaslt_work(const Product& p, const Capabilities&, Work least) {
-  // fp32 by ordinary multiply-adds, beside a peak that three products of 16 bit would allow.
-  least.efficiency = p.dtype == DType::f32 ? (p.tf32 ? 1.0 : 0.17) : 0.85;
-  least.launches = static_cast<int>(p.runs.size());
-  if (p.finish == Finish::sigmoid || p.finish == Finish::tanh) {
-    const double elements = double(p.m) * double(p.n);
-    least.bytes += 2 * elements * (p.dtype == DType::f64 ? 8 : p.dtype == DType::f32 ? 4 : 2);
-    ++least.launches;
-  }
+Work cublaslt_work(const Product& p, const Target&, Work least) {
+  least.with(p.dtype == DType::f32   ? (p.tf32 ? "cublaslt.tf32" : "cublaslt.fp32")
+             : p.dtype == DType::f64 ? "cublaslt.fp64"
+                                     : "cublaslt.16bit",
+             tensor_unit(p.dtype, p.tf32), {p.m, p.n, p.k});
+  least.main().count = static_cast<int>(p.runs.size());
+  if (p.finish == Activation::sigmoid || p.finish == Activation::tanh)
+    least.add_pass(2 * double(p.m) * double(p.n) * double(size_of(p.dtype)));
   return least;
 }
 

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "base/dtype_kind.h"
+#include "ops/activation/kind.h"
 
 namespace headroom {
-
-// What is done to a sum before it is stored. The order is that of Activation.
-enum class Finish : std::uint8_t { none, relu, sigmoid, tanh };
 
 // Products of matrices that lie at constant distances: of the first ones, and from each to the next, in
 // elements.
@@ -28,7 +26,7 @@ struct Product {
   bool trans_a = false, trans_b = false;
   std::int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;
   bool bias = false;
-  Finish finish = Finish::none;
+  Activation finish = Activation::none;
   std::vector<ProductRun> runs = {ProductRun{}};
 
   std::int64_t most_at_once() const;  // the longest run
@@ -70,6 +68,6 @@ struct SkinnyPlan {
   std::size_t workspace = 0;
 };
 SkinnyPlan plan_skinny(const Product& product, int multiprocessors);
-inline constexpr std::int64_t kMostSkinny = 16;
+inline constexpr std::int64_t kMaxSkinny = 16;
 
 }  // namespace headroom

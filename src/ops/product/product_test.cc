@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-const Capabilities kHopper{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132};
+const Target kHopper(Capabilities{
+    .kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
 
 TEST(Products, OffsetsBecomeFewRuns) {
   const auto even = runs_of({0, 6, 12, 18}, {0, 0, 0, 0}, 9);
@@ -93,9 +94,9 @@ TEST(Products, Fp16PiecesCoverTheSumAndLieApart) {
 
 TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   const auto accepts = [](const Product& p, bool library = true) {
-    Capabilities capabilities = kHopper;
-    capabilities.cublaslt = library;
-    const Verdict verdict = accepts_fp16x3(p, capabilities);
+    Target target = kHopper;
+    target.device.cublaslt = library;
+    const Verdict verdict = accepts_fp16x3(p, target);
     EXPECT_EQ(verdict.ok, verdict.reason.empty());
     return verdict.ok;
   };
@@ -115,19 +116,19 @@ TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   EXPECT_FALSE(accepts(p)) << "splitting would";
   p = large, p.m = 320;
   EXPECT_FALSE(accepts(p));
-  Capabilities small = kHopper;
-  small.memory_bytes = std::size_t{64} << 20;
+  Target small = kHopper;
+  small.device.memory_bytes = std::size_t{64} << 20;
   EXPECT_FALSE(accepts_fp16x3(large, small).ok);
 }
 
 // The order of the list is policy; here is what it comes to on a Hopper.
-std::string chosen(DType dtype, std::vector<Shape> inputs, Capabilities capabilities) {
+std::string chosen(DType dtype, std::vector<Shape> inputs, const Target& target) {
   Problem problem{.op = "linear", .inputs = {}, .outputs = {}, .attrs = {}};
   for (const Shape& shape : inputs) problem.inputs.push_back({shape, dtype});
   problem.outputs = operator_of("linear").schema.infer(problem.inputs, {});
   for (const Kernel& kernel : operator_of("linear").kernels) {
-    if (kernel.device != capabilities.kind) continue;
-    const Verdict verdict = kernel.accepts(problem, capabilities);
+    if (kernel.device != target.device.kind) continue;
+    const Verdict verdict = kernel.accepts(problem, target);
     if (verdict.ok) return std::string(kernel.name);
     EXPECT_FALSE(verdict.reason.empty());
   }
@@ -136,9 +137,9 @@ std::string chosen(DType dtype, std::vector<Shape> inputs, Capabilities capabili
 
 TEST(Products, EachTypeHasItsKernel) {
   const std::vector<Shape> hidden = {{3000, 784}, {512, 784}}, last = {{3000, 512}, {10, 512}};
-  Capabilities tf32 = kHopper, bare = kHopper;
-  tf32.tf32 = true;
-  bare.cublaslt = false;
+  Target tf32 = kHopper, bare = kHopper;
+  tf32.policy.tf32 = true;
+  bare.device.cublaslt = false;
   const std::vector<Shape> small = {{256, 120}, {84, 120}};
   EXPECT_EQ(chosen(DType::f32, hidden, kHopper), "cuda:fp16x3");
   EXPECT_EQ(chosen(DType::f32, small, kHopper), "cuda:tf32x3");

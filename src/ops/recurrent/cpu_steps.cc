@@ -129,7 +129,7 @@ class Direction {
 
 }  // namespace
 
-Launcher recurrent_steps(const Problem& problem, const Capabilities&) {
+Launcher recurrent_steps(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = recurrent_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t dir = 0; dir < p.dirs; ++dir) Direction<T>(p, dir, a).run();
@@ -137,20 +137,19 @@ Launcher recurrent_steps(const Problem& problem, const Capabilities&) {
   });
 }
 
-std::size_t recurrent_steps_workspace(const Problem& problem, const Capabilities&) {
+std::size_t recurrent_steps_workspace(const Problem& problem, const Target&) {
   return static_cast<std::size_t>(sizes_of(recurrent_problem(problem)).all) *
          size_of(problem.outputs[0].dtype);
 }
 
 // The recurrent matrix comes from memory, or a cache, at every step.
-Work recurrent_steps_work(const Problem& problem, const Capabilities& capabilities) {
+Work recurrent_steps_work(const Problem& problem, const Target& target) {
   const RecurrentProblem p = recurrent_problem(problem);
-  Work work = least_work(problem, capabilities);
+  Work work = least_work(problem, target);
   const double size = static_cast<double>(size_of(problem.outputs[0].dtype));
-  work.bytes += size * static_cast<double>(p.dirs * (p.seq - 1) * p.rows() * p.hidden);
-  work.bytes += 2 * size * static_cast<double>(p.dirs * p.seq * p.batch * p.rows());
-  work.efficiency = gemm_efficiency(p.batch, p.rows(), p.hidden);
-  return work;
+  work.add_bytes(size * static_cast<double>(p.dirs * (p.seq - 1) * p.rows() * p.hidden));
+  work.add_bytes(2 * size * static_cast<double>(p.dirs * p.seq * p.batch * p.rows()));
+  return work.with("cpu.gemm", ordinary_unit(problem.outputs[0].dtype), {p.batch, p.rows(), p.hidden});
 }
 
 }  // namespace headroom

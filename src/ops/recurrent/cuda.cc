@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_recurrent_cuda(const Problem& problem, const Capabilities&) {
+Launcher prepare_recurrent_cuda(const Problem& problem, const LaunchContext&) {
   const RecurrentProblem p = recurrent_problem(problem);
   const cuda::RecurrentShape shape{
       static_cast<int>(p.kind), p.gates, p.seq, p.batch, p.input, p.hidden, p.dirs, p.reversed,

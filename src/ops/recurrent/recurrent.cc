@@ -152,7 +152,7 @@ RecurrentProblem recurrent_problem(const Problem& p) {
 }
 
 // c of an lstm, z and r h of a gru, in fp32 or fp64.
-std::size_t recurrent_cuda_workspace(const Problem& p, const Capabilities&) {
+std::size_t recurrent_cuda_workspace(const Problem& p, const Target&) {
   const RecurrentProblem r = recurrent_problem(p);
   const std::size_t size = p.outputs[0].dtype == DType::f64 ? 8 : 4;
   return (r.kind == CellKind::lstm  ? 1
@@ -162,14 +162,13 @@ std::size_t recurrent_cuda_workspace(const Problem& p, const Capabilities&) {
 }
 
 // A launch for each step, two for a gru that resets before the product; both matrices are read at each.
-Work recurrent_cuda_work(const Problem& p, const Capabilities& capabilities) {
+Work recurrent_cuda_work(const Problem& p, const Target& target) {
   const RecurrentProblem r = recurrent_problem(p);
-  Work work = least_work(p, capabilities);
-  work.launches = static_cast<int>(r.seq) * (r.kind == CellKind::gru && !r.linear_before_reset ? 2 : 1);
-  work.bytes +=
-      static_cast<double>(r.seq - 1) * static_cast<double>(p.inputs[1].bytes() + p.inputs[2].bytes());
-  work.efficiency = 0.1;
-  return work;
+  Work work = least_work(p, target);
+  work.with("recurrent.steps", ordinary_unit(p.outputs[0].dtype));
+  work.main().count = static_cast<int>(r.seq) * (r.kind == CellKind::gru && !r.linear_before_reset ? 2 : 1);
+  return work.add_bytes(static_cast<double>(r.seq - 1) *
+                        static_cast<double>(p.inputs[1].bytes() + p.inputs[2].bytes()));
 }
 
 std::vector<Operator> recurrent_operators() { return {make<kLstm>(), make<kGru>(), make<kRnn>()}; }

@@ -36,13 +36,13 @@ struct RecurrentProblem {
 };
 RecurrentProblem recurrent_problem(const Problem& problem);
 
-Launcher recurrent_reference(const Problem& problem, const Capabilities&);
-Launcher recurrent_steps(const Problem& problem, const Capabilities&);
-std::size_t recurrent_steps_workspace(const Problem& problem, const Capabilities&);
-Work recurrent_steps_work(const Problem& problem, const Capabilities& capabilities);
+Launcher recurrent_reference(const Problem& problem, const LaunchContext&);
+Launcher recurrent_steps(const Problem& problem, const LaunchContext&);
+std::size_t recurrent_steps_workspace(const Problem& problem, const Target&);
+Work recurrent_steps_work(const Problem& problem, const Target& target);
 
-Launcher prepare_recurrent_cuda(const Problem& problem, const Capabilities&);
-std::size_t recurrent_cuda_workspace(const Problem& problem, const Capabilities&);
-Work recurrent_cuda_work(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_recurrent_cuda(const Problem& problem, const LaunchContext&);
+std::size_t recurrent_cuda_workspace(const Problem& problem, const Target&);
+Work recurrent_cuda_work(const Problem& problem, const Target& target);
 
 }  // namespace headroom

@@ -83,7 +83,7 @@ class Direction {
 
 }  // namespace
 
-Launcher recurrent_reference(const Problem& problem, const Capabilities&) {
+Launcher recurrent_reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = recurrent_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t dir = 0; dir < p.dirs; ++dir) Direction<T>(p, dir, a).run();

@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-Launcher reduce_passes(const Problem& p, const Capabilities&) {
+Launcher reduce_passes(const Problem& p, const LaunchContext&) {
   const ReduceProblem r = reduce_problem(p);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     const T scale = p.op == "reduce_mean" ? T{1} / static_cast<T>(r.count) : T{1};
@@ -16,12 +16,12 @@ Launcher reduce_passes(const Problem& p, const Capabilities&) {
   });
 }
 
-std::size_t reduce_workspace(const Problem& p, const Capabilities&) {
+std::size_t reduce_workspace(const Problem& p, const Target&) {
   return static_cast<std::size_t>(scratch_of(passes_of(reduce_problem(p)))) * size_of(p.outputs[0].dtype);
 }
 
 // The ties are marked in dx and counted; each then gets its share.
-Launcher reduce_max_grad_passes(const Problem& p, const Capabilities&) {
+Launcher reduce_max_grad_passes(const Problem& p, const LaunchContext&) {
   const ReduceProblem r = reduce_problem(p);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     using V = simd::Vec<T>;
@@ -38,7 +38,7 @@ Launcher reduce_max_grad_passes(const Problem& p, const Capabilities&) {
   });
 }
 
-std::size_t reduce_max_grad_workspace(const Problem& p, const Capabilities&) {
+std::size_t reduce_max_grad_workspace(const Problem& p, const Target&) {
   const ReduceProblem r = reduce_problem(p);
   return static_cast<std::size_t>(r.kept.numel() + scratch_of(passes_of(r))) * size_of(p.outputs[0].dtype);
 }
@@ -66,7 +66,7 @@ Launcher stretch_rows(const Problem& p) {
 
 }  // namespace
 
-Launcher expand_rows(const Problem& p, const Capabilities&) {
+Launcher expand_rows(const Problem& p, const LaunchContext&) {
   if (!is_float(p.outputs[0].dtype)) return stretch_rows(p);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     using V = simd::Vec<T>;

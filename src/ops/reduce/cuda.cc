@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-Launcher prepare_reduce_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_reduce_cuda(const Problem& p, const LaunchContext&) {
   const ReduceProblem r = reduce_problem(p);
   const double scale = p.op == "reduce_mean" ? 1 / static_cast<double>(r.count) : 1;
   return [stages = stages_of(r), dtype = p.outputs[0].dtype, scale,
@@ -17,7 +17,7 @@ Launcher prepare_reduce_cuda(const Problem& p, const Capabilities&) {
 }
 
 // The ties are marked in dx and counted; each then gets its share.
-Launcher prepare_reduce_max_grad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_reduce_max_grad_cuda(const Problem& p, const LaunchContext&) {
   const ReduceProblem r = reduce_problem(p);
   const DType dtype = p.outputs[0].dtype, wide = dtype == DType::f64 ? DType::f64 : DType::f32;
   const std::size_t ties = static_cast<std::size_t>(r.kept.numel()) * size_of(wide);
@@ -31,7 +31,7 @@ Launcher prepare_reduce_max_grad_cuda(const Problem& p, const Capabilities&) {
   };
 }
 
-Launcher prepare_expand_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_expand_cuda(const Problem& p, const LaunchContext&) {
   if (!is_float(p.outputs[0].dtype))
     return [loop = cuda::loop_of(p.outputs[0].shape, {p.inputs[0].shape}),
             bytes = static_cast<int>(size_of(p.outputs[0].dtype))](const LaunchArgs& a) {

@@ -104,28 +104,24 @@ std::vector<Case> expansions() {
 
 std::size_t wide_bytes(const Problem& p) { return p.outputs[0].dtype == DType::f64 ? 8 : 4; }
 
-std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& p, const Target&) {
   return static_cast<std::size_t>(between_stages(stages_of(reduce_problem(p)))) * wide_bytes(p);
 }
 
-std::size_t max_grad_workspace_cuda(const Problem& p, const Capabilities& capabilities) {
-  return static_cast<std::size_t>(p.inputs[0].shape.numel()) * wide_bytes(p) +
-         workspace_cuda(p, capabilities);
+std::size_t max_grad_workspace_cuda(const Problem& p, const Target& target) {
+  return static_cast<std::size_t>(p.inputs[0].shape.numel()) * wide_bytes(p) + workspace_cuda(p, target);
 }
 
-Work work_cuda(const Problem& p, const Capabilities& capabilities) {
-  Work work = least_work(p, capabilities);
-  work.launches = static_cast<int>(stages_of(reduce_problem(p)).size());
-  work.bytes += 2 * static_cast<double>(workspace_cuda(p, capabilities));
-  return work;
+Work work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  work.main().count = static_cast<int>(stages_of(reduce_problem(p)).size());
+  return work.add_bytes(2 * static_cast<double>(workspace_cuda(p, target)));
 }
 
 // Marks are written, counted, and turned into shares.
-Work max_grad_work_cuda(const Problem& p, const Capabilities& capabilities) {
-  Work work = work_cuda(p, capabilities);
-  work.launches += 2;
-  work.bytes += 3 * static_cast<double>(p.outputs[0].bytes());
-  return work;
+Work max_grad_work_cuda(const Problem& p, const Target& target) {
+  Work work = work_cuda(p, target);
+  return work.add_pass(3 * static_cast<double>(p.outputs[0].bytes()), 2);
 }
 
 }  // namespace

@@ -23,18 +23,18 @@ OpSchema reduce_schema(const std::string& name);
 OpSchema reduce_max_grad_schema();
 OpSchema expand_schema();
 
-Launcher reduce_reference(const Problem& problem, const Capabilities&);
-Launcher reduce_max_grad_reference(const Problem& problem, const Capabilities&);
-Launcher expand_reference(const Problem& problem, const Capabilities&);
+Launcher reduce_reference(const Problem& problem, const LaunchContext&);
+Launcher reduce_max_grad_reference(const Problem& problem, const LaunchContext&);
+Launcher expand_reference(const Problem& problem, const LaunchContext&);
 
-Launcher reduce_passes(const Problem& problem, const Capabilities&);
-std::size_t reduce_workspace(const Problem& problem, const Capabilities&);
-Launcher reduce_max_grad_passes(const Problem& problem, const Capabilities&);
-std::size_t reduce_max_grad_workspace(const Problem& problem, const Capabilities&);
-Launcher expand_rows(const Problem& problem, const Capabilities&);
+Launcher reduce_passes(const Problem& problem, const LaunchContext&);
+std::size_t reduce_workspace(const Problem& problem, const Target&);
+Launcher reduce_max_grad_passes(const Problem& problem, const LaunchContext&);
+std::size_t reduce_max_grad_workspace(const Problem& problem, const Target&);
+Launcher expand_rows(const Problem& problem, const LaunchContext&);
 
-Launcher prepare_reduce_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_reduce_max_grad_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_expand_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_reduce_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_reduce_max_grad_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_expand_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

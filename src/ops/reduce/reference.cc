@@ -30,7 +30,7 @@ bool exceeds(T x, T most) {
 
 }  // namespace
 
-Launcher reduce_reference(const Problem& p, const Capabilities&) {
+Launcher reduce_reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [r = reduce_problem(p), op = p.op](const LaunchArgs& a) {
       for (std::int64_t k = 0; k < r.kept.numel(); ++k) {
@@ -48,7 +48,7 @@ Launcher reduce_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher reduce_max_grad_reference(const Problem& p, const Capabilities&) {
+Launcher reduce_max_grad_reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [r = reduce_problem(p)](const LaunchArgs& a) {
       const T *dy = a.in<T>(0), *x = a.in<T>(1), *y = a.in<T>(2);
@@ -62,7 +62,7 @@ Launcher reduce_max_grad_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher expand_reference(const Problem& p, const Capabilities&) {
+Launcher expand_reference(const Problem& p, const LaunchContext&) {
   if (!is_float(p.outputs[0].dtype))
     return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
       return [x = p.inputs[0].shape, y = p.outputs[0].shape](const LaunchArgs& a) {

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_relayout_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_relayout_cuda(const Problem& p, const LaunchContext&) {
   const Transposition t = transposition_of(p);
   return [problem = cuda::Relayout{t.batch, t.rows, t.columns, p.attrs.real("scale", 1)},
           from = p.inputs[0].dtype, to = p.outputs[0].dtype](const LaunchArgs& a) {

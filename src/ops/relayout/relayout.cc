@@ -40,7 +40,7 @@ Launcher reference_of(const Transposition& t, double scale) {
   };
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   const Transposition t = transposition_of(p);
   const double scale = p.attrs.real("scale", 1);
   return dispatch_float(p.inputs[0].dtype, [&]<class From>() {
@@ -48,11 +48,11 @@ Launcher reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Verdict accepts_cuda(const Problem& p, const Capabilities& capabilities) {
-  if (Verdict v = accepts_cuda_floats(p, capabilities); !v.ok) return v;
+Verdict accepts_cuda(const Problem& p, const Target& target) {
+  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   const DType from = p.inputs[0].dtype, to = p.outputs[0].dtype;
   if (from == to && p.attrs.real("scale", 1) == 1) return accept();
-  if ((from == DType::f32 && is_narrow(to)) || (is_narrow(from) && to == DType::f32)) return accept();
+  if ((from == DType::f32 && is_16bit(to)) || (is_16bit(from) && to == DType::f32)) return accept();
   return refuse("converts between fp32 and 16 bits alone");
 }
 

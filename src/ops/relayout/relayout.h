@@ -15,6 +15,6 @@ struct Transposition {
 };
 Transposition transposition_of(const Problem& problem);
 
-Launcher prepare_relayout_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_relayout_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

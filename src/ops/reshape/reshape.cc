@@ -83,9 +83,9 @@ std::vector<ValueId> gradient(const GradientContext& c) {
       c.emit("reshape", {c.output_gradients[0]}, {{"shape", c.graph.value(c.input(0)).type.shape.vector()}})};
 }
 
-Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
+Verdict accepts(const Problem&, const Target&) { return accept(); }
 
-Launcher copy(const Problem& p, const Capabilities&) {
+Launcher copy(const Problem& p, const LaunchContext&) {
   return [bytes = static_cast<std::size_t>(p.inputs[0].bytes())](const LaunchArgs& a) {
     std::memcpy(a.outputs[0], a.inputs[0], bytes);
   };

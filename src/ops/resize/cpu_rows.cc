@@ -131,21 +131,21 @@ void gather_rows(const ResizeProblem& p, const ResizeShares& down, const ResizeS
   }
 }
 
-std::size_t rows_for_each_thread(const Problem& p, const Capabilities& c, std::int64_t width, int rows) {
-  return static_cast<std::size_t>(width * rows * c.threads) * size_of(p.outputs[0].dtype);
+std::size_t rows_for_each_thread(const Problem& p, const Target& target, std::int64_t width, int rows) {
+  return static_cast<std::size_t>(width * rows * target.device.threads) * size_of(p.outputs[0].dtype);
 }
 
 }  // namespace
 
-std::size_t resize_rows_workspace(const Problem& problem, const Capabilities& c) {
-  return rows_for_each_thread(problem, c, problem.outputs[0].shape[3], 2);
+std::size_t resize_rows_workspace(const Problem& problem, const Target& target) {
+  return rows_for_each_thread(problem, target, problem.outputs[0].shape[3], 2);
 }
 
-std::size_t resize_grad_rows_workspace(const Problem& problem, const Capabilities& c) {
-  return rows_for_each_thread(problem, c, problem.inputs[0].shape[3], 1);
+std::size_t resize_grad_rows_workspace(const Problem& problem, const Target& target) {
+  return rows_for_each_thread(problem, target, problem.inputs[0].shape[3], 1);
 }
 
-Launcher resize_rows(const Problem& problem, const Capabilities&) {
+Launcher resize_rows(const Problem& problem, const LaunchContext&) {
   const ResizeProblem p = resize_problem(problem);
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p, columns = Columns<T>(p.columns, p.nearest)](const LaunchArgs& a) {
@@ -162,7 +162,7 @@ Launcher resize_rows(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher resize_grad_rows(const Problem& problem, const Capabilities&) {
+Launcher resize_grad_rows(const Problem& problem, const LaunchContext&) {
   const ResizeProblem p = resize_problem(problem);
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const ResizeShares down = shares_of(p.rows), across = shares_of(p.columns);

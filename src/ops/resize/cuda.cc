@@ -38,14 +38,14 @@ cuda::ResizeShape shape_of(const Problem& p) {
 
 }  // namespace
 
-Launcher prepare_resize_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_resize_cuda(const Problem& p, const LaunchContext&) {
   return [shape = shape_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::resize(dtype, shape, a.inputs[0], static_cast<cuda::ResizeTap*>(a.workspace), a.outputs[0],
                  cuda::stream_of(a));
   };
 }
 
-Launcher prepare_resize_grad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_resize_grad_cuda(const Problem& p, const LaunchContext&) {
   return [shape = shape_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::resize_grad(dtype, shape, a.inputs[0], static_cast<cuda::ResizeTap*>(a.workspace), a.outputs[0],
                       cuda::stream_of(a));

@@ -127,7 +127,7 @@ void each_tap(const ResizeProblem& p, Body&& body) {
         }
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   const ResizeProblem p = resize_problem(problem);
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const bool grad = problem.op == "resize_grad";
@@ -161,21 +161,21 @@ std::vector<ResizeCase> resize_cases() {
 }
 
 // A table for each axis: 24 bytes for each place, of the longer side.
-std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& p, const Target&) {
   const Shape &a = p.inputs[0].shape, &b = p.outputs[0].shape;
   return 24 * static_cast<std::size_t>(std::max(a[2], b[2]) + std::max(a[3], b[3]));
 }
 
-Verdict accepts_cuda(const Problem& p, const Capabilities& capabilities) {
+Verdict accepts_cuda(const Problem& p, const Target& target) {
   for (const auto* side : {&p.inputs[0].shape, &p.outputs[0].shape})
     if ((*side)[2] > (1 << 30) || (*side)[3] > (1 << 30))
       return refuse("places on an axis are counted in 32 bits");
-  return accepts_cuda_floats(p, capabilities);
+  return accepts_cuda_floats(p, target);
 }
 
-Work work_cuda(const Problem& p, const Capabilities& capabilities) {
-  Work work = least_work(p, capabilities);
-  work.launches = 2;
+Work work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  work.main().count = 2;
   return work;
 }
 
@@ -237,7 +237,8 @@ std::vector<Operator> resize_operators() {
       }
   const Kernel last{.name = "reference", .prepare = reference};
   return {
-      {.schema = {.name = "resize", .infer = infer, .cost = cost, .gradient = gradient},
+      {.schema =
+           {.name = "resize", .infer = infer, .cost = cost, .gradient = gradient, .has_products = false},
        .kernels = {{.name = "cuda:taps",
                     .device = DeviceKind::cuda,
                     .accepts = accepts_cuda,
@@ -248,7 +249,7 @@ std::vector<Operator> resize_operators() {
                    last},
        .cases = forward,
        .exact = true},
-      {.schema = {.name = "resize_grad", .infer = infer_grad, .cost = cost},
+      {.schema = {.name = "resize_grad", .infer = infer_grad, .cost = cost, .has_products = false},
        .kernels = {{.name = "cuda:taps",
                     .device = DeviceKind::cuda,
                     .accepts = accepts_cuda,

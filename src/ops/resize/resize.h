@@ -41,12 +41,12 @@ struct ResizeProblem {
 };
 ResizeProblem resize_problem(const Problem& problem);  // of either operator
 
-Launcher resize_rows(const Problem& problem, const Capabilities&);
-std::size_t resize_rows_workspace(const Problem& problem, const Capabilities& capabilities);
-Launcher resize_grad_rows(const Problem& problem, const Capabilities&);
-std::size_t resize_grad_rows_workspace(const Problem& problem, const Capabilities& capabilities);
+Launcher resize_rows(const Problem& problem, const LaunchContext&);
+std::size_t resize_rows_workspace(const Problem& problem, const Target& target);
+Launcher resize_grad_rows(const Problem& problem, const LaunchContext&);
+std::size_t resize_grad_rows_workspace(const Problem& problem, const Target& target);
 
-Launcher prepare_resize_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_resize_grad_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_resize_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_resize_grad_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

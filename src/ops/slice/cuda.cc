@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_slice_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_slice_cuda(const Problem& p, const LaunchContext&) {
   const DType dtype = p.outputs[0].dtype;
   return [box = cuda::box_of(slice_copy(p)), bytes = static_cast<int>(size_of(dtype)),
           all = static_cast<std::size_t>(p.outputs[0].bytes()),

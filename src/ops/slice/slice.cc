@@ -92,7 +92,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit("slice_grad", {c.output_gradients[0]}, std::move(attrs))};
 }
 
-Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
+Verdict accepts(const Problem&, const Target&) { return accept(); }
 
 // From the larger tensor to the smaller; slice_grad swaps the two sides.
 struct Box {
@@ -114,7 +114,7 @@ Box box_of(const Problem& p) {
   return box;
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [box = box_of(p), small = (p.op == "slice" ? p.outputs : p.inputs)[0].shape.numel(),
             n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
@@ -132,7 +132,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher boxes(const Problem& p, const Capabilities&) {
+Launcher boxes(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [copy = slice_copy(p), backward = p.op == "slice_grad",
             n = p.outputs[0].shape.numel()](const LaunchArgs& a) {

@@ -14,6 +14,6 @@ std::vector<Operator> slice_operators();
 
 // Of either operator; slice_grad has zeros around it.
 StridedCopy slice_copy(const Problem& problem);
-Launcher prepare_slice_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_slice_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

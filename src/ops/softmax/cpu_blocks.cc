@@ -27,19 +27,19 @@ void shift_row(std::int64_t n, const T* x, T most, T sum, T* y) {
 
 }  // namespace
 
-Verdict softmax_along_rows(const Problem& problem, const Capabilities& capabilities) {
+Verdict softmax_along_rows(const Problem& problem, const Target& target) {
   if (softmax_problem(problem).inner != 1) return refuse("takes the last axis only");
-  return accepts_cpu_floats(problem, capabilities);
+  return accepts_cpu_floats(problem, target);
 }
 
-Launcher softmax_blocks(const Problem& problem, const Capabilities&) {
+Launcher softmax_blocks(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
       T* y = a.out<T>(0);
       const std::int64_t n = p.length, step = block_rows(n);
       parallel_for(p.outer, 2048 / n + 1, [&](std::int64_t begin, std::int64_t end, int) {
-        T maxima[kMostBlockRows], sums[kMostBlockRows];
+        T maxima[kMaxBlockRows], sums[kMaxBlockRows];
         for (std::int64_t r = begin; r < end; r += step) {
           const std::int64_t count = std::min(step, end - r);
           exp_rows(count, n, x + r * n, y + r * n, maxima, sums);
@@ -54,7 +54,7 @@ Launcher softmax_blocks(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher softmax_grad_rows(const Problem& problem, const Capabilities&) {
+Launcher softmax_grad_rows(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       using simd::Vec;

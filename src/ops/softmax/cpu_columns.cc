@@ -106,7 +106,7 @@ void backward_tile(const SoftmaxProblem& p, std::int64_t lines, const T* dy, con
 
 }  // namespace
 
-Launcher softmax_columns(const Problem& problem, const Capabilities&) {
+Launcher softmax_columns(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       each_tile(p, [&](std::int64_t at, std::int64_t lines) {
@@ -116,7 +116,7 @@ Launcher softmax_columns(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher softmax_grad_columns(const Problem& problem, const Capabilities&) {
+Launcher softmax_grad_columns(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       each_tile(p, [&](std::int64_t at, std::int64_t lines) {

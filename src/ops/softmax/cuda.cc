@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_softmax_cuda(const Problem& problem, const Capabilities&) {
+Launcher prepare_softmax_cuda(const Problem& problem, const LaunchContext&) {
   const SoftmaxProblem p = softmax_problem(problem);
   const cuda::SoftmaxShape shape{p.outer, p.length, p.inner, p.log};
   return [shape, dtype = problem.outputs[0].dtype, backward = p.backward](const LaunchArgs& a) {

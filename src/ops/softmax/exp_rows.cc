@@ -8,7 +8,7 @@
 namespace headroom {
 
 std::int64_t block_rows(std::int64_t columns) {
-  return std::clamp<std::int64_t>(2048 / columns, 1, kMostBlockRows);
+  return std::clamp<std::int64_t>(2048 / columns, 1, kMaxBlockRows);
 }
 
 template <class T>

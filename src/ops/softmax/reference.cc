@@ -30,7 +30,7 @@ void backward(const SoftmaxProblem& p, const T* dy, const T* y, T* dx) {
 
 }  // namespace
 
-Launcher softmax_reference(const Problem& problem, const Capabilities&) {
+Launcher softmax_reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t o = 0; o < p.outer; ++o)

@@ -62,7 +62,9 @@ OpSchema softmax_schema(const std::string& name) {
   return {.name = name,
           .infer = backward ? infer_grad : infer,
           .cost = cost,
-          .gradient = backward ? nullptr : gradient};
+          .gradient = backward ? nullptr : gradient,
+          .layer = !backward,
+          .has_products = false};
 }
 
 }  // namespace headroom

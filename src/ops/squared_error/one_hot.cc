@@ -25,7 +25,7 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
 
 OpSchema one_hot_schema() { return {.name = "one_hot", .infer = infer, .cost = traffic}; }
 
-Launcher one_hot_reference(const Problem& p, const Capabilities&) {
+Launcher one_hot_reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() {
     return dispatch_labels(p.inputs[0].dtype, [&]<class L>() -> Launcher {
       return [rows = p.outputs[0].shape[0], classes = p.outputs[0].shape[1]](const LaunchArgs& a) {
@@ -39,7 +39,7 @@ Launcher one_hot_reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher one_hot_rows(const Problem& p, const Capabilities&) {
+Launcher one_hot_rows(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() {
     return dispatch_labels(p.inputs[0].dtype, [&]<class L>() -> Launcher {
       return [rows = p.outputs[0].shape[0], classes = p.outputs[0].shape[1]](const LaunchArgs& a) {

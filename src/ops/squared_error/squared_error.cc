@@ -56,7 +56,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
           c.needed[1] ? c.emit("squared_error_grad", {dloss, b, a}, c.attrs()) : kNone};
 }
 
-Launcher reference(const Problem& problem, const Capabilities&) {
+Launcher reference(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = error_problem(problem)](const LaunchArgs& a) {
       long double sum = 0;
@@ -69,7 +69,7 @@ Launcher reference(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher reference_grad(const Problem& problem, const Capabilities&) {
+Launcher reference_grad(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = error_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t i = 0; i < p.n; ++i)
@@ -94,11 +94,11 @@ double chunk_error(std::int64_t n, const T* a, const T* b) {
   return sum;
 }
 
-std::size_t workspace(const Problem& p, const Capabilities&) {
+std::size_t workspace(const Problem& p, const Target&) {
   return static_cast<std::size_t>(error_problem(p).chunks()) * sizeof(double);
 }
 
-Launcher chunked(const Problem& problem, const Capabilities&) {
+Launcher chunked(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = error_problem(problem)](const LaunchArgs& a) {
       auto* sums = static_cast<double*>(a.workspace);
@@ -115,7 +115,7 @@ Launcher chunked(const Problem& problem, const Capabilities&) {
   });
 }
 
-Launcher vector_grad(const Problem& problem, const Capabilities&) {
+Launcher vector_grad(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = error_problem(problem)](const LaunchArgs& args) {
       const T scale = static_cast<T>(2 * double{*args.in<T>(0)} / p.count);
@@ -129,11 +129,11 @@ Launcher vector_grad(const Problem& problem, const Capabilities&) {
   });
 }
 
-std::size_t workspace_cuda(const Problem& p, const Capabilities&) {
+std::size_t workspace_cuda(const Problem& p, const Target&) {
   return static_cast<std::size_t>(error_problem(p).blocks()) * sizeof(double);
 }
 
-Kernel cuda_kernel(std::string_view name, Launcher (*prepare)(const Problem&, const Capabilities&)) {
+Kernel cuda_kernel(std::string_view name, Launcher (*prepare)(const Problem&, const LaunchContext&)) {
   return {.name = name, .device = DeviceKind::cuda, .accepts = accepts_cuda_floats, .prepare = prepare};
 }
 
@@ -185,7 +185,7 @@ std::vector<Operator> squared_error_operators() {
                         .accepts = accepts_cuda_floats,
                         .prepare = HEADROOM_CUDA(prepare_squared_error_cuda),
                         .workspace = workspace_cuda,
-                        .counts = true},
+                        .shares_counter = true},
                        {.name = "cpu:chunks", .prepare = chunked, .workspace = workspace},
                        {.name = "reference", .prepare = reference}},
            .cases = forward},

@@ -24,11 +24,11 @@ struct ErrorProblem {
 ErrorProblem error_problem(const Problem& problem);
 
 OpSchema one_hot_schema();
-Launcher one_hot_reference(const Problem& problem, const Capabilities&);
-Launcher one_hot_rows(const Problem& problem, const Capabilities&);
+Launcher one_hot_reference(const Problem& problem, const LaunchContext&);
+Launcher one_hot_rows(const Problem& problem, const LaunchContext&);
 
-Launcher prepare_squared_error_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_squared_error_grad_cuda(const Problem& problem, const Capabilities&);
-Launcher prepare_one_hot_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_squared_error_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_squared_error_grad_cuda(const Problem& problem, const LaunchContext&);
+Launcher prepare_one_hot_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

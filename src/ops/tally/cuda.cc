@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_tally_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_tally_cuda(const Problem& p, const LaunchContext&) {
   const bool has_correct = p.inputs.size() == 3;
   return [loss = p.inputs[0].dtype, correct = p.inputs[1].dtype, has_correct,
           count = double(p.attrs.integer("count", 1))](const LaunchArgs& a) {

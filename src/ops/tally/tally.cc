@@ -26,7 +26,7 @@ Cost cost(const Problem& p) {
   return c;
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   const auto read = [](const LaunchArgs& a, std::size_t i, DType dtype) {
     return dispatch_float(dtype, [&]<class T>() { return static_cast<double>(a.in<T>(i)[0]); });
   };

@@ -21,6 +21,6 @@ enum TallyField : std::size_t {
 
 std::vector<Operator> tally_operators();
 
-Launcher prepare_tally_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_tally_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

@@ -141,7 +141,7 @@ std::vector<Values> inputs_of(const Problem& problem, const Case& c, Numbers num
     // What is stored is what both see.
     for (double& value : values) {
       const DType type = problem.inputs[i].dtype;
-      if (is_narrow(type)) value = half_value(type, half_bits(type, value));
+      if (is_16bit(type)) value = half_value(type, half_bits(type, value));
       if (type == DType::f32) value = double(static_cast<float>(value));
     }
     all.push_back(std::move(values));
@@ -156,11 +156,12 @@ Device* test_gpu(std::string* why) {
   return device.get();
 }
 
-Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs, bool tf32) {
+Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs, bool tf32,
+               const std::string& variant) {
   Device& device = kernel.device == DeviceKind::cuda ? *test_gpu() : cpu();
-  Capabilities capabilities = device.capabilities();
-  capabilities.tf32 = tf32;
-  capabilities.threads = omp_get_max_threads();  // other tests change it; scratch memory is by it
+  LaunchContext context{.target = device.capabilities(), .device = &device, .variant = variant};
+  context.target.policy.tf32 = tf32;
+  context.target.device.threads = omp_get_max_threads();  // other tests change it; scratch memory is by it
   std::vector<Guarded> in, out;
   std::vector<const void*> in_pointers;
   std::vector<void*> out_pointers;
@@ -179,9 +180,9 @@ Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<V
     results.push_back(alias < 0 ? &out[i] : &in[static_cast<std::size_t>(alias)]);
     out_pointers.push_back(results.back()->data());
   }
-  Guarded workspace(device, kernel.workspace ? kernel.workspace(problem, capabilities) : 0);
+  Guarded workspace(device, kernel.workspace ? kernel.workspace(problem, context.target) : 0);
   kernel.prepare(problem,
-                 capabilities)({in_pointers.data(), out_pointers.data(), workspace.data(), &device.stream()});
+                 context)({in_pointers.data(), out_pointers.data(), workspace.data(), &device.stream()});
   device.stream().synchronize();
 
   Run run;

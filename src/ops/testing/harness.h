@@ -26,7 +26,7 @@ struct Run {
 };
 // On the CPU, or on the first GPU for a kernel that is for GPUs.
 Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs,
-               bool tf32 = false);
+               bool tf32 = false, const std::string& variant = {});
 // The first GPU, opened once; null where there is none, and then `why` says why.
 Device* test_gpu(std::string* why = nullptr);
 

@@ -40,7 +40,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {c.emit("transpose", {c.output_gradients[0]}, {{"perm", inverse}})};
 }
 
-Verdict accepts(const Problem&, const Capabilities&) { return accept(); }
+Verdict accepts(const Problem&, const Target&) { return accept(); }
 
 std::vector<StridedCopy::Axis> axes_of(const Problem& p) {
   const Shape& x = p.inputs[0].shape;
@@ -53,7 +53,7 @@ std::vector<StridedCopy::Axis> axes_of(const Problem& p) {
 }
 
 // Every output asks where it comes from.
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [axes = axes_of(p), n = p.outputs[0].shape.numel()](const LaunchArgs& a) {
       for (std::int64_t out = 0; out < n; ++out) {
@@ -65,7 +65,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher tiles(const Problem& p, const Capabilities&) {
+Launcher tiles(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [copy = transpose_copy(p)](const LaunchArgs& a) { copy_strided(copy, a.in<T>(0), a.out<T>(0)); };
   });

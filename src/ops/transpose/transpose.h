@@ -10,6 +10,6 @@ namespace headroom {
 std::vector<Operator> transpose_operators();
 
 StridedCopy transpose_copy(const Problem& problem);
-Launcher prepare_transpose_cuda(const Problem& problem, const Capabilities&);
+Launcher prepare_transpose_cuda(const Problem& problem, const LaunchContext&);
 
 }  // namespace headroom

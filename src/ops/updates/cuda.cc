@@ -19,7 +19,7 @@ cuda::Update kind_of(const UpdateRule& rule, const Attrs& attrs) {
 
 }  // namespace
 
-Launcher prepare_update_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_update_cuda(const Problem& p, const LaunchContext&) {
   const UpdateRule& rule = *find_update_rule(p.op);
   std::vector<std::int64_t> sizes;
   const UpdateProblem update = update_problem(rule, p);

@@ -131,17 +131,17 @@ Launcher prepare(const Problem& p, Sweep how) {
 }
 
 template <const UpdateRule& kRule, Sweep kHow>
-Launcher prepare_float(const Problem& p, const Capabilities&) {
+Launcher prepare_float(const Problem& p, const LaunchContext&) {
   if constexpr (kHow == Sweep::wide) return prepare<kRule, double>(p, kHow);
   return dispatch_float(p.outputs[0].dtype,
                         [&]<class T>() -> Launcher { return prepare<kRule, T>(p, kHow); });
 }
 
 template <const UpdateRule& kRule>
-Work work_cuda(const Problem& p, const Capabilities& capabilities) {
-  Work work = least_work(p, capabilities);
-  constexpr int kMost = cuda::TensorTable::kMost;
-  work.launches = (static_cast<int>(update_problem(kRule, p).tensors.size()) + kMost - 1) / kMost;
+Work work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  constexpr int kMax = cuda::TensorTable::kMax;
+  work.main().count = (static_cast<int>(update_problem(kRule, p).tensors.size()) + kMax - 1) / kMax;
   return work;
 }
 

@@ -71,6 +71,6 @@ std::vector<TensorType> infer_update(const UpdateRule& rule, const std::vector<T
 Cost update_cost(const UpdateRule& rule, const Problem& problem);
 std::vector<int> update_aliases(const UpdateRule& rule, const Problem& problem);
 
-Launcher prepare_update_cuda(const Problem& problem, const Capabilities& capabilities);  // any of them
+Launcher prepare_update_cuda(const Problem& problem, const LaunchContext& context);  // any of them
 
 }  // namespace headroom

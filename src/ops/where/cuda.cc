@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-Launcher prepare_where_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_where_cuda(const Problem& p, const LaunchContext&) {
   return [bytes = static_cast<int>(size_of(p.outputs[0].dtype)),
           loop = cuda::loop_of(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape,
                                                     p.inputs[2].shape})](const LaunchArgs& a) {
@@ -14,7 +14,7 @@ Launcher prepare_where_cuda(const Problem& p, const Capabilities&) {
   };
 }
 
-Launcher prepare_where_grad_cuda(const Problem& p, const Capabilities&) {
+Launcher prepare_where_grad_cuda(const Problem& p, const LaunchContext&) {
   const Shape dy = p.outputs[0].shape;
   return [bytes = static_cast<int>(size_of(p.outputs[0].dtype)), first = p.attrs.text("side", "a") == "a",
           loop = cuda::loop_of(dy, {p.inputs[0].shape, dy, dy})](const LaunchArgs& a) {

@@ -53,7 +53,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
   return {kNone, da, side(2, "b")};
 }
 
-Launcher reference(const Problem& p, const Capabilities&) {
+Launcher reference(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [c = p.inputs[0].shape, a = p.inputs[1].shape, b = p.inputs[2].shape,
             y = p.outputs[0].shape](const LaunchArgs& args) {
@@ -65,7 +65,7 @@ Launcher reference(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher reference_grad(const Problem& p, const Capabilities&) {
+Launcher reference_grad(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [c = p.inputs[0].shape, y = p.outputs[0].shape,
             first = p.attrs.text("side", "a") == "a"](const LaunchArgs& args) {
@@ -119,7 +119,7 @@ void pick(const BroadcastLoop& loop, const Byte* c, const T* a, const T* b, T* y
   });
 }
 
-Launcher rows(const Problem& p, const Capabilities&) {
+Launcher rows(const Problem& p, const LaunchContext&) {
   return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape,
                                                        p.inputs[2].shape})](const LaunchArgs& args) {
@@ -128,7 +128,7 @@ Launcher rows(const Problem& p, const Capabilities&) {
   });
 }
 
-Launcher rows_grad(const Problem& p, const Capabilities&) {
+Launcher rows_grad(const Problem& p, const LaunchContext&) {
   const bool first = p.attrs.text("side", "a") == "a";
   const Shape one{1}, shape = p.outputs[0].shape;
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {

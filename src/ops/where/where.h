@@ -9,7 +9,7 @@ namespace headroom {
 // side): dy where the condition picks the side ("a" or "b"), else 0.
 std::vector<Operator> where_operators();
 
-Launcher prepare_where_cuda(const Problem& problem, const Capabilities& capabilities);
-Launcher prepare_where_grad_cuda(const Problem& problem, const Capabilities& capabilities);
+Launcher prepare_where_cuda(const Problem& problem, const LaunchContext& context);
+Launcher prepare_where_grad_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

@@ -1,7 +1,7 @@
 #pragma once
 
-// A network small enough to check by eye, made without the model and training floors above: images are
-// flattened, two layers, cross-entropy, plain gradient descent.
+// A network small enough to check by eye, made without the model and training code: flattened images, two
+// layers, cross-entropy, plain gradient descent.
 
 #include "device/device.h"
 #include "graph/autodiff.h"
@@ -46,8 +46,8 @@ inline Binding cpu_binding(Mode mode, std::int64_t batch, DType dtype = DType::f
   return {mode, batch, dtype, cpu_capabilities(2)};
 }
 
-// Walks a plan and notes who wrote each byte of the arena last: a step must find its inputs as they were
-// written, and write neither over them nor over its own workspace. Returns the first thing wrong.
+// Walks a plan and records who wrote each byte of the arena last. A step must find its inputs as they were
+// written, and must not overwrite them or its own workspace. Returns the first error.
 inline std::string find_overwrite(const Plan& plan) {
   struct Written {
     std::size_t begin, end;

@@ -29,7 +29,7 @@ struct ModelMaker {
       auto& dim = *tensor.mutable_shape()->add_dim();
       const bool number = !d.empty() && d.find_first_not_of("-0123456789") == std::string::npos;
       if (number) dim.set_dim_value(std::stoll(d));
-      if (!number && !d.empty()) dim.set_dim_param(d);  // an empty text is open and without a name
+      if (!number && !d.empty()) dim.set_dim_param(d);  // empty text: open without a name
     }
   }
   // Sizes are numbers or names.

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+
+namespace headroom {
+
+// One typed table: columns with units, rows of numbers and texts. The printed table, CSV and JSON show the
+// same cells.
+struct Column {
+  // The printed format of a number; CSV and JSON hold it in full.
+  enum class Format { plain, commas, tenths, hundredths, thousandths, scientific, si, bytes, seconds };
+
+  std::string key;    // in CSV and JSON: "forward_ms"
+  std::string title;  // printed: "forward ms"; empty: not printed
+  std::string unit = {};
+  Format format = Format::plain;
+  bool left = false;       // left-aligned; the first column always is
+  bool dash_zero = false;  // prints 0 as "-"
+};
+
+// An empty cell is "-" in print, empty in CSV and null in JSON.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;
+// An empty cell if the number is unknown or not above 0.
+Cell known(double value);
+
+class Sheet {
+ public:
+  Sheet() = default;
+  Sheet(std::string name, std::vector<Column> columns)
+      : name_(std::move(name)), columns_(std::move(columns)) {}
+
+  void row(std::vector<Cell> cells);    // one per column
+  void total(std::vector<Cell> cells);  // a row below a rule
+  void rule();                          // a line before the next row
+
+  const std::string& name() const { return name_; }
+  const std::vector<Column>& columns() const { return columns_; }
+  std::size_t rows() const { return rows_.size(); }
+  const Cell& at(std::size_t row, const std::string& key) const;  // fails for an unknown key
+
+  std::string text() const;
+  std::string csv() const;  // a header of keys; texts with commas or quotes are quoted
+  Json objects() const;     // rows as objects by key, without empty cells and totals
+  Json to_json() const;     // name, columns with their units, rows; from_json reads it
+  static Sheet from_json(const Json& json, const std::string& origin);
+  bool operator==(const Sheet& other) const { return to_json() == other.to_json(); }
+
+ private:
+  struct Row {
+    std::vector<Cell> cells;
+    bool is_total = false, after_rule = false;
+  };
+  std::string name_;
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+  bool rule_ = false;
+};
+
+}  // namespace headroom

@@ -1,0 +1,31 @@
+#include "cli/bench_output.h"
+
+#include "base/file.h"
+#include "cli/verbs.h"
+
+namespace headroom::cli {
+
+void add_bench_output(Command verb, BenchTarget& target) {
+  verb.flag("--csv", target.csv, "print the tables as comma-separated values");
+  add_record_option(verb, target.record);
+}
+
+void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,
+                  const Machine* machine) {
+  if (common.json && target.csv) reject("--json and --csv are two ways to print; take one");
+  RunRecord record = start_record(output.verb, command_line());
+  if (machine != nullptr) record.machine = *machine;
+  for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);
+  record.resources = process_resources();
+  write_record(target.record, record);
+  if (common.json) return print_json(output.json);
+  for (std::size_t i = 0; i < output.tables.size(); ++i) {
+    const BenchTable& table = output.tables[i];
+    if (target.csv)
+      print((i > 0 ? "\n" : "") + table.sheet.csv());
+    else
+      print(table.before + table.sheet.text() + table.after);
+  }
+}
+
+}  // namespace headroom::cli

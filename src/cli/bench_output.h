@@ -1,0 +1,35 @@
+#pragma once
+
+// The output of every benchmark: tables with a note below each, one JSON object, and a run record.
+
+#include <string>
+#include <vector>
+
+#include "base/sheet.h"
+#include "cli/options.h"
+
+namespace headroom::cli {
+
+struct BenchTable {
+  Sheet sheet;
+  std::string before, after;  // lines for people
+};
+
+struct BenchOutput {
+  std::string verb;  // "bench nets"
+  std::vector<BenchTable> tables;
+  Json json;
+};
+
+// The output formats and files the user asked for.
+struct BenchTarget {
+  bool csv = false;
+  std::string record;
+};
+void add_bench_output(Command verb, BenchTarget& target);  // --csv, --record
+
+// Prints the tables, or CSV, or JSON, and writes the record. `machine`: the ceilings used, or null.
+void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,
+                  const Machine* machine);
+
+}  // namespace headroom::cli

@@ -1,0 +1,157 @@
+// The verb tune: times the candidates of the kernels that a model would use, and keeps the winners.
+#include "plan/tuner.h"
+
+#include "base/table.h"
+#include "base/units.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "models/zoo.h"
+#include "train/settings.h"
+#include "train/trainer.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Request {
+  std::string model, mode;
+  std::int64_t batch = 0;
+  bool list = false;
+  std::vector<std::string> dims;
+  Common common;
+};
+
+// One winner, of a plan or of the table.
+struct Row {
+  TuningKey key;
+  Tuned tuned;
+};
+
+std::string second_best(const Tuned& tuned) {
+  const Tuned::Candidate* second = nullptr;
+  for (const Tuned::Candidate& c : tuned.candidates)
+    if (c.name != tuned.variant && (second == nullptr || c.seconds < second->seconds)) second = &c;
+  return second ? fmt::format("{} {}", second->name, human_seconds(second->seconds)) : "-";
+}
+
+void print_rows(const std::vector<Row>& rows, bool with_device) {
+  std::vector<std::string> header = {"problem", "kernel", "winner", "time", "candidates", "second"};
+  if (with_device) header.insert(header.end(), {"device", "libraries"});
+  Table table(header);
+  for (std::size_t column = 1; column < header.size(); ++column)
+    if (column != 3 && column != 4) table.left(column);
+  for (const auto& [key, tuned] : rows) {
+    std::vector<std::string> cells = {key.problem,
+                                      key.kernel,
+                                      tuned.variant,
+                                      human_seconds(tuned.seconds),
+                                      std::to_string(tuned.candidates.size()),
+                                      second_best(tuned)};
+    if (with_device) cells.insert(cells.end(), {key.device, key.libraries});
+    table.row(cells);
+  }
+  print(table.str());
+}
+
+Json rows_json(const std::vector<Row>& rows) {
+  Json list = Json::array();
+  for (const auto& [key, tuned] : rows) {
+    Json candidates = Json::object();
+    for (const Tuned::Candidate& c : tuned.candidates) candidates[c.name] = c.seconds * 1e6;
+    list.push_back({{"problem", key.problem},
+                    {"kernel", key.kernel},
+                    {"device", key.device},
+                    {"libraries", key.libraries},
+                    {"variant", tuned.variant},
+                    {"us", tuned.seconds * 1e6},
+                    {"candidates_us", candidates}});
+  }
+  return list;
+}
+
+void list_table(const Request& r) {
+  TuningTable& table = tuning_table();
+  std::vector<Row> rows;
+  for (auto& [key, tuned] : table.entries()) rows.push_back({key, tuned});
+  if (r.common.json) return print_json({{"file", table.file().string()}, {"winners", rows_json(rows)}});
+  if (!rows.empty()) print_rows(rows, true);
+  print(fmt::format("{}{} winners in {}; the file may be deleted at any time\n", rows.empty() ? "" : "\n",
+                    rows.size(), table.file().string()));
+}
+
+// Plans a model in both modes, or in the requested one; times what the table lacks.
+std::vector<Row> tune_model(const Request& r, Device& device, std::int64_t batch, const Net& net) {
+  EngineOptions options = r.common.engine_options();
+  options.update = usual_update(train_defaults(r.model));
+  Engine engine(net, device, options);
+  std::map<TuningKey, Tuned> found;
+  for (const Mode mode : {Mode::train, Mode::eval}) {
+    if (!r.mode.empty() && r.mode != name_of(mode)) continue;
+    const Plan& plan = engine.ready(net.imported && mode == Mode::eval ? Mode::infer : mode, batch).plan();
+    for (const Step& step : plan.steps) {
+      if (step.kernel == nullptr || !step.kernel->candidates) continue;
+      const TuningKey key = tuning_key(step.problem, *step.kernel, engine.target());
+      if (const auto tuned = tuning_table().find(key)) found[key] = *tuned;
+    }
+  }
+  std::vector<Row> rows;
+  for (auto& [key, tuned] : found) rows.push_back({key, tuned});
+  return rows;
+}
+
+void run(const Request& request) {
+  Request r = request;
+  if (r.list) {
+    if (!r.model.empty()) reject("--list prints the whole table; it does not take '{}'", r.model);
+    return list_table(r);
+  }
+  if (r.model.empty())
+    reject(Hint{"headroom tune resnet:depth=50 --device cuda, or headroom tune --list"},
+           "no model was named");
+  if (!r.mode.empty() && r.mode != "train" && r.mode != "eval")
+    reject(Hint{"train or eval"}, "unknown mode '{}'", r.mode);
+  if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
+  if (r.common.deterministic)
+    reject("with --deterministic nothing is chosen by timing: there is nothing to tune");
+  const Net net = find_net(with_dims(r.model, r.dims));
+  const std::int64_t fixed = fixed_batch(net);
+  const std::int64_t batch = fixed > 0 ? fixed : r.batch > 0 ? r.batch : train_defaults(r.model).batch;
+  const auto device = r.common.open();
+  const std::size_t before = tuning_table().entries().size();
+  const std::vector<Row> rows = tune_model(r, *device, batch, net);
+  const std::size_t added = tuning_table().entries().size() - before;
+  if (r.common.json)
+    return print_json({{"model", net.name},
+                       {"device", device->capabilities().name},
+                       {"batch", batch},
+                       {"timed", added},
+                       {"file", tuning_table().file().string()},
+                       {"winners", rows_json(rows)}});
+  if (rows.empty())
+    return print(fmt::format("{} on {}: no kernel of its plan has candidates\n", net.name,
+                             device->capabilities().name));
+  print(fmt::format("{}, batch {}, {}, {}:\n\n", net.name, batch, r.common.precision,
+                    device->capabilities().name));
+  print_rows(rows, false);
+  print(fmt::format("\n{} problems, {} of them timed now; winners are kept in {}\n", rows.size(), added,
+                    tuning_table().file().string()));
+}
+
+}  // namespace
+
+void add_tune(Command app) {
+  auto r = std::make_shared<Request>();
+  Command verb =
+      app.verb("tune", "time the candidates of the kernels that a model would use; keep the winners");
+  verb.option("model", r->model, "zoo name with options, a net.json or an ONNX file");
+  verb.option("--batch", r->batch, "images per step; 0: the model's default");
+  verb.option("--mode", r->mode, "train or eval; both by default");
+  verb.flag("--list", r->list, "print the table of winners and its path");
+  add_dim_option(verb, r->dims);
+  add_run_options(verb, r->common);
+  verb.example("headroom tune resnet:depth=50 --device cuda --precision bf16 --batch 128");
+  verb.example("headroom tune --list");
+  verb.runs([r] { run(*r); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,51 @@
+// Tensor cores: a block of four warps owns 64 rows and walks over the others in tiles. fp32 is rounded to
+// tf32.
+#include "ops/attention/cuda/shared.h"
+#include "ops/attention/cuda/sizes.h"
+
+namespace headroom {
+
+#ifdef HEADROOM_HAS_CUDA
+namespace cuda {
+void attention_mma(DType dtype, const AttentionShape& shape, const AttentionData& data, cudaStream_t stream);
+}  // namespace cuda
+#endif
+
+namespace {
+
+Verdict accepts(const Problem& p, const Target& target) {
+  const DType dtype = p.outputs[0].dtype;
+  if (target.device.compute_capability < 80) return refuse("needs compute capability 8.0");
+  if (dtype == DType::f64) return refuse("the tensor cores multiply no fp64 here");
+  if (dtype == DType::f32 && !target.policy.tf32) return refuse("rounds fp32 to tf32, which was not allowed");
+  const AttentionProblem a = attention_problem(p);
+  if (a.width > attention::kMaxMmaWidth)
+    return refuse(fmt::format("heads of {}; takes up to {}", a.width, attention::kMaxMmaWidth));
+  const int bytes = attention::mma_sizes(int(a.width), int(size_of(dtype)), is_backward(p)).bytes,
+            there = attention::shared_limit(target.device.compute_capability);
+  if (bytes > there) return refuse(fmt::format("takes {} bytes of shared memory, not {}", bytes, there));
+  return accept();
+}
+
+Work work(const Problem& p, const Target& target) {
+  return attention_gpu_work(p, target, "attention.mma", tensor_unit(p.outputs[0].dtype, target.policy.tf32));
+}
+
+#ifdef HEADROOM_HAS_CUDA
+Launcher prepare(const Problem& p, const LaunchContext&) {
+  return attention_launcher(p, cuda::attention_mma);
+}
+#endif
+
+}  // namespace
+
+Kernel attention_cuda_mma() {
+  return {.name = "cuda:mma",
+          .device = DeviceKind::cuda,
+          .accepts = accepts,
+          .work = work,
+          .prepare = HEADROOM_CUDA(prepare),
+          .workspace = along_bytes};
+}
+
+}  // namespace headroom

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "ops/attention/attention.h"
+#ifdef HEADROOM_HAS_CUDA
+#include "ops/attention/cuda/launch.h"
+#endif
+
+namespace headroom {
+
+inline bool is_backward(const Problem& p) { return p.op == "attention_grad"; }
+
+// Scratch for the gradient, one number per row: the workspace of all GPU kernels.
+std::size_t along_bytes(const Problem& problem, const Target& target);
+
+// Backward computes scores and their gradients twice over on a GPU. The shares of the peak are estimates.
+Work attention_gpu_work(const Problem& problem, const Target& target, std::string_view family, Unit unit);
+
+#ifdef HEADROOM_HAS_CUDA
+using AttentionRun = void (*)(DType, const cuda::AttentionShape&, const cuda::AttentionData&, cudaStream_t);
+Launcher attention_launcher(const Problem& problem, AttentionRun run);  // of either operator
+#endif
+
+}  // namespace headroom

@@ -1,0 +1,189 @@
+// Convolution as matrix products: each image is unrolled to a matrix with one column per output position, and
+// the library multiplies. Threads take whole images; each has an unrolled matrix, and a weight gradient, of
+// its own.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/conv2d/conv2d.h"
+#include "ops/cpu/gemm.h"
+#include "ops/cpu/parallel.h"
+
+namespace headroom {
+namespace {
+
+// Output columns whose input column lies inside the image, for one tap.
+struct Range {
+  std::int64_t begin, end;
+};
+
+Range inside(std::int64_t outputs, std::int64_t inputs, std::int64_t stride, std::int64_t offset) {
+  const std::int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  const std::int64_t end = inputs - 1 - offset < 0 ? 0 : (inputs - 1 - offset) / stride + 1;
+  return {std::min(begin, outputs), std::clamp(end, std::min(begin, outputs), outputs)};
+}
+
+// Walks the rows of the unrolled matrix: visit(row of the matrix, row of the image or null, valid columns,
+// offset).
+template <class Visit>
+void for_each_row(const Conv2d& c, Visit&& visit) {
+  const Window2d& w = c.window;
+  std::int64_t row = 0;
+  for (std::int64_t k = 0; k < c.group_channels(); ++k)
+    for (std::int64_t kh = 0; kh < w.kernel.h; ++kh)
+      for (std::int64_t kw = 0; kw < w.kernel.w; ++kw, ++row) {
+        const std::int64_t offset = kw * w.dilation.w - w.pad.w;
+        const Range columns = inside(w.output.w, w.input.w, w.stride.w, offset);
+        for (std::int64_t oh = 0; oh < w.output.h; ++oh) {
+          const std::int64_t ih = oh * w.stride.h - w.pad.h + kh * w.dilation.h;
+          const bool outside = ih < 0 || ih >= w.input.h;
+          visit(row * c.output_plane() + oh * w.output.w, outside ? -1 : (k * w.input.h + ih) * w.input.w,
+                columns, offset);
+        }
+      }
+}
+
+template <class T>
+void unroll(const Conv2d& c, const T* image, T* matrix) {
+  const std::int64_t width = c.window.output.w, stride = c.window.stride.w;
+  for_each_row(c, [&](std::int64_t to, std::int64_t from, Range valid, std::int64_t offset) {
+    T* row = matrix + to;
+    if (from < 0) return std::fill(row, row + width, T{0}), void();
+    std::fill(row, row + valid.begin, T{0});
+    std::fill(row + valid.end, row + width, T{0});
+    const T* source = image + from + offset;
+    if (stride == 1)
+      std::memcpy(row + valid.begin, source + valid.begin, std::size_t(valid.end - valid.begin) * sizeof(T));
+    else
+      for (std::int64_t i = valid.begin; i < valid.end; ++i) row[i] = source[i * stride];
+  });
+}
+
+// The transpose of unroll: every element of the matrix is added back to the pixel it came from.
+template <class T>
+void roll_up(const Conv2d& c, const T* matrix, T* image) {
+  const std::int64_t stride = c.window.stride.w;
+  std::fill(image, image + c.group_channels() * c.input_plane(), T{0});
+  for_each_row(c, [&](std::int64_t from, std::int64_t to, Range valid, std::int64_t offset) {
+    if (to < 0) return;
+    for (std::int64_t i = valid.begin; i < valid.end; ++i)
+      image[to + offset + i * stride] += matrix[from + i];
+  });
+}
+
+template <class T>
+struct Im2col {
+  Conv2d c;
+  std::int64_t matrix = 0;  // elements of one thread's unrolled matrix
+
+  std::int64_t group_input() const { return c.group_channels() * c.input_plane(); }
+  std::int64_t group_output() const { return c.group_maps() * c.output_plane(); }
+  std::int64_t group_weights() const { return c.group_maps() * c.depth(); }
+
+  // The unrolled matrix of one group of one image; the image itself where nothing needs unrolling.
+  const T* columns(const T* x, T* scratch) const {
+    if (c.is_pointwise()) return x;
+    unroll(c, x, scratch);
+    return scratch;
+  }
+
+  void forward(const T* x, const T* w, const T* bias, T* y, T* scratch) const {
+    parallel_for(c.batch, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+      for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i) {
+        const std::int64_t group = i % c.groups;
+        T* out = y + i * group_output();
+        gemm(false, false, c.group_maps(), c.output_plane(), c.depth(), T{1}, w + group * group_weights(),
+             c.depth(), columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(), T{0},
+             out, c.output_plane());
+        finish(out, bias ? bias + group * c.group_maps() : nullptr);
+      }
+    });
+  }
+
+  void finish(T* out, const T* bias) const {
+    for (std::int64_t m = 0; m < c.group_maps(); ++m) {
+      T* plane = out + m * c.output_plane();
+      if (bias != nullptr)
+        for (std::int64_t i = 0; i < c.output_plane(); ++i) plane[i] += bias[m];
+      apply_activation(c.activation, c.output_plane(), plane, plane);
+    }
+  }
+
+  void input_gradient(const T* dy, const T* w, T* dx, T* scratch) const {
+    parallel_for(c.batch, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+      for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i) {
+        T* image = dx + i * group_input();
+        T* target = c.is_pointwise() ? image : scratch + thread * matrix;
+        gemm(true, false, c.depth(), c.output_plane(), c.group_maps(), T{1},
+             w + i % c.groups * group_weights(), c.depth(), dy + i * group_output(), c.output_plane(), T{0},
+             target, c.output_plane());
+        if (!c.is_pointwise()) roll_up(c, target, image);
+      }
+    });
+  }
+
+  void weight_gradient(const T* x, const T* dy, T* dw, T* scratch, int threads) const {
+    T* partial = scratch + threads * matrix;  // threads x weights
+    int used = 0;
+#pragma omp parallel num_threads(threads) if (!omp_in_parallel())
+    {
+      const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+#pragma omp single
+      used = team;
+      T* own = partial + thread * c.weights();
+      std::fill(own, own + c.weights(), T{0});
+      const std::int64_t begin = c.batch * thread / team, end = c.batch * (thread + 1) / team;
+      for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i)
+        gemm(false, true, c.group_maps(), c.depth(), c.output_plane(), T{1}, dy + i * group_output(),
+             c.output_plane(), columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(),
+             T{1}, own + i % c.groups * group_weights(), c.depth());
+    }
+    parallel_for(c.weights(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        T sum = partial[i];
+        for (int t = 1; t < used; ++t) sum += partial[t * c.weights() + i];
+        dw[i] = sum;
+      }
+    });
+  }
+};
+
+std::size_t workspace(const Problem& p, const Target& target) {
+  const Conv2d c = parse_conv2d(p);
+  const std::int64_t matrix = c.is_pointwise() ? 0 : c.depth() * c.output_plane();
+  const std::int64_t partial = p.op == "conv2d_grad_weight" ? c.weights() : 0;
+  return static_cast<std::size_t>(target.device.threads * (matrix + partial)) * size_of(p.outputs[0].dtype);
+}
+
+Work work(const Problem& p, const Target& target) {
+  const Conv2d c = parse_conv2d(p);
+  Work work = least_work(p, target);
+  const auto element = double(size_of(p.outputs[0].dtype));
+  if (!c.is_pointwise())  // the unrolled matrix is written once and read once
+    work.add_bytes(2 * element * double(c.batch) * double(c.groups) * double(c.depth()) *
+                   double(c.output_plane()));
+  return work.with("cpu.gemm", ordinary_unit(p.outputs[0].dtype),
+                   {c.group_maps(), c.output_plane(), c.depth()});
+}
+
+Launcher prepare(const Problem& p, const LaunchContext& context) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    const Conv2d c = parse_conv2d(p);
+    const Im2col<T> im2col{c, c.is_pointwise() ? 0 : c.depth() * c.output_plane()};
+    return [im2col, op = p.op, threads = context.target.device.threads](const LaunchArgs& a) {
+      T* scratch = static_cast<T*>(a.workspace);
+      if (op == "conv2d_grad_input")
+        return im2col.input_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch);
+      if (op == "conv2d_grad_weight")
+        return im2col.weight_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch, threads);
+      im2col.forward(a.in<T>(0), a.in<T>(1), im2col.c.bias ? a.in<T>(2) : nullptr, a.out<T>(0), scratch);
+    };
+  });
+}
+
+}  // namespace
+
+Kernel conv2d_cpu_im2col_gemm() {
+  return {.name = "cpu:im2col_gemm", .work = work, .prepare = prepare, .workspace = workspace};
+}
+
+}  // namespace headroom

@@ -1,0 +1,97 @@
+#pragma once
+
+// Direct convolution with neighbouring pixels of a row in the lanes of a SIMD register: for one image as for
+// many. Each output is one sum over k = (channel, tap), in this order, whoever computes it: a tile of maps x
+// registers of pixels stays in registers over a block of k, and every factor is read at an offset that k
+// alone decides.
+
+#include <limits>
+#include <vector>
+
+#include "ops/conv2d/conv2d.h"
+#include "ops/cpu/simd.h"
+
+namespace headroom::pixels {
+
+// Registers of sums: 8 x 3 leave seven of 32 for factors, 4 x 3 leave three of 16.
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int kTileMaps = 8;
+#else
+inline constexpr int kTileMaps = 4;
+#endif
+inline constexpr int kTileRegisters = 3;
+inline constexpr int kMaxRegisters = 8;  // of tiles with fewer maps
+
+// How the tiles find what they multiply.
+struct Source {
+  enum class Form {
+    as_it_is,  // one tap per pixel: the image itself is the matrix
+    padded,    // a copy with its padding, the columns of a stride apart: each tap reads a row straight on
+    unrolled   // one row for each k: short rows of pixels leave no lanes idle, strides skip what nobody reads
+  };
+  Form form = Form::as_it_is;
+  std::int64_t rows = 1, width = 1;  // of the output, as it is walked
+  std::int64_t pitch = 0;            // from one output row's pixels to the next one's
+  std::int64_t channel = 0;          // elements of a channel of the copy
+  std::int64_t channels = 0;         // of a group's copy
+  std::int64_t line = 0, phase = 0;  // padded: elements of an input row, and of one column of the stride
+  std::vector<std::int64_t> offset;  // by k
+  std::int64_t elements() const { return form == Form::as_it_is ? 0 : channels * channel; }
+};
+
+// The form that costs least, by registers of so many lanes.
+Source source_of(const Conv2d& c, std::int64_t lanes);
+std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes);  // of rows of pixels
+// The padded copy of a group of a convolution.
+Source padded_source(const Conv2d& c, std::int64_t lanes);
+// First i >= 0 with i * stride + offset >= bound.
+std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stride);
+
+// What becomes of a sum: y = cut(start + sum + residual).
+template <class T>
+struct Finish {
+  const T* scale = nullptr;     // by map, into the weights as they are packed
+  const T* start = nullptr;     // by map; never null when it runs
+  const T* residual = nullptr;  // as y
+  T low = -std::numeric_limits<T>::infinity(), high = std::numeric_limits<T>::infinity();
+};
+
+// Of any of the operators; scale and start are made in `scratch`, which holds finish_elements.
+template <class T>
+Finish<T> finish_of(const Conv2d& c, const LaunchArgs& args, T* scratch);
+inline std::int64_t finish_elements(const Conv2d& c) { return 2 * std::max(c.maps, c.channels); }
+// Activations that are no cut.
+template <class T>
+void squeeze(const Conv2d& c, T* y);
+
+// Elements of scratch.
+struct Scratch {
+  std::int64_t shared, per_thread;
+  std::int64_t weights, panel;  // parts of a thread's
+};
+
+template <class T>
+struct PixelLanes {
+  Conv2d c;
+  bool transposed = false;  // weights are those of the forward convolution, to be read transposed and flipped
+  int threads = 1;
+  Source source;
+  PixelLanes(const Conv2d& convolution, bool transpose, int max_threads);
+
+  Scratch scratch() const;
+  void run(const T* x, const T* w, const Finish<T>& finish, T* y, T* workspace) const;
+
+ private:
+  struct Part;
+  bool each_alone() const;  // threads take whole groups of an image, rather than parts of one
+  void copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const;
+  void unroll(const T* x, std::int64_t k, T* to) const;
+  void pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const;
+  void compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y, T* scratch) const;
+};
+
+// The input gradient of a convolution of stride 1 as a convolution: dy is the input, channels and maps change
+// places, the padding is what is left of the window beyond the old one.
+Conv2d input_gradient_as_conv(const Conv2d& c);
+
+}  // namespace headroom::pixels

@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <cstring>
+
+#include "ops/conv2d/cpu/pixel_tile.h"
+#include "ops/cpu/parallel.h"
+
+namespace headroom::pixels {
+namespace {
+
+// Blocks of k and of maps: a panel of pixels and a tile's weights stay in the first cache, the block's
+// weights (at most 384 x 256 numbers) in the second.
+constexpr std::int64_t kDepthBlock = 384, kMapBlock = 256;
+// From so many tiles of maps on it pays to gather a panel's pixels, which then lie side by side.
+constexpr std::int64_t kGatherTiles = 4;
+
+std::int64_t up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+// As even as possible.
+std::int64_t depth_block(std::int64_t depth) {
+  const std::int64_t blocks = (depth + kDepthBlock - 1) / kDepthBlock;
+  return (depth + blocks - 1) / blocks;
+}
+
+// n numbers `stride` apart, at from + i * stride for i in [begin, end); zeros elsewhere in [0, n).
+template <class T>
+void copy_line(std::int64_t n, const T* from, std::int64_t stride, std::int64_t begin, std::int64_t end,
+               T* to) {
+  begin = std::clamp<std::int64_t>(begin, 0, n);
+  end = std::clamp(end, begin, n);
+  std::fill(to, to + begin, T{0});
+  if (stride == 1)
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
+  else if (stride == 2)
+    for (std::int64_t i = begin; i < end; ++i) to[i] = from[2 * i];
+  else
+    for (std::int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
+  std::fill(to + end, to + n, T{0});
+}
+
+// The weights of a tile of `maps` rows for each k, from rows that lie `distance` apart, k side by side.
+// `step` from one k to the next: backwards for flipped windows.
+template <class T, int kMaps>
+void transpose_rows(std::int64_t depth, const T* from, std::int64_t distance, std::int64_t maps,
+                    const T* scale, T* to, std::int64_t step) {
+  std::int64_t k = 0;
+  if constexpr (kMaps % 4 == 0 && sizeof(T) == 4) {
+    typedef T Four __attribute__((vector_size(16)));
+    typedef T FourAnywhere __attribute__((vector_size(16), aligned(4), may_alias));
+    typedef std::int32_t Pick __attribute__((vector_size(16)));
+    for (; k + 4 <= depth; k += 4)
+      for (int first = 0; first < kMaps; first += 4) {
+        Four r[4];
+        for (int m = 0; m < 4; ++m)
+          r[m] = first + m < maps
+                     ? *reinterpret_cast<const FourAnywhere*>(from + (first + m) * distance + k) *
+                           (scale ? scale[first + m] : T{1})
+                     : Four{};
+        const Four a = __builtin_shuffle(r[0], r[1], Pick{0, 4, 2, 6}),
+                   b = __builtin_shuffle(r[0], r[1], Pick{1, 5, 3, 7}),
+                   c = __builtin_shuffle(r[2], r[3], Pick{0, 4, 2, 6}),
+                   d = __builtin_shuffle(r[2], r[3], Pick{1, 5, 3, 7});
+        T* at = to + k * step + first;
+        *reinterpret_cast<FourAnywhere*>(at) = __builtin_shuffle(a, c, Pick{0, 1, 4, 5});
+        *reinterpret_cast<FourAnywhere*>(at + step) = __builtin_shuffle(b, d, Pick{0, 1, 4, 5});
+        *reinterpret_cast<FourAnywhere*>(at + 2 * step) = __builtin_shuffle(a, c, Pick{2, 3, 6, 7});
+        *reinterpret_cast<FourAnywhere*>(at + 3 * step) = __builtin_shuffle(b, d, Pick{2, 3, 6, 7});
+      }
+  }
+  for (; k < depth; ++k)
+    for (int m = 0; m < kMaps; ++m)
+      to[k * step + m] = m < maps ? from[m * distance + k] * (scale ? scale[m] : T{1}) : T{0};
+}
+
+template <class T>
+void transpose_rows(int tile, std::int64_t depth, const T* from, std::int64_t distance, std::int64_t maps,
+                    const T* scale, T* to, std::int64_t step) {
+  if (tile == 8) return transpose_rows<T, 8>(depth, from, distance, maps, scale, to, step);
+  if (tile == 4) return transpose_rows<T, 4>(depth, from, distance, maps, scale, to, step);
+  if (tile == 2) return transpose_rows<T, 2>(depth, from, distance, maps, scale, to, step);
+  transpose_rows<T, 1>(depth, from, distance, maps, scale, to, step);
+}
+
+// The pixels of a tile side by side. `tight`: nothing may be read beyond those that count.
+template <class T, int kRegisters>
+void gather_registers(const Tile<T>& t, T* panel) {
+  constexpr std::int64_t kL = simd::kLanes<T>;
+  for (std::int64_t k = 0; k < t.depth; ++k, panel += kRegisters * kL)
+    for (int p = 0; p < kRegisters; ++p) simd::store(panel + p * kL, simd::load(t.x[p] + t.offset[k]));
+}
+
+template <class T>
+void gather(Tile<T>& t, int registers, bool tight, T* panel) {
+  constexpr std::int64_t kL = simd::kLanes<T>;
+  if (tight || registers > 3) {
+    for (std::int64_t k = 0; k < t.depth; ++k)
+      for (int p = 0; p < registers; ++p)
+        simd::store(panel + (k * registers + p) * kL,
+                    load_some(t.x[p] + t.offset[k], tight ? t.spot[p].count : kL));
+  } else if (registers == 3) {
+    gather_registers<T, 3>(t, panel);
+  } else if (registers == 2) {
+    gather_registers<T, 2>(t, panel);
+  } else {
+    gather_registers<T, 1>(t, panel);
+  }
+  t.x[0] = panel;
+}
+
+}  // namespace
+
+// Which outputs: of one group of one image, so many maps, so many registers of pixels.
+template <class T>
+struct PixelLanes<T>::Part {
+  std::int64_t group;
+  std::int64_t first_map, last_map;  // within the group
+  std::int64_t first_register, last_register;
+  std::int64_t first_k = 0, last_k = 0;
+};
+
+template <class T>
+PixelLanes<T>::PixelLanes(const Conv2d& convolution, bool transpose, int max_threads)
+    : c(convolution), transposed(transpose), threads(max_threads), source(source_of(c, simd::kLanes<T>)) {}
+
+template <class T>
+bool PixelLanes<T>::each_alone() const {
+  const std::int64_t items = c.batch * c.groups;
+  return threads == 1 || items >= 4 * threads || items % threads == 0;
+}
+
+template <class T>
+Scratch PixelLanes<T>::scratch() const {
+  Scratch s{};
+  const TileShape shape = tile_shape(c.group_maps());
+  const std::int64_t block = depth_block(c.depth());
+  s.weights = up(std::min(c.group_maps(), kMapBlock), shape.maps) * block;
+  s.panel = block * shape.registers * simd::kLanes<T>;
+  s.per_thread = s.weights + s.panel;
+  (each_alone() ? s.per_thread : s.shared) += source.elements();
+  return s;
+}
+
+// Channels [begin, end) of the copy of one group.
+template <class T>
+void PixelLanes<T>::copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const {
+  const Window2d& w = c.window;
+  if (source.form == Source::Form::padded) {
+    const std::int64_t lines = source.channel / source.line;
+    for (std::int64_t k = begin; k < end; ++k)
+      for (std::int64_t line = 0; line < lines; ++line) {
+        T* at = to + k * source.channel + line * source.line;
+        const std::int64_t ih = line - w.pad.h;
+        if (ih < 0 || ih >= w.input.h) {
+          std::fill(at, at + source.line, T{0});
+          continue;
+        }
+        const T* row = x + (k * w.input.h + ih) * w.input.w;
+        for (std::int64_t f = 0; f < w.stride.w; ++f)
+          copy_line(source.phase, row + f - w.pad.w, w.stride.w, first_at(0, f - w.pad.w, w.stride.w),
+                    first_at(w.input.w, f - w.pad.w, w.stride.w), at + f * source.phase);
+      }
+    return;
+  }
+  for (std::int64_t k = begin; k < end; ++k) unroll(x, k, to + k * source.channel);
+}
+
+// One row of the unrolled matrix.
+template <class T>
+void PixelLanes<T>::unroll(const T* x, std::int64_t k, T* to) const {
+  const Window2d& w = c.window;
+  const std::int64_t tap = k % c.taps(), channel = k / c.taps();
+  const std::int64_t down = tap / w.kernel.w * w.dilation.h - w.pad.h;
+  const std::int64_t shift = tap % w.kernel.w * w.dilation.w - w.pad.w;
+  const T* plane = x + channel * c.input_plane();
+  const std::int64_t left = std::min(first_at(0, shift, w.stride.w), w.output.w);
+  const std::int64_t right = std::clamp(first_at(w.input.w, shift, w.stride.w), left, w.output.w);
+  std::fill(to + c.output_plane(), to + source.channel, T{0});
+  if (w.stride == Extent2d{1, 1} && w.output.w == w.input.w) {
+    // The whole plane moved; then what came round the ends of rows is put out.
+    const std::int64_t move = down * w.input.w + shift, n = c.output_plane();
+    const std::int64_t first = std::clamp<std::int64_t>(-move, 0, n);
+    const std::int64_t last = std::clamp(c.input_plane() - move, first, n);
+    std::fill(to, to + first, T{0});
+    std::memcpy(to + first, plane + first + move, static_cast<std::size_t>(last - first) * sizeof(T));
+    std::fill(to + last, to + n, T{0});
+    for (T* row = to; row < to + n; row += w.output.w) {
+      for (std::int64_t i = 0; i < left; ++i) row[i] = T{0};
+      for (std::int64_t i = right; i < w.output.w; ++i) row[i] = T{0};
+    }
+    return;
+  }
+  for (std::int64_t oh = 0; oh < w.output.h; ++oh, to += w.output.w) {
+    const std::int64_t ih = oh * w.stride.h + down;
+    if (ih < 0 || ih >= w.input.h)
+      std::fill(to, to + w.output.w, T{0});
+    else
+      copy_line(w.output.w, plane + ih * w.input.w + shift, w.stride.w, left, right, to);
+  }
+}
+
+// Tile by tile of maps, k by k.
+template <class T>
+void PixelLanes<T>::pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const {
+  const int tile = tile_shape(c.group_maps()).maps;
+  const std::int64_t depth = part.last_k - part.first_k, taps = c.taps();
+  for (std::int64_t map = part.first_map; map < part.last_map; map += tile, to += tile * depth) {
+    const std::int64_t maps = std::min<std::int64_t>(tile, part.last_map - map);
+    const std::int64_t at = part.group * c.group_maps() + map;
+    if (!transposed) {
+      transpose_rows(tile, depth, w + at * c.depth() + part.first_k, c.depth(), maps,
+                     finish.scale ? finish.scale + at : nullptr, to, tile);
+      continue;
+    }
+    for (std::int64_t k = part.first_k; k < part.last_k;) {
+      const std::int64_t channel = k / taps, tap = k % taps;
+      const std::int64_t n = std::min(taps - tap, part.last_k - k);  // of this channel, last tap first
+      const T* from = w + ((part.group * c.group_channels() + channel) * c.group_maps() + map) * taps;
+      transpose_rows(tile, n, from + taps - tap - n, taps, maps, static_cast<const T*>(nullptr),
+                     to + (k - part.first_k + n - 1) * tile, -tile);
+      k += n;
+    }
+  }
+}
+
+// x is the image's group or its copy, y the group's output.
+template <class T>
+void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y,
+                            T* scratch_memory) const {
+  constexpr std::int64_t kL = simd::kLanes<T>;
+  const Scratch sizes = scratch();
+  T *weights = scratch_memory, *panel = weights + sizes.weights;
+  const TileShape shape = tile_shape(c.group_maps());
+  const std::int64_t block = depth_block(c.depth()), across = (source.width + kL - 1) / kL;
+  const std::int64_t last_map = part.last_map, plane = c.output_plane();
+  // Beyond the last pixel of the last channel the image itself has nothing to read.
+  const bool tight = source.form == Source::Form::as_it_is;
+
+  Tile<T> t{};
+  t.plane = plane;
+  t.low = finish.low, t.high = finish.high;
+  for (; part.first_map < last_map; part.first_map += kMapBlock) {
+    part.last_map = std::min(last_map, part.first_map + kMapBlock);
+    const std::int64_t tiles = (part.last_map - part.first_map + shape.maps - 1) / shape.maps;
+    for (part.first_k = 0; part.first_k < c.depth(); part.first_k += block) {
+      part.last_k = std::min(c.depth(), part.first_k + block);
+      t.depth = part.last_k - part.first_k;
+      t.first = part.first_k == 0, t.last = part.last_k == c.depth();
+      pack_weights(w, finish, part, weights);
+      const std::int64_t* offsets = source.offset.data() + part.first_k;
+      for (std::int64_t at = part.first_register; at < part.last_register;) {
+        const int registers = next_registers(shape, part.last_register - at);
+        bool partial = false;
+        for (int p = 0; p < registers; ++p, ++at) {
+          const std::int64_t row = at / across, column = at % across * kL;
+          t.spot[p] = {row * source.pitch + column, row * source.width + column,
+                       std::min(kL, source.width - column)};
+          t.x[p] = x + t.spot[p].x;
+          partial |= t.spot[p].count < kL;
+        }
+        t.offset = offsets;
+        const bool gathered = tiles >= kGatherTiles || (tight && partial);
+        if (gathered) gather(t, registers, tight && partial, panel);
+        const bool whole = t.first && t.last && !partial && finish.residual == nullptr;
+        const auto tile = gathered ? tile_for<T, true> : tile_for<T, false>;
+        for (std::int64_t i = 0; i < tiles; ++i) {
+          const std::int64_t map = part.first_map + i * shape.maps;
+          const std::int64_t global = part.group * c.group_maps() + map;
+          t.maps = std::min<std::int64_t>(shape.maps, part.last_map - map);
+          t.weights = weights + i * shape.maps * t.depth;
+          t.y = y + map * plane;
+          t.residual = finish.residual ? finish.residual + (t.y - y) : nullptr;
+          t.start = finish.start + global;
+          tile(shape, registers, whole && t.maps == shape.maps)(t);
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void PixelLanes<T>::run(const T* x, const T* w, const Finish<T>& finish, T* y, T* workspace) const {
+  constexpr std::int64_t kL = simd::kLanes<T>;
+  const Scratch sizes = scratch();
+  const std::int64_t registers = registers_of(source.rows, source.width, kL);
+  const std::int64_t input = c.group_channels() * c.input_plane(), output = c.group_maps() * c.output_plane();
+  auto own = [&](int thread) { return workspace + sizes.shared + thread * sizes.per_thread; };
+  const bool copies = source.form != Source::Form::as_it_is;
+  auto at_item = [&](std::int64_t item) {
+    Finish<T> f = finish;
+    if (f.residual != nullptr) f.residual += item * output;
+    return f;
+  };
+
+  if (each_alone()) {
+    parallel_for(c.batch * c.groups, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+      T* image = own(thread) + sizes.weights + sizes.panel;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T* from = x + i * input;
+        if (copies) copy(from, 0, source.channels, image);
+        compute(copies ? image : from, w, at_item(i), {i % c.groups, 0, c.group_maps(), 0, registers},
+                y + i * output, own(thread));
+      }
+    });
+    return;
+  }
+  const int tile = tile_shape(c.group_maps()).maps;
+  const std::int64_t tiles = (c.group_maps() + tile - 1) / tile;
+  for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
+    const T* from = x + i * input;
+    if (copies)
+      parallel_for(source.channels, kElementwiseGrain / source.channel + 1,
+                   [&](std::int64_t begin, std::int64_t end, int) { copy(from, begin, end, workspace); });
+    const T* image = copies ? workspace : from;
+    const Finish<T> f = at_item(i);
+    // Few pixels are shared out by maps: then nobody packs a weight twice.
+    const std::int64_t grain = 500'000 / (c.depth() * tile * kL * registers) + 1;
+    if (tiles >= 4 * threads && registers * kL < 256 * threads)
+      parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
+        compute(image, w, f, {i % c.groups, begin * tile, std::min(end * tile, c.group_maps()), 0, registers},
+                y + i * output, own(thread));
+      });
+    else
+      parallel_for((registers + 2) / 3, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
+        compute(image, w, f, {i % c.groups, 0, c.group_maps(), 3 * begin, std::min(3 * end, registers)},
+                y + i * output, own(thread));
+      });
+  }
+}
+
+template struct PixelLanes<float>;
+template struct PixelLanes<double>;
+
+}  // namespace headroom::pixels

@@ -1,0 +1,127 @@
+// Any window, in two passes that both run along rows: fold the window's rows into one buffered row, padding
+// included, then fold kernel.w shifted copies of that. k + k operations per output instead of k * k, and no
+// test for padding in either loop.
+#include <algorithm>
+#include <limits>
+
+#include "ops/cpu/parallel.h"
+#include "ops/pool/pool.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::int64_t kBuffer = 2048;  // elements: 16 KiB of fp64, half of a first-level cache
+
+template <class T>
+struct Max {
+  static constexpr T kIdentity = -std::numeric_limits<T>::infinity();
+  static T combine(T best, T next) { return exceeds(next, best) ? next : best; }
+};
+
+template <class T>
+struct Sum {
+  static constexpr T kIdentity = 0;
+  static T combine(T a, T b) { return a + b; }
+};
+
+template <class Fold, class T>
+void fold_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t n, T* out) {
+  std::fill_n(out, n, Fold::kIdentity);
+  for (std::int64_t r = 0; r < rows; ++r, x += stride)
+#pragma omp simd
+    for (std::int64_t v = 0; v < n; ++v) out[v] = Fold::combine(out[v], x[v]);
+}
+
+// Fixed: the step between windows where the compiler may know it, else 0.
+template <class Fold, int Fixed, class T>
+void fold_columns(const Window2d& w, const T* row, std::int64_t n, T* y) {
+  const std::int64_t step = Fixed > 0 ? Fixed : w.stride.w;
+  std::fill_n(y, n, Fold::kIdentity);
+  for (std::int64_t k = 0; k < w.kernel.w; ++k, row += w.dilation.w)
+#pragma omp simd
+    for (std::int64_t j = 0; j < n; ++j) y[j] = Fold::combine(y[j], row[j * step]);
+}
+
+std::int64_t reach(const Window2d& w) { return (w.kernel.w - 1) * w.dilation.w + 1; }
+
+// Outputs [begin, end) of one output row, whose windows span no more than the buffer holds.
+template <class Fold, class T>
+void pool_segment(const Window2d& w, const Taps& rows, const T* plane, std::int64_t begin, std::int64_t end,
+                  T* y) {
+  T buffer[kBuffer];
+  const std::int64_t from = begin * w.stride.w - w.pad.w;
+  const std::int64_t to = (end - 1) * w.stride.w - w.pad.w + reach(w);
+  const std::int64_t left = std::clamp<std::int64_t>(0, from, to);
+  const std::int64_t right = std::clamp<std::int64_t>(w.input.w, left, to);
+  std::fill_n(buffer, left - from, Fold::kIdentity);
+  if (right > left)
+    fold_rows<Fold>(plane + rows.begin * w.input.w + left, w.dilation.h * w.input.w, rows.count, right - left,
+                    buffer + (left - from));
+  std::fill_n(buffer + (right - from), to - right, Fold::kIdentity);
+  if (w.stride.w == 1)
+    fold_columns<Fold, 1>(w, buffer, end - begin, y + begin);
+  else if (w.stride.w == 2)
+    fold_columns<Fold, 2>(w, buffer, end - begin, y + begin);
+  else
+    fold_columns<Fold, 0>(w, buffer, end - begin, y + begin);
+}
+
+// Calls finish(i, output row) after each row is pooled.
+template <class Fold, class T, class Finish>
+void pool_rows(const PoolProblem& p, const TapTables& taps, const T* x, T* y, Finish&& finish) {
+  const Window2d& w = p.window;
+  const std::int64_t segment = (kBuffer - reach(w)) / w.stride.w + 1;
+  const std::int64_t row_work = (w.kernel.h + w.kernel.w) * w.output.w;
+  parallel_for(p.planes * w.output.h, kElementwiseGrain / row_work + 1,
+               [&](std::int64_t first, std::int64_t last, int) {
+                 for (std::int64_t r = first; r < last; ++r) {
+                   const std::int64_t i = r % w.output.h;
+                   const T* plane = x + r / w.output.h * p.input_plane();
+                   T* out = y + r * w.output.w;
+                   for (std::int64_t j = 0; j < w.output.w; j += segment)
+                     pool_segment<Fold>(w, taps.rows[static_cast<std::size_t>(i)], plane, j,
+                                        std::min(j + segment, w.output.w), out);
+                   finish(i, out);
+                 }
+               });
+}
+
+Verdict accepts(const Problem& problem, const Target& target) {
+  if (reach(pool_problem(problem).window) > kBuffer)
+    return refuse(fmt::format("a window of more than {} columns", kBuffer));
+  return accepts_cpu_floats(problem, target);
+}
+
+Launcher prepare_max(const Problem& problem) {
+  const PoolProblem p = pool_problem(problem);
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p, taps = tap_tables(p)](const LaunchArgs& a) {
+      pool_rows<Max<T>>(p, taps, a.in<T>(0), a.out<T>(0), [](std::int64_t, T*) {});
+    };
+  });
+}
+
+Launcher prepare_mean(const Problem& problem) {
+  const PoolProblem p = pool_problem(problem);
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    const TapTables taps = tap_tables(p);
+    std::vector<T> columns;
+    for (const Taps& t : taps.columns) columns.push_back(static_cast<T>(t.shared));
+    return [p, taps, columns](const LaunchArgs& a) {
+      pool_rows<Sum<T>>(p, taps, a.in<T>(0), a.out<T>(0), [&](std::int64_t i, T* y) {
+        const auto rows = static_cast<T>(taps.rows[static_cast<std::size_t>(i)].shared);
+        for (std::size_t j = 0; j < columns.size(); ++j) y[j] /= std::max(rows * columns[j], T{1});
+      });
+    };
+  });
+}
+
+Launcher prepare(const Problem& problem, const LaunchContext&) {
+  return problem.op == "max_pool" ? prepare_max(problem) : prepare_mean(problem);
+}
+
+}  // namespace
+
+Kernel pool_cpu_rows() { return {.name = "cpu:rows", .accepts = accepts, .prepare = prepare}; }
+
+}  // namespace headroom

@@ -1,0 +1,7 @@
+#include "ops/unary/cuda_map.cuh"
+
+namespace headroom::cuda {
+
+template void run_unary<0>(std::size_t form, const UnaryCall& call);
+
+}  // namespace headroom::cuda

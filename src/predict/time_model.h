@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+namespace headroom {
+
+// The time of a step on a machine of its plan's kind. The kernel says what the step does (`Work`); only the
+// time model knows what that costs.
+class TimeModel {
+ public:
+  virtual ~TimeModel() = default;
+  virtual std::string_view name() const = 0;
+  virtual double seconds(const Step& step, const Machine& machine, const Target& target) const = 0;
+};
+
+// The max of arithmetic and memory traffic, each at a share of the machine's ceilings, plus the launches. Its
+// constants come from a file (time-models/roofline.json), one entry per family of kernels.
+class RooflineModel final : public TimeModel {
+ public:
+  struct Family {
+    double efficiency = 1;   // share of the peak for products of the step's type
+    double half_extent = 0;  // extent of a product at which half of that is reached; 0: any extent
+  };
+  RooflineModel(std::string_view json, std::string_view origin);  // rejects any other file
+
+  std::string_view name() const override { return name_; }
+  double seconds(const Step& step, const Machine& machine, const Target& target) const override;
+  bool has(std::string_view family) const { return families_.contains(family); }
+
+ private:
+  double efficiency(const KernelLaunch& launch) const;
+
+  std::string name_;
+  std::map<std::string, Family, std::less<>> families_;
+};
+
+const TimeModel& default_time_model();  // the built-in constants
+
+// The time a step waits for other ranks, by the link that `bench allreduce` measured, as if none of it were
+// hidden; 0 if no link is known.
+double exchange_seconds(const Step& step, const Machine& machine, const Target& target);
+
+// Peak rate for products in a precision. Without a unit for it the machine uses the next wider one. fp32
+// products may use tensor cores at a third of the fp16 rate (three fp16 products give one of fp32 accuracy).
+double product_peak(const Machine& machine, DType dtype, bool tf32 = false);
+double vector_peak(const Machine& machine, DType dtype);
+
+// The type a problem computes in: that of its first float output, otherwise of its first float input.
+DType float_type(const Problem& problem);
+
+}  // namespace headroom

@@ -1,0 +1,76 @@
+#include "train/build.h"
+
+#include "base/units.h"
+#include "ops/operator.h"
+
+namespace headroom {
+namespace {
+
+constexpr int kOldestBuilt = 75;  // nvcc 13 does not compile for older devices
+
+// Our own kernels cannot be built for such a GPU. NVIDIA's libraries of that time could.
+Choice vendors_only(const Problem& problem, const Target& target) {
+  for (const Kernel& kernel : operator_of(problem.op).kernels)
+    if (kernel.vendor && kernel.accepts(problem, target).ok)
+      return {&kernel, "the vendor's: ours are not built for a GPU that old", {}};
+  return {nullptr, "none is built for a GPU that old: the minimum work", {}};
+}
+
+}  // namespace
+
+Built build(const Net& net, const BuildRequest& request) {
+  Built built;
+  built.program = make_program(net, request, &built.passes);
+  const bool gpu = request.target.device.kind == DeviceKind::cuda;
+  const std::int64_t fixed = fixed_batch(net);
+  const std::int64_t batch = fixed > 0 && request.mode != Mode::infer ? fixed : request.batch;
+  const Binding binding{request.mode, batch, request.precision, request.target, gpu ? request.streams : 1};
+  built.plan = make_plan(built.program.graph, binding, request.choose);
+  return built;
+}
+
+std::string Built::explain() const {
+  std::string text = "passes:\n";
+  for (const PassReport& report : passes)
+    text += fmt::format("  {:<18}{}\n", report.pass, report.change.empty() ? "no change" : report.change);
+  text +=
+      fmt::format("  {:<18}{} steps on {} {}, {} of memory ({} if none were shared)\n", "plan",
+                  plan.steps.size(), plan.binding.streams, plan.binding.streams == 1 ? "stream" : "streams",
+                  human_bytes(double(plan.arena_bytes)), human_bytes(double(plan.unshared_bytes)));
+  return text + "steps:\n" + plan.explain();
+}
+
+Capabilities capabilities_of(const Machine& machine, int threads) {
+  if (machine.kind == "cpu") {
+    if (machine.name == "here" || machine.cores == 0) return cpu_capabilities(threads);
+    Capabilities cpu{.kind = DeviceKind::cpu, .name = machine.title};
+    cpu.threads = threads > 0 ? threads : machine.cores;
+    if (machine.vector_bytes > 0) cpu.vector_bytes = machine.vector_bytes;
+    cpu.memory_bytes = static_cast<std::size_t>(machine.memory().bytes);
+    return cpu;
+  }
+  if (machine.name == "here-gpu")
+    for (const Capabilities& gpu : survey_gpus().gpus)
+      if (gpu.name == machine.title) return gpu;
+  Capabilities gpu{.kind = DeviceKind::cuda, .name = machine.title};
+  gpu.compute_capability = machine.compute_capability;
+  gpu.multiprocessors = machine.cores;
+  gpu.memory_bytes = static_cast<std::size_t>(machine.memory().bytes);
+  return gpu;
+}
+
+Chooser for_reading(const Capabilities& device, Chooser choose) {
+  const bool gpu = device.kind == DeviceKind::cuda;
+  if (gpu && device.compute_capability < kOldestBuilt) return vendors_only;
+  if (!gpu) return even_without_kernel(std::move(choose));
+  return [choose = std::move(choose)](const Problem& problem, const Target& target) {
+    try {
+      first_that_accepts(problem, target);
+    } catch (const Error& error) {
+      return Choice{nullptr, error.what(), {}};
+    }
+    return choose(problem, target);
+  };
+}
+
+}  // namespace headroom

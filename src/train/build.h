@@ -1,0 +1,30 @@
+#pragma once
+
+#include "machine/machine.h"
+#include "train/program.h"
+
+namespace headroom {
+
+// A network on its target: the graph with the values a caller uses, the plan that runs, and a report of each
+// pass.
+struct Built {
+  Program program;
+  Plan plan;
+  std::vector<PassReport> passes;
+  std::string explain() const;  // the passes, then why each kernel was chosen and why others refused
+};
+
+// The only way from a network to a plan: training, evaluation, inference, prediction and benchmarks all use
+// it. The same request gives the same plan, even if the device is not present.
+Built build(const Net& net, const BuildRequest& request);
+
+// The capabilities of a machine from the table. For this machine ("here", "here-gpu"), the device itself
+// reports them. `threads` of a CPU: 0 means all.
+Capabilities capabilities_of(const Machine& machine, int threads = 0);
+
+// For plans that are read, not run: if there is no kernel, the minimum work replaces it. This covers
+// operators without kernels, precisions that a machine lacks, and GPUs too old for our own kernels (the
+// vendor's are used there). A kernel forced by the user that refuses is still an error.
+Chooser for_reading(const Capabilities& device, Chooser choose);
+
+}  // namespace headroom

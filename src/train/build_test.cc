@@ -1,0 +1,135 @@
+#include "train/build.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/testing/small_models.h"
+#include "models/zoo.h"
+#include "ops/testing/harness.h"
+#include "train/forecast.h"
+#include "train/settings.h"
+
+namespace headroom {
+namespace {
+
+Machine cpu_machine(const std::string& name) {
+  Machine cpu;
+  cpu.name = name;
+  cpu.kind = "cpu";
+  cpu.peak_flops = {{"fp32", 1e11}};
+  cpu.levels = {{.name = "memory", .bytes = 1e9, .bytes_per_s = 1e10}};
+  return cpu;
+}
+
+// Everything the executor runs, as text: equal texts mean equal plans.
+std::string all_of(const Plan& plan) {
+  std::string text = fmt::format("{} {} {} arena {}\n", name_of(plan.binding.mode), plan.binding.batch,
+                                 plan.binding.streams, plan.arena_bytes);
+  for (const Step& step : plan.steps) {
+    text += fmt::format("{} {} {} {} workspace {}+{} waits {}", name_of(step.phase), step.stream,
+                        step.full_name(), step.problem.str(), step.workspace_offset, step.workspace,
+                        fmt::join(step.waits, ","));
+    for (const auto* list : {&step.inputs, &step.outputs})
+      for (const Slot& slot : *list) text += fmt::format(" {}:{}", static_cast<int>(slot.where), slot.offset);
+    text += "\n";
+  }
+  return text;
+}
+
+// The plan that `predict` makes for this machine is the plan that the engine runs.
+void expect_same_plans(Device& device, const Machine& machine, EngineOptions options, int threads) {
+  TuningTable table;
+  options.tuning = &table;
+  for (const std::string& model : testing::small_models()) {
+    SCOPED_TRACE(model);
+    options.update = usual_update(train_defaults(model));
+    const Net net = find_net(model);
+    Engine engine(net, device, options);
+    for (const Mode mode : {Mode::train, Mode::eval}) {
+      const Plan& run = engine.ready(mode, 4).plan();
+      const Plan read = forecast(net, machine, options, mode, 4, threads).built.plan;
+      EXPECT_EQ(all_of(read), all_of(run));
+    }
+  }
+}
+
+TEST(Build, PredictPlansWhatTheEngineRunsOnTheCpu) {
+  const auto device = open_device("cpu", 2);
+  for (DType dtype : {DType::f32, DType::f64})
+    expect_same_plans(*device, cpu_machine("here"), {.precision = dtype}, 2);
+}
+
+TEST(CudaBuild, PredictPlansWhatTheEngineRunsOnTheGpu) {
+  std::string why;
+  Device* gpu = testing::test_gpu(&why);
+  if (gpu == nullptr) GTEST_SKIP() << "no GPU here: " << why;
+  Machine machine = find_machine("h200");
+  machine.name = "here-gpu";
+  machine.title = gpu->capabilities().name;
+  expect_same_plans(*gpu, machine, {}, 0);
+  expect_same_plans(*gpu, machine, {.tf32 = true}, 0);
+  expect_same_plans(*gpu, machine, {.precision = DType::bf16}, 0);
+  expect_same_plans(*gpu, machine, {.deterministic = false, .capture = false}, 0);
+}
+
+// A plan for another CPU uses that CPU's vectors and cores, not this host's.
+TEST(Build, AnotherCpuHasItsOwnVectorsAndThreads) {
+  Machine other = cpu_machine("other");
+  other.cores = 48, other.vector_bytes = 64;
+  const Capabilities cpu = capabilities_of(other);
+  EXPECT_EQ(cpu.threads, 48);
+  EXPECT_EQ(cpu.vector_bytes, 64);
+  EXPECT_EQ(capabilities_of(other, 3).threads, 3);
+  const Plan plan = forecast(find_net("lenet5"), other, {}, Mode::train, 8).built.plan;
+  EXPECT_EQ(plan.binding.target.device.vector_bytes, 64);
+  EXPECT_EQ(capabilities_of(cpu_machine("here"), 2).vector_bytes, cpu_capabilities().vector_bytes);
+}
+
+TEST(Build, ExplainsItsPassesInOrder) {
+  const Built built =
+      build(find_net("lenet5"), {.mode = Mode::train, .batch = 4, .target = cpu_capabilities(1)});
+  const std::vector<std::string> known = pass_names();
+  std::size_t last = 0;
+  for (const PassReport& report : built.passes) {
+    const auto it = std::find(known.begin() + static_cast<std::ptrdiff_t>(last), known.end(), report.pass);
+    ASSERT_NE(it, known.end()) << report.pass << " is out of order";
+    last = static_cast<std::size_t>(it - known.begin());
+  }
+  EXPECT_EQ(std::set<std::string>(known.begin(), known.end()).size(), known.size());
+  const std::string text = built.explain();
+  for (const char* part : {"lower", "differentiate", "fuse ", "conv2d_grad_weight +3", "relu -", "plan",
+                           "steps on 1 stream", "conv2d"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Build, AGpuOfTheTableGetsGpuKernels) {
+  const Machine h200 = find_machine("h200");
+  for (const char* model : {"lenet5", "resnet:depth=18,input=64,classes=10"})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+      const auto [built, p] = forecast(find_net(model), h200, {.precision = dtype}, Mode::train, 16);
+      ASSERT_FALSE(built.plan.steps.empty());
+      EXPECT_EQ(built.plan.binding.streams, 2) << "as the engine runs it";
+      for (const Step& step : built.plan.steps) {
+        ASSERT_NE(step.kernel, nullptr) << step.problem.str() << ": " << step.why;
+        EXPECT_EQ(step.kernel->device, DeviceKind::cuda);
+      }
+      EXPECT_TRUE(p.has_times);
+      EXPECT_GE(p.predicted_s, p.floor_s);
+    }
+}
+
+TEST(Build, AnOldGpuGetsTheVendorsKernelsOrNone) {
+  const Machine k80 = find_machine("k80");
+  const auto [built, prediction] = forecast(find_net("lenet5"), k80, {}, Mode::eval, 4);
+  int vendors = 0;
+  for (const Step& step : built.plan.steps) {
+    EXPECT_TRUE(step.kernel == nullptr || step.kernel->vendor) << step.kernel_name();
+    vendors += step.kernel != nullptr;
+  }
+  EXPECT_GT(vendors, 0);
+  EXPECT_GT(prediction.predicted_s, 0);
+}
+
+}  // namespace
+}  // namespace headroom

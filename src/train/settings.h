@@ -1,0 +1,32 @@
+#pragma once
+
+// Settings that the command line and the C++ API read in the same way.
+
+#include <string>
+
+#include "machine/machine.h"
+#include "models/zoo.h"
+#include "train/engine.h"
+
+namespace headroom {
+
+// "fp64", "fp32", "tf32", "bf16" or "fp16"; rejects any other name and suggests the nearest.
+struct Precision {
+  DType dtype = DType::f32;  // type of stored activations
+  bool tf32 = false;
+};
+Precision parse_precision(const std::string& name);
+void require_cpu_precision(const Precision& precision, const std::string& name);  // CPUs have fp32 and fp64
+
+void require_threads(int threads);  // of a CPU: 0 means one per core
+
+// The ceilings of the open device: saved ones, or measured now, which takes seconds. `keep`: save them for
+// later runs.
+Machine ceilings_of(Device& device, int threads, bool keep = true);
+// A machine by name; "here" is measured if necessary.
+Machine machine_named(const std::string& name, int threads);
+
+// The default update of a model.
+Update usual_update(const TrainDefaults& defaults);
+
+}  // namespace headroom
