@@ -1,7 +1,7 @@
 // The verb tune: times the candidates of the kernels that a model would use, and keeps the winners.
 #include "plan/tuner.h"
 
-#include "base/table.h"
+#include "base/sheet.h"
 #include "base/units.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -16,7 +16,7 @@ namespace {
 struct Request {
   std::string model, mode;
   std::int64_t batch = 0;
-  bool list = false;
+  bool list = false, csv = false;
   std::vector<std::string> dims;
   Common common;
 };
@@ -34,23 +34,21 @@ std::string second_best(const Tuned& tuned) {
   return second ? fmt::format("{} {}", second->name, human_seconds(second->seconds)) : "-";
 }
 
-void print_rows(const std::vector<Row>& rows, bool with_device) {
-  std::vector<std::string> header = {"problem", "kernel", "winner", "time", "candidates", "second"};
-  if (with_device) header.insert(header.end(), {"device", "libraries"});
-  Table table(header);
-  for (std::size_t column = 1; column < header.size(); ++column)
-    if (column != 3 && column != 4) table.left(column);
-  for (const auto& [key, tuned] : rows) {
-    std::vector<std::string> cells = {key.problem,
-                                      key.kernel,
-                                      tuned.variant,
-                                      human_seconds(tuned.seconds),
-                                      std::to_string(tuned.candidates.size()),
-                                      second_best(tuned)};
-    if (with_device) cells.insert(cells.end(), {key.device, key.libraries});
-    table.row(cells);
-  }
-  print(table.str());
+Sheet winners_sheet(const std::vector<Row>& rows, bool with_device) {
+  const auto shown = [&](const char* title) { return std::string(with_device ? title : ""); };
+  Sheet sheet("winners", {{.key = "problem", .title = "problem"},
+                          {.key = "kernel", .title = "kernel", .left = true},
+                          {.key = "variant", .title = "winner", .left = true},
+                          {.key = "s", .title = "time", .unit = "s", .format = Column::Format::seconds},
+                          {.key = "candidates", .title = "candidates"},
+                          {.key = "second", .title = "second", .left = true},
+                          {.key = "device", .title = shown("device"), .left = true},
+                          {.key = "libraries", .title = shown("libraries"), .left = true}});
+  for (const auto& [key, tuned] : rows)
+    sheet.row({key.problem, key.kernel, tuned.variant, tuned.seconds,
+               static_cast<std::int64_t>(tuned.candidates.size()), second_best(tuned), key.device,
+               key.libraries});
+  return sheet;
 }
 
 Json rows_json(const std::vector<Row>& rows) {
@@ -74,7 +72,8 @@ void list_table(const Request& r) {
   std::vector<Row> rows;
   for (auto& [key, tuned] : table.entries()) rows.push_back({key, tuned});
   if (r.common.json) return print_json({{"file", table.file().string()}, {"winners", rows_json(rows)}});
-  if (!rows.empty()) print_rows(rows, true);
+  if (r.csv) return print(winners_sheet(rows, true).csv());
+  if (!rows.empty()) print(winners_sheet(rows, true).text());
   print(fmt::format("{}{} winners in {}; the file may be deleted at any time\n", rows.empty() ? "" : "\n",
                     rows.size(), table.file().string()));
 }
@@ -127,12 +126,13 @@ void run(const Request& request) {
                        {"timed", added},
                        {"file", tuning_table().file().string()},
                        {"winners", rows_json(rows)}});
+  if (r.csv) return print(winners_sheet(rows, true).csv());
   if (rows.empty())
     return print(fmt::format("{} on {}: no kernel of its plan has candidates\n", net.name,
                              device->capabilities().name));
   print(fmt::format("{}, batch {}, {}, {}:\n\n", net.name, batch, r.common.precision,
                     device->capabilities().name));
-  print_rows(rows, false);
+  print(winners_sheet(rows, false).text());
   print(fmt::format("\n{} problems, {} of them timed now; winners are kept in {}\n", rows.size(), added,
                     tuning_table().file().string()));
 }
@@ -146,6 +146,7 @@ void add_tune(Command app) {
   verb.option("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--batch", r->batch, "images per step; 0: the model's default");
   verb.option("--mode", r->mode, "train or eval; both by default");
+  verb.flag("--csv", r->csv, "print the table as comma-separated values");
   verb.flag("--list", r->list, "print the table of winners and its path");
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
