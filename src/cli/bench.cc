@@ -80,6 +80,7 @@ void add_bench_operators(Command verb) {
   ops.example("headroom bench ops add batch_norm softmax");
   ops.runs([r] {
     require_rounds(r->rounds);
+    require_output(r->target, r->common);
     const auto device = r->common.open();
     const Machine machine = r->common.machine(*device);
     std::vector<OperatorTiming> timings;
@@ -145,6 +146,7 @@ void add_bench_switches(Command verb) {
   switches.example("headroom bench switches --device cuda");
   switches.runs([r] {
     require_rounds(r->rounds);
+    require_output(r->target, r->common);
     const auto device = r->common.open();
     std::vector<SwitchTiming> timings;
     {

@@ -115,6 +115,7 @@ std::string notes(const Result& r) {
 }
 
 void run(Request& r) {
+  require_output(r.target, r.common);
   if (r.most < kLeastAllReduce || r.most > std::int64_t{1} << 34)
     reject("--most is {}; it must lie between {} and 16 GiB", r.most, kLeastAllReduce);
   if (!launched_as_one_of_several())

@@ -54,6 +54,7 @@ BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps) 
 }
 
 void run(const Request& r) {
+  require_output(r.target, r.common);
   if (r.timing.batch < 1) reject("--batch is {}; it must be at least 1", r.timing.batch);
   if (!(r.timing.seconds > 0 && r.timing.seconds <= 3600))
     reject("--seconds is {}; it must lie between 0 and 3600", r.timing.seconds);

@@ -121,6 +121,7 @@ std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
 
 void run(const Request& r) {
   require_rounds(r.rounds);
+  require_output(r.target, r.common);
   if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
   const auto device = r.common.open();
   const std::vector<std::string> sets = sets_of(r, device->kind());

@@ -10,14 +10,14 @@ void add_bench_output(Command verb, BenchTarget& target) {
   add_record_option(verb, target.record);
 }
 
-void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,
-                  const Machine* machine) {
+void require_output(const BenchTarget& target, const Common& common) {
   if (common.json && target.csv) reject("--json and --csv are two ways to print; take one");
-  RunRecord record = start_record(output.verb, command_line());
-  if (machine != nullptr) record.machine = *machine;
-  for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);
-  record.resources = process_resources();
-  write_record(target.record, record);
+  if (!target.record.empty()) require_writable(target.record);
+}
+
+namespace {
+
+void print_tables(const BenchOutput& output, const Common& common, const BenchTarget& target) {
   if (common.json) return print_json(output.json);
   for (std::size_t i = 0; i < output.tables.size(); ++i) {
     const BenchTable& table = output.tables[i];
@@ -26,6 +26,18 @@ void finish_bench(const BenchOutput& output, const Common& common, const BenchTa
     else
       print(table.before + table.sheet.text() + table.after);
   }
+}
+
+}  // namespace
+
+void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,
+                  const Machine* machine) {
+  print_tables(output, common, target);
+  RunRecord record = start_record(output.verb, command_line());
+  if (machine != nullptr) record.machine = *machine;
+  for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);
+  record.resources = process_resources();
+  write_record(target.record, record);
 }
 
 }  // namespace headroom::cli

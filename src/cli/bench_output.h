@@ -27,6 +27,8 @@ struct BenchTarget {
   std::string record;
 };
 void add_bench_output(Command verb, BenchTarget& target);  // --csv, --record
+// Before the work begins: rejects a file that cannot be written, and two ways to print.
+void require_output(const BenchTarget& target, const Common& common);
 
 // Prints the tables, or CSV, or JSON, and writes the record. `machine`: the ceilings used, or null.
 void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,

@@ -106,6 +106,7 @@ class Bench {
       if (common_.device != "cpu") gpu_ = common_.open();
     });
     for (const int k : sizes_) teams_.emplace_back(k, r_.parallel.parallel == "model");
+    require_output(r_.target, common_);
     PerceptronReport report(common_.threads);
     {
       Progress progress("bench");

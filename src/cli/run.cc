@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "bench/sampler.h"
 #include "cli/options.h"
@@ -181,6 +182,7 @@ RunRecord timed_record(const Request& r, Engine& engine, Inference& inference, D
 
 void run(const Request& r) {
   require_sound(r);
+  if (!r.record.empty()) require_writable(r.record);
   if (!r.cases.empty()) return run_cases(r.cases, r.common, r.tolerance);
   auto [net, inputs] = subject_of(r);
   const auto device = r.common.open();
