@@ -9,6 +9,7 @@
 #include "models/layers.h"
 #include "models/onnx/imported.h"
 #include "models/zoo.h"
+#include "train/settings.h"
 
 namespace headroom::cli {
 namespace {
@@ -157,7 +158,7 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
                             : recipe && !recipe->optimizer.empty() ? recipe->optimizer
                             : recipe                               ? "sgd"
                                                                    : defaults.optimizer;
-  setup.update = parse_update(named);
+  setup.update = r.optimizer.empty() && !recipe ? usual_update(defaults) : parse_update(named);
   // The momentum and rate of a model or recipe belong to its own optimizer.
   const bool usual = r.optimizer.empty();
   if (r.momentum || (usual && setup.update.momentum == 0))

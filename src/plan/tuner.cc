@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/half.h"
 #include "base/random.h"
@@ -113,7 +114,14 @@ bool is_open(const Step& step) {
 }  // namespace
 
 Tuned Tuner::time(const Step& step, const Target& target) {
-  Scratch scratch(device_, step);
+  std::optional<Scratch> memory;
+  try {
+    memory.emplace(device_, step);
+  } catch (const Error&) {  // the device is nearly full: the plan itself may still fit
+    device_.clear_error();
+    return first_that_runs(step, target);
+  }
+  Scratch& scratch = *memory;
   Stopwatch watch(device_);
   LaunchContext context{.target = target, .device = &device_};
   Tuned tuned{std::string(step.kernel->name), "", std::numeric_limits<double>::infinity(), {}};
@@ -165,7 +173,7 @@ std::size_t Tuner::tune(Plan& plan, const Watch& watch) {
       tuned = first_that_runs(*steps[0], target);
     } else {
       tuned = time(*steps[0], target);
-      table_.add(key, tuned);
+      if (tuned.seconds > 0) table_.add(key, tuned);
     }
     for (Step* step : steps)
       take(*step, tuned,

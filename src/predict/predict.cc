@@ -5,9 +5,6 @@
 namespace headroom {
 namespace {
 
-// Work without a known rate sets no bound: the floor stays a floor.
-double time_at(double amount, double per_second) { return per_second > 0 ? amount / per_second : 0; }
-
 StepPrediction floor_of(const Step& step, const Machine& machine, const Target& target) {
   const DType dtype = float_type(step.problem);
   const double products = product_peak(machine, dtype, target.policy.tf32);

@@ -14,9 +14,6 @@ double rate(const Machine& m, const char* name) {
   return it == m.peak_flops.end() ? 0 : it->second;
 }
 
-// Work without a known rate takes no time: the prediction is never below the floor anyway.
-double time_at(double amount, double per_second) { return per_second > 0 ? amount / per_second : 0; }
-
 RooflineModel::Family family_from(const Json& json, std::string_view origin, const std::string& name) {
   RooflineModel::Family family;
   const auto read = [&](const char* field, double& value, bool required) {

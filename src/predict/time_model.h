@@ -51,6 +51,9 @@ double exchange_seconds(const Step& step, const Machine& machine, const Target& 
 double product_peak(const Machine& machine, DType dtype, bool tf32 = false);
 double vector_peak(const Machine& machine, DType dtype);
 
+// Seconds. An unknown rate sets no bound: a floor stays a floor, and no prediction is below it.
+inline double time_at(double amount, double per_second) { return per_second > 0 ? amount / per_second : 0; }
+
 // The type a problem computes in: that of its first float output, otherwise of its first float input.
 DType float_type(const Problem& problem);
 

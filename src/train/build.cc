@@ -33,10 +33,11 @@ std::string Built::explain() const {
   std::string text = "passes:\n";
   for (const PassReport& report : passes)
     text += fmt::format("  {:<18}{}\n", report.pass, report.change.empty() ? "no change" : report.change);
-  text +=
-      fmt::format("  {:<18}{} steps on {} {}, {} of memory ({} if none were shared)\n", "plan",
-                  plan.steps.size(), plan.binding.streams, plan.binding.streams == 1 ? "stream" : "streams",
-                  human_bytes(double(plan.arena_bytes)), human_bytes(double(plan.unshared_bytes)));
+  int streams = 1;  // that its steps really use: large networks keep to one
+  for (const Step& step : plan.steps) streams = std::max(streams, step.stream + 1);
+  text += fmt::format("  {:<18}{} steps on {} {}, {} of memory ({} if none were shared)\n", "plan",
+                      plan.steps.size(), streams, streams == 1 ? "stream" : "streams",
+                      human_bytes(double(plan.arena_bytes)), human_bytes(double(plan.unshared_bytes)));
   return text + "steps:\n" + plan.explain();
 }
 
