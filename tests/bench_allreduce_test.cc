@@ -1,4 +1,5 @@
 // headroom bench allreduce, from the user's side.
+#include "base/json.h"
 #include "support/ranks.h"
 
 namespace headroom::testing {

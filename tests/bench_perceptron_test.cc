@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/json.h"
 #include "bench/published_perceptron.h"
 #include "support/program.h"
 #include "support/ranks.h"

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/json.h"
 #include "support/program.h"
 
 namespace headroom::testing {

@@ -1,6 +1,7 @@
 // Completion scripts, run by the shells. zsh and fish are tested if installed.
 #include "support/program.h"
 
+#include "base/json.h"
 #include "machine/machine.h"
 #include "models/zoo.h"
 #include "train/recipe.h"

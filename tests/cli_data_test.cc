@@ -1,6 +1,7 @@
 // Data from the command line: list, fetch, make, and the options that prepare images.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "data/download.h"
 #include "data/gzip.h"
 #include "data/image.h"

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/json.h"
 #include "data/download.h"
 #include "data/image.h"
 

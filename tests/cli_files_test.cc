@@ -1,6 +1,7 @@
 // Damaged files from the user's side: incomplete data sets, weights of another model.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "data/gzip.h"
 #include "data/safetensors.h"
 #include "support/program.h"

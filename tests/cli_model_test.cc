@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include "base/json.h"
 #include "support/program.h"
 
 namespace headroom::testing {

@@ -2,6 +2,7 @@
 // each file, and the message names the file, the layer and the option.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "support/program.h"
 
 namespace headroom::testing {

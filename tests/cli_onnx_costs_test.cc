@@ -2,6 +2,7 @@
 // the file.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "support/program.h"
 
 namespace headroom::testing {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "data/known_datasets.h"
 #include "models/zoo.h"

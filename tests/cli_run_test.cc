@@ -3,6 +3,7 @@
 
 #include <cctype>
 
+#include "base/json.h"
 #include "data/npy.h"
 #include "data/tensor_values.h"
 #include "models/onnx/onnx.pb.h"

@@ -1,6 +1,7 @@
 // headroom eval MODEL --sync-layers
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "support/program.h"
 
 namespace headroom::testing {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "support/program.h"
 
 namespace headroom::testing {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "data/safetensors.h"
 #include "support/program.h"
 #include "support/small_data.h"

@@ -1,4 +1,5 @@
 // headroom tune, and the records of verbs that do not train.
+#include "base/json.h"
 #include "report/record.h"
 #include "support/program.h"
 

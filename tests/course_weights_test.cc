@@ -2,6 +2,7 @@
 // accuracy checks the resizing rule, the reader of the parameter file and the network's arithmetic together.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "data/mxnet_params.h"
 #include "support/program.h"
 

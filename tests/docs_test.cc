@@ -12,6 +12,7 @@
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "data/known_datasets.h"
 #include "device/device.h"

@@ -1,6 +1,7 @@
 // The scripts of examples/slurm, with a fake srun that has two nodes: this one, twice.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "support/ranks.h"
 
 namespace headroom::testing {

@@ -2,6 +2,7 @@
 // network in evaluation, before and after its weights were saved and loaded.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "base/testing/bad_input.h"
 #include "golden/golden.h"
 #include "train/engine.h"

@@ -2,6 +2,7 @@
 // should.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "golden/golden.h"
 
 namespace headroom::testing {

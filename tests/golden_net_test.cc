@@ -2,6 +2,7 @@
 // its forms; in fp64 and fp32; small networks with the planned and with the plain kernels.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "golden/golden.h"
 #include "train/engine.h"
 

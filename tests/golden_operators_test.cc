@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/json.h"
 #include "golden/operators_graph.h"
 #include "ops/operator.h"
 #include "passes/passes.h"

@@ -1,6 +1,7 @@
 // Attention, a small ViT and a small GPT-2 compared with PyTorch's numbers: results, every gradient, steps.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "golden/golden.h"
 #include "ops/testing/harness.h"
 #include "train/engine.h"

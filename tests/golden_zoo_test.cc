@@ -2,6 +2,7 @@
 // gradient and the running statistics after one step, and outputs in evaluation with those; in fp64 and fp32.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "golden/golden.h"
 #include "train/engine.h"
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/json.h"
 #include "data/cifar.h"
 #include "data/dataset.h"
 #include "data/tensor_values.h"

@@ -2,6 +2,7 @@
 // accuracy`.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "device/device.h"
 #include "support/program.h"
 

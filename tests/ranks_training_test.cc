@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "data/safetensors.h"
 #include "support/ranks.h"
 

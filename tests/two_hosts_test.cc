@@ -1,6 +1,7 @@
 // Two hosts from MPI's view: network namespaces of this machine with a slow link between them.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "support/ranks.h"
 
 namespace headroom::testing {

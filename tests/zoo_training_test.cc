@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "models/testing/small_models.h"
 #include "support/program.h"
 #include "train/engine.h"

@@ -14,11 +14,17 @@ using Attr = std::variant<std::int64_t, double, std::string, std::vector<std::in
 // Named constants of a node. A getter returns the default for an absent name and throws if the type differs.
 class Attrs {
  public:
-  Attrs() = default;
-  Attrs(std::initializer_list<std::pair<const std::string, Attr>> items) : items_(items) {}
+  // Not inline: every operator's file would compile them again.
+  Attrs();
+  Attrs(std::initializer_list<std::pair<const std::string, Attr>> items);
+  Attrs(const Attrs&);
+  Attrs(Attrs&&) noexcept;
+  Attrs& operator=(const Attrs&);
+  Attrs& operator=(Attrs&&) noexcept;
+  ~Attrs();
 
-  void set(const std::string& name, Attr value) { items_[name] = std::move(value); }
-  bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
+  void set(const std::string& name, Attr value);
+  bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
   double real(std::string_view name, double fallback = 0) const;
   std::string text(std::string_view name, std::string fallback = {}) const;
@@ -27,7 +33,7 @@ class Attrs {
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
   bool empty() const { return items_.empty(); }
-  bool operator==(const Attrs&) const = default;
+  bool operator==(const Attrs&) const;
   std::string str() const;  // "groups=2 strides=[2,2]"
 
  private:

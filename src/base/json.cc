@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace headroom {
 namespace {
 

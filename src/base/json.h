@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/json_fwd.h"
+
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;  // in json.cc alone
 
 namespace headroom {
-
-// Keys keep the order of writing, so that records are readable.
-using Json = nlohmann::ordered_json;
 
 // A JSON object from an untrusted file. `origin` names the source; an error says where the text stops being
 // an object. Rejects deep nesting, because copies and messages would recurse into it.

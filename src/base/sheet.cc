@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
 
@@ -157,6 +158,8 @@ Json Sheet::objects() const {
   }
   return list;
 }
+
+bool Sheet::operator==(const Sheet& other) const { return to_json() == other.to_json(); }
 
 Json Sheet::to_json() const {
   Json columns = Json::array(), rows = Json::array();

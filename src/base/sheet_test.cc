@@ -1,4 +1,5 @@
 #include "base/sheet.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 

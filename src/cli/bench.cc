@@ -1,4 +1,5 @@
 #include "cli/bench.h"
+#include "base/json.h"
 #include "bench/operators.h"
 #include "bench/switches.h"
 #include "cli/bench_output.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "bench/convnets.h"
 #include "cli/bench_output.h"
 #include "cli/command.h"

@@ -1,5 +1,6 @@
 #include "bench/allreduce.h"
 
+#include "base/json.h"
 #include "cli/bench.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"

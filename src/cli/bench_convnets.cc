@@ -1,5 +1,6 @@
 #include "bench/convnets.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "bench/published_convnets.h"
 #include "cli/bench.h"

@@ -1,3 +1,4 @@
+#include "base/json.h"
 #include "bench/forward.h"
 #include "cli/bench_output.h"
 #include "cli/progress.h"

@@ -1,5 +1,6 @@
 #include "bench/nets.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "bench/random_batch.h"
 #include "cli/bench.h"

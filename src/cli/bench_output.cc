@@ -1,6 +1,7 @@
 #include "cli/bench_output.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/verbs.h"
 
 namespace headroom::cli {

@@ -1,5 +1,6 @@
 #include "cli/bench_perceptron_report.h"
 
+#include "base/json.h"
 #include "report/sampling.h"
 
 namespace headroom::cli {

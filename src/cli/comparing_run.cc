@@ -1,5 +1,6 @@
 #include "cli/comparing_run.h"
 
+#include "base/json.h"
 #include "base/table.h"
 #include "cli/progress.h"
 #include "cli/signals.h"

@@ -1,4 +1,5 @@
 // The verb data: lists, fetches and makes data sets.
+#include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "cli/options.h"

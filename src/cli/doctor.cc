@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "cli/layer_waits.h"
 #include "cli/run_setup.h"

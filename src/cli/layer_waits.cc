@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "bench/layer_waits.h"

@@ -1,6 +1,7 @@
 // Lists, and the verb recipe, which has only a list.
 #include "cli/lists.h"
 
+#include "base/json.h"
 #include "base/table.h"
 #include "cli/options.h"
 #include "cli/verbs.h"

@@ -1,5 +1,6 @@
 #include "machine/machine.h"
 
+#include "base/json.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "report/machine_table.h"

@@ -1,4 +1,5 @@
 // The verb model: lists the networks and shows the layers of one.
+#include "base/json.h"
 #include "base/units.h"
 #include "cli/lists.h"
 #include "cli/options.h"

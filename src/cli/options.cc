@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "models/onnx/imported.h"

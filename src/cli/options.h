@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "cli/command.h"
 #include "device/device.h"
 #include "machine/machine.h"

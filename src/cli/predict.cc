@@ -1,5 +1,6 @@
 #include "predict/predict.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/run_setup.h"

@@ -1,5 +1,6 @@
 #include "machine/roofline.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/progress.h"

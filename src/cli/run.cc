@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "bench/sampler.h"
 #include "cli/options.h"

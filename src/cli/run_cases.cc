@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "train/model_cases.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "cli/options.h"
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "bench/deterministic_overhead.h"
 #include "cli/progress.h"
 #include "cli/signals.h"

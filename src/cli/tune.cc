@@ -1,6 +1,7 @@
 // The verb tune: times the candidates of the kernels that a model would use, and keeps the winners.
 #include "plan/tuner.h"
 
+#include "base/json.h"
 #include "base/sheet.h"
 #include "base/units.h"
 #include "cli/options.h"

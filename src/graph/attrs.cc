@@ -15,6 +15,18 @@ T get(const std::map<std::string, Attr, std::less<>>& items, std::string_view na
 
 }  // namespace
 
+Attrs::Attrs() = default;
+Attrs::Attrs(std::initializer_list<std::pair<const std::string, Attr>> items) : items_(items) {}
+Attrs::Attrs(const Attrs&) = default;
+Attrs::Attrs(Attrs&&) noexcept = default;
+Attrs& Attrs::operator=(const Attrs&) = default;
+Attrs& Attrs::operator=(Attrs&&) noexcept = default;
+Attrs::~Attrs() = default;
+bool Attrs::operator==(const Attrs&) const = default;
+
+void Attrs::set(const std::string& name, Attr value) { items_[name] = std::move(value); }
+bool Attrs::has(std::string_view name) const { return items_.find(name) != items_.end(); }
+
 std::int64_t Attrs::integer(std::string_view name, std::int64_t fallback) const {
   return get<std::int64_t>(items_, name, fallback);
 }

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "machine/machine.h"
 

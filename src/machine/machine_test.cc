@@ -11,6 +11,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace headroom {
 namespace {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "device/device.h"
 #include "machine/timing.h"
 #include "ops/cpu/gemm.h"

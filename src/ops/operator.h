@@ -50,3 +50,8 @@ std::span<const Operator> operators();
 const Operator& operator_of(std::string_view name);
 
 }  // namespace headroom
+
+// Compiled in registry.cc alone, not in every operator's file.
+extern template class std::vector<headroom::Case>;
+extern template class std::vector<headroom::Kernel>;
+extern template class std::vector<headroom::Operator>;

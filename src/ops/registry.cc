@@ -125,3 +125,7 @@ const Operator& operator_of(std::string_view name) {
 const OpSchema& schema_of(std::string_view op) { return operator_of(op).schema; }
 
 }  // namespace headroom
+
+template class std::vector<headroom::Case>;
+template class std::vector<headroom::Kernel>;
+template class std::vector<headroom::Operator>;

@@ -1,4 +1,5 @@
 #include "report/layers.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,6 @@
 #include "report/metrics.h"
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
 

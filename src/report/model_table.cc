@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "ops/operator.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "headroom/net.h"
 #include "train/build.h"
 

@@ -2,21 +2,22 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
 
 namespace headroom {
 namespace {
 
-struct Column {
+struct Timed {
   const char* name;
   double RankTimes::*field;
 };
-constexpr Column kColumns[] = {{"step ms", &RankTimes::step},
-                               {"compute ms", &RankTimes::compute},
-                               {"exchange ms", &RankTimes::exchange},
-                               {"hidden ms", &RankTimes::hidden},
-                               {"exposed ms", &RankTimes::exposed}};
+constexpr Timed kTimes[] = {{"step ms", &RankTimes::step},
+                            {"compute ms", &RankTimes::compute},
+                            {"exchange ms", &RankTimes::exchange},
+                            {"hidden ms", &RankTimes::hidden},
+                            {"exposed ms", &RankTimes::exposed}};
 
 struct Summary {
   double least = 0, mean = 0, most = 0;
@@ -40,12 +41,12 @@ double hidden_share(const std::vector<RankTimes>& ranks) {
 
 std::string table_of(const RanksReport& report) {
   std::vector<std::string> header = {"rank"};
-  for (const Column& c : kColumns) header.emplace_back(c.name);
+  for (const Timed& c : kTimes) header.emplace_back(c.name);
   header.emplace_back("computed longest in");
   Table table(header);
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
     std::vector<std::string> cells = {std::to_string(r)};
-    for (const Column& c : kColumns) cells.push_back(milliseconds(report.ranks[r].*c.field));
+    for (const Timed& c : kTimes) cells.push_back(milliseconds(report.ranks[r].*c.field));
     cells.push_back(fmt::format("{:.0f} % of steps", 100 * report.ranks[r].slowest));
     table.row(cells);
   }
@@ -53,7 +54,7 @@ std::string table_of(const RanksReport& report) {
   for (const auto& [name, field] : {std::pair("least", &Summary::least), std::pair("mean", &Summary::mean),
                                     std::pair("most", &Summary::most)}) {
     std::vector<std::string> cells = {name};
-    for (const Column& c : kColumns) cells.push_back(milliseconds(summary_of(report.ranks, c.field).*field));
+    for (const Timed& c : kTimes) cells.push_back(milliseconds(summary_of(report.ranks, c.field).*field));
     cells.emplace_back();
     table.row(cells);
   }
@@ -118,7 +119,7 @@ Json to_json(const RanksReport& report) {
                        {"report_bytes", t.report_bytes},
                        {"exchanges", t.calls},
                        {"two_way_bytes", t.two_way_bytes()}});
-  for (const Column& c : kColumns) {
+  for (const Timed& c : kTimes) {
     const Summary s = summary_of(report.ranks, c.field);
     std::string name = c.name;
     std::ranges::replace(name, ' ', '_');

@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "base/json.h"
 #include "base/version.h"
 
 namespace headroom {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "report/record.h"
 
 namespace headroom {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "data/glyphs.h"
 #include "report/layers.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/testing/bad_input.h"
 #include "data/glyphs.h"
 #include "data/safetensors.h"

@@ -1,4 +1,5 @@
 #include "train/run_state.h"
+#include "base/json.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 
 namespace headroom {
 

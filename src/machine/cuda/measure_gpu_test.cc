@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "device/device.h"
 #include "machine/cuda/library_product.h"
 #include "machine/roofline.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "graph/graph.h"
 #include "ops/expect.h"
@@ -20,39 +21,51 @@ template <class F>
 requires requires { typename F::Forms; }
 struct HasGradientOperator<F> : std::true_type {};
 
+// What a function declares, so that one piece of code serves them all.
+struct Declared {
+  std::string_view name;
+  std::span<const unary::Attribute> attributes;
+  std::span<const unary::Trial> trials;
+  const unary::FormAttribute& form;
+  bool positive_inputs;
+};
 template <class F>
-void expect_attributes(const Attrs& attrs) {
-  for (const unary::Attribute& attribute : F::kAttributes) {
+constexpr Declared kDeclared = {F::kName, F::kAttributes, F::kTrials, F::kForm, F::kPositiveInputs};
+
+void expect_attributes(const Declared& f, const Attrs& attrs) {
+  for (const unary::Attribute& attribute : f.attributes) {
     const double value = attrs.real(attribute.name, attribute.fallback);
-    if (std::isnan(value)) reject("{}: {} is not a number", F::kName, attribute.name);
+    if (std::isnan(value)) reject("{}: {} is not a number", f.name, attribute.name);
     if (value < attribute.min)
-      reject("{}: {} is {}, but must be at least {}", F::kName, attribute.name, value, attribute.min);
+      reject("{}: {} is {}, but must be at least {}", f.name, attribute.name, value, attribute.min);
   }
-  if constexpr (!F::kForm.name.empty()) {
-    const auto& words = F::kForm.words;
-    const std::string word = attrs.text(F::kForm.name, std::string(words[0]));
-    if (std::find(words.begin(), words.end(), word) == words.end())
-      reject(Hint{fmt::format("{}", fmt::join(words, " or "))}, "{}: {} is '{}'", F::kName, F::kForm.name,
-             word);
-  }
+  if (f.form.name.empty()) return;
+  const auto& words = f.form.words;
+  const std::string word = attrs.text(f.form.name, std::string(words[0]));
+  if (std::find(words.begin(), words.end(), word) == words.end())
+    reject(Hint{fmt::format("{}", fmt::join(words, " or "))}, "{}: {} is '{}'", f.name, f.form.name, word);
 }
 
 template <class F>
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
   expect_inputs(F::kName, in, 1);
   expect_float(F::kName, in[0]);
-  expect_attributes<F>(attrs);
+  expect_attributes(kDeclared<F>, attrs);
   return {in[0]};
 }
 
-template <class F>
-std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
-  const std::string name = fmt::format("{}_grad", F::kName);
+std::vector<TensorType> infer_gradient(const Declared& f, const std::vector<TensorType>& in,
+                                       const Attrs& attrs) {
+  const std::string name = fmt::format("{}_grad", f.name);
   expect_inputs(name, in, 2);
   expect_float(name, in[0]);
   expect_same(name, in[0], in[1]);
-  expect_attributes<F>(attrs);
+  expect_attributes(f, attrs);
   return {in[1]};
+}
+template <class F>
+std::vector<TensorType> infer_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
+  return infer_gradient(kDeclared<F>, in, attrs);
 }
 
 template <class F>
@@ -96,29 +109,27 @@ OpSchema schema() {
 }
 
 // Defaults, the trials of the function, and each form.
-template <class F>
-std::vector<Attrs> attributes_to_try() {
+std::vector<Attrs> attributes_to_try(const Declared& f) {
   std::vector<Attrs> list = {{}};
-  for (const unary::Trial& trial : F::kTrials) {
+  for (const unary::Trial& trial : f.trials) {
     Attrs attrs;
     for (const unary::Setting& s : {trial.first, trial.second})
       if (!s.name.empty()) attrs.set(std::string(s.name), s.value);
     list.push_back(attrs);
   }
-  if (!F::kForm.name.empty())
-    for (std::string_view word : F::kForm.words)
-      list.push_back({{std::string(F::kForm.name), std::string(word)}});
+  if (!f.form.name.empty())
+    for (std::string_view word : f.form.words)
+      list.push_back({{std::string(f.form.name), std::string(word)}});
   return list;
 }
 
-template <class F>
-std::vector<Case> cases(std::size_t inputs) {
+std::vector<Case> cases(const Declared& f, std::size_t inputs) {
   std::vector<Case> list;
-  for (const Attrs& attrs : attributes_to_try<F>()) {
+  for (const Attrs& attrs : attributes_to_try(f)) {
     auto add = [&](Tier tier, const Shape& shape) {
       Case c{.tier = tier, .inputs = std::vector<Shape>(inputs, shape), .attrs = attrs};
       c.fills = std::vector<Fill>(inputs);
-      if (F::kPositiveInputs) c.fills.back() = {Fill::Kind::positive};
+      if (f.positive_inputs) c.fills.back() = {Fill::Kind::positive};
       list.push_back(std::move(c));
     };
     for (const Shape& shape : std::vector<Shape>{{1}, {7}, {64, 10}, {3, 5, 7, 11}}) add(Tier::ci, shape);
@@ -129,32 +140,35 @@ std::vector<Case> cases(std::size_t inputs) {
   return list;
 }
 
-template <class F>
-Kernel cuda_kernel() {
-  return {.name = "cuda:map",
-          .device = DeviceKind::cuda,
-          .accepts = accepts_cuda_floats,
-          .prepare = HEADROOM_CUDA(unary::cuda_map<F>),
-          .layouts = Layouts::elementwise};
+using Prepare = Launcher (*)(const Problem&, const LaunchContext&);
+
+Operator make_operator(OpSchema schema, Prepare cuda, Prepare vectorized, Prepare reference) {
+  return {.schema = std::move(schema),
+          .kernels = {{.name = "cuda:map",
+                       .device = DeviceKind::cuda,
+                       .accepts = accepts_cuda_floats,
+                       .prepare = cuda,
+                       .layouts = Layouts::elementwise},
+                      {.name = "cpu:vector", .prepare = vectorized},
+                      {.name = "reference", .prepare = reference}}};
 }
 
 template <class F>
 void add_operators(std::vector<Operator>& list) {
-  list.push_back({.schema = schema<F>(),
-                  .kernels = {cuda_kernel<F>(),
-                              {.name = "cpu:vector", .prepare = unary::vectorized<F>},
-                              {.name = "reference", .prepare = unary::reference<F>}},
-                  .cases = cases<F>(1),
-                  .exact = F::kExact});
-  if constexpr (HasGradientOperator<F>::value)
-    list.push_back({.schema = {.name = fmt::format("{}_grad", F::kName),
-                               .infer = infer_grad<F>,
-                               .cost = cost<F>,
-                               .gradient_of = std::string(F::kName)},
-                    .kernels = {cuda_kernel<F>(),
-                                {.name = "cpu:vector", .prepare = unary::vectorized_grad<F>},
-                                {.name = "reference", .prepare = unary::reference_grad<F>}},
-                    .cases = cases<F>(2)});
+  const Declared& f = kDeclared<F>;
+  Operator& op = list.emplace_back(make_operator(schema<F>(), HEADROOM_CUDA(unary::cuda_map<F>),
+                                                 unary::vectorized<F>, unary::reference<F>));
+  op.cases = cases(f, 1);
+  op.exact = F::kExact;
+  if constexpr (HasGradientOperator<F>::value) {
+    OpSchema schema{.name = fmt::format("{}_grad", f.name),
+                    .infer = infer_grad<F>,
+                    .cost = cost<F>,
+                    .gradient_of = std::string(f.name)};
+    list.push_back(make_operator(std::move(schema), HEADROOM_CUDA(unary::cuda_map<F>),
+                                 unary::vectorized_grad<F>, unary::reference_grad<F>));
+    list.back().cases = cases(f, 2);
+  }
 }
 
 }  // namespace
