@@ -212,5 +212,19 @@ TEST_F(TimingCli, FivePredictionsTakeLessThan100Milliseconds) {
   EXPECT_LT(best_seconds({"predict", "lenet5", "--machine", "h200,h100,a100,v100,k80"}), 0.100);
 }
 
+// A time for a step that cannot run would be wrong, however fast.
+TEST_F(CliOutput, PredictSaysWhatDoesNotFit) {
+  const Words words = {"predict", "resnet:depth=152", "--batch", "4096", "--machine", "k40"};
+  const Outcome outcome = succeed(words);
+  for (const char* part : {"Does not fit", "k40 has 12", "The largest batch that fits is "})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  const Json json = succeed_json(words)["predictions"][0];
+  EXPECT_EQ(json["fits"], false);
+  EXPECT_GT(json["memory_bytes"].get<double>(), 100e9);
+  EXPECT_GT(json["largest_batch"].get<int>(), 4);
+  EXPECT_TRUE(json["predicted_ms"].is_null());
+  EXPECT_EQ(succeed_json({"predict", "lenet5", "--machine", "k40"})["predictions"][0]["fits"], true);
+}
+
 }  // namespace
 }  // namespace headroom::testing

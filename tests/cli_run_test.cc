@@ -47,6 +47,17 @@ TEST_F(CliRun, PrintsWhatComesOut) {
   EXPECT_EQ(outcome.err, "");
 }
 
+TEST_F(CliRun, TimesItsLayers) {
+  const Outcome outcome = succeed(words({"--input", "x.npy", "--time"}));
+  for (const char* part : {"6.5 -0.5 1.5 -1.5", "forward ms", "fc ", "pass  ", "floor  "})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  const Json json = succeed_json(words({"--input", "x.npy", "--time"}));
+  EXPECT_EQ(json["layers"][0]["layer"], "fc");
+  EXPECT_GT(json["layers"][0]["forward_ms"].get<double>(), 0);
+  EXPECT_GT(json["pass"]["median"].get<double>(), 0);
+  expect_refused({"run", "--cases", ".", "--time"}, {"--time"});
+}
+
 TEST_F(CliRun, TakesTheBatchFromTheArray) {
   for (std::int64_t batch : {1, 5}) {
     write_npy(file("b.npy"),

@@ -53,6 +53,54 @@ TEST_F(CliText, LearnsAndSaysHowWell) {
     EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
 }
 
+// Trained on a text in which each letter determines the next, it continues in the same way, also beyond its
+// context of 16.
+TEST_F(CliText, Generates) {
+  put("book", text(6000));
+  succeed(train({"--epochs", "4", "--save", "w.safetensors"}));
+  const Words usual = {"generate", kModel, "--weights", "w.safetensors", "--tokens", "40"};
+  auto generate = [&](Words more) {
+    more.insert(more.begin(), usual.begin(), usual.end());
+    return succeed_json(more);
+  };
+  const std::string prompt = text(6000).substr(0, 12);
+  const Json greedy = generate({"--prompt", prompt, "--temperature", "0"});
+  const std::string answer = greedy["text"];
+  ASSERT_EQ(answer.size(), 40u);
+  int right = 0;
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    const char before = i == 0 ? prompt.back() : answer[i - 1];
+    right += answer[i] == 'a' + (5 * (before == ' ' ? 0 : before - 'a') + 3) % 26;
+  }
+  EXPECT_GE(right, 36) << answer;
+  EXPECT_EQ(greedy["tokens"].size(), 40u);
+  EXPECT_EQ(generate({"--prompt", prompt, "--temperature", "0"})["text"], answer);
+  const Json drawn = generate({"--prompt", prompt, "--temperature", "3", "--seed", "1"});
+  EXPECT_EQ(generate({"--prompt", prompt, "--temperature", "3", "--seed", "1"})["text"], drawn["text"]);
+  EXPECT_NE(generate({"--prompt", prompt, "--temperature", "3", "--seed", "2"})["text"], drawn["text"]);
+  EXPECT_EQ(generate({"--prompt", prompt, "--temperature", "3", "--top-k", "1"})["text"], answer);
+
+  std::string numbers;
+  for (const char c : prompt) numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", int(c));
+  EXPECT_EQ(generate({"--prompt-tokens", numbers, "--temperature", "0"})["tokens"], greedy["tokens"]);
+}
+
+TEST_F(CliText, GenerateRefusesWhatItCannotContinue) {
+  expect_refused({"generate", kModel}, {"--prompt"});
+  expect_refused({"generate", kModel, "--prompt", "\xc3\xa9"}, {"token 195"});
+  expect_refused({"generate", kModel, "--prompt-tokens", "1,500"}, {"token 500"});
+  expect_refused({"generate", "lenet5", "--prompt", "a"}, {"does not score the next token"});
+  expect_refused({"generate", kModel, "--prompt", "a", "--temperature", "-1"}, {"--temperature is -1"});
+  expect_refused({"generate", "gpt2:size=tiny,depth=1,vocab=300", "--prompt", "a"}, {"--prompt-tokens"});
+}
+
+TEST_F(CliText, IsTimedOnRandomTokens) {
+  const Json json = succeed_json({"bench", "nets", kModel, "--batch", "4", "--rounds", "1"});
+  EXPECT_GT(json["convnets"][0]["separate_loops"]["forward_ms"].get<double>(), 0) << json.dump();
+  const Json forward = succeed_json({"bench", "forward", kModel, "--batch", "4", "--seconds", "0.1"});
+  EXPECT_GT(forward.size(), 0u);
+}
+
 TEST_F(CliText, ResumesToTheSameBits) {
   put("book", text(3000));
   succeed(train({"--epochs", "2", "--save", "whole.safetensors"}));

@@ -42,23 +42,30 @@ Steps steps_where(const Plan& plan, const std::function<bool(std::size_t)>& want
   return steps;
 }
 
-// By step: true if its results are used only for gradients of parameters.
+// By step: true if it is part of a gradient of parameters. Gradients that another layer takes up are those of
+// inputs; what stays within its layer and ends in an output belongs to the parameters.
 std::vector<bool> weight_gradients(const Plan& plan) {
   const Graph& graph = plan.graph;
-  std::vector<bool> elsewhere(graph.values().size(), false);  // by value: something else needs it
+  std::vector<bool> of_inputs(graph.values().size(), false);  // by value
   for (ValueId id : graph.outputs) {
     const std::string& name = graph.value(id).name;
-    elsewhere[static_cast<std::size_t>(id)] = !name.ends_with(".gradient") || name == "images.gradient";
+    of_inputs[static_cast<std::size_t>(id)] = !name.ends_with(".gradient") || name == "images.gradient";
   }
-  std::vector<bool> weights(plan.steps.size(), false);
-  for (std::size_t s = plan.steps.size(); s-- > 0;) {
-    const Node& node = graph.node(plan.steps[s].node);
-    weights[s] = plan.steps[s].phase == Phase::backward &&
-                 std::none_of(node.outputs.begin(), node.outputs.end(),
-                              [&](ValueId id) { return elsewhere[static_cast<std::size_t>(id)]; });
-    if (weights[s]) continue;
-    for (ValueId id : node.inputs) elsewhere[static_cast<std::size_t>(id)] = true;
+  std::vector<bool> nodes(graph.nodes().size(),
+                          false);  // also those that only rename a value and have no step
+  for (std::size_t n = nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    nodes[n] = node.phase == Phase::backward &&
+               std::none_of(node.outputs.begin(), node.outputs.end(),
+                            [&](ValueId id) { return of_inputs[static_cast<std::size_t>(id)]; });
+    for (ValueId id : node.inputs) {
+      const NodeId producer = graph.value(id).producer;
+      const bool same_layer = producer != kNone && graph.node(producer).layer == node.layer;
+      if (!nodes[n] || !same_layer) of_inputs[static_cast<std::size_t>(id)] = true;
+    }
   }
+  std::vector<bool> weights;
+  for (const Step& step : plan.steps) weights.push_back(nodes[static_cast<std::size_t>(step.node)]);
   return weights;
 }
 
@@ -74,10 +81,13 @@ Sampled sampled(Device& device, Piece& piece, const ConvnetBenchOptions& options
   return sample(device, sampling(options), [&] { piece.run(); });
 }
 
+double products_of(const Step& step) {
+  return schema_of(step.problem.op).has_products ? step.cost.multiply_add : 0;
+}
+
 double multiply_adds(const Plan& plan) {
   double sum = 0;
-  for (const Step& step : plan.steps)
-    if (schema_of(step.problem.op).has_products) sum += step.cost.multiply_add;
+  for (const Step& step : plan.steps) sum += products_of(step);
   return sum;
 }
 
@@ -94,11 +104,9 @@ void time_separate_loops(ConvnetTiming& t, const ConvnetWorkload& w, Device& dev
   const Program& program = ready.program;
   const Plan& plan = ready.plan();
   Executor& executor = *ready.executor;
-  const TensorType images = program.graph.value(program.images).type;
-  require_images(w.name, images);
   t.flop = multiply_adds(plan);
   t.floor_s = predict(plan, machine).floor_s;
-  const RandomBatch data(device, images, 1, w.batch);
+  const RandomBatch data(device, program, w.batch);
   executor.bind(program.images, data.image(0));
 
   const std::vector<bool> of_weights = weight_gradients(plan);
@@ -107,6 +115,9 @@ void time_separate_loops(ConvnetTiming& t, const ConvnetWorkload& w, Device& dev
   Piece inputs(device, executor,
                steps_where(plan, [&](std::size_t s) { return !is_forward(s) && !of_weights[s]; }));
   Piece weights(device, executor, steps_where(plan, [&](std::size_t s) { return of_weights[s]; }));
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    if (!is_forward(s))
+      (of_weights[s] ? t.weight_gradient_flop : t.input_gradient_flop) += products_of(plan.steps[s]);
   t.forward_s = sampled(device, forward, options);
   t.input_gradient_s = sampled(device, inputs, options);
   t.weight_gradient_s = sampled(device, weights, options);
@@ -142,9 +153,7 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
   Engine engine(w.net, device, options.engine);
   Engine::Ready& ready = engine.ready(Mode::train, w.batch);
   engine.set_learning_rate(1e-6);  // the weights hardly change
-  const Graph& graph = ready.program.graph;
-  const RandomBatch data(device, graph.value(ready.program.images).type,
-                         graph.value(ready.program.logits).type.shape[1], w.batch);
+  const RandomBatch data(device, ready.program, w.batch);
   auto recorded = [&](Recorders recorders) {
     if (engine.queues())
       engine.queue_step(ready, data.image(0), data.label(0), 1, recorders);
@@ -191,9 +200,7 @@ std::vector<double> scores(const Net& net, Device& device, const EngineOptions& 
   constexpr std::int64_t kFew = 2;
   Engine engine(net, device, options);
   Engine::Ready& ready = engine.ready(Mode::eval, kFew);
-  const Graph& graph = ready.program.graph;
-  const RandomBatch data(device, graph.value(ready.program.images).type,
-                         graph.value(ready.program.logits).type.shape[1], kFew);
+  const RandomBatch data(device, ready.program, kFew);
   engine.run_batch(ready, data.image(0), data.label(0));
   return ready.executor->read(ready.program.logits);
 }

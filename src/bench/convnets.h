@@ -37,6 +37,7 @@ struct ConvnetTiming {
   // Separate loops: the output is its own gradient; no loss, no update.
   Sampled forward_s, input_gradient_s, weight_gradient_s;
   double flop = 0, floor_s = 0;  // products and sums, and minimum time, of all three
+  double input_gradient_flop = 0, weight_gradient_flop = 0;
   // Whole steps: forward with the loss, backward with the update. A layer has no samples.
   Spread step_forward_s, step_backward_s;
   Sampled step_s;

@@ -77,6 +77,8 @@ TEST(BenchConvnets, TimesBothWays) {
   // Forward and both gradients of the classifier; the first convolution has no image gradient.
   const double conv = 2.0 * 2 * 100 * 4 * 27, fc = 2.0 * 2 * 400 * 5;
   EXPECT_EQ(t.flop, 2 * conv + 3 * fc);
+  EXPECT_EQ(t.input_gradient_flop, fc);
+  EXPECT_EQ(t.weight_gradient_flop, conv + fc);
   for (const Spread& s : std::vector<Spread>{t.forward_s, t.input_gradient_s, t.weight_gradient_s, t.step_s,
                                              t.step_forward_s, t.step_backward_s})
     EXPECT_GT(s.median, 0);

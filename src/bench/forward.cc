@@ -9,8 +9,9 @@ SamplerOptions sampling(const ForwardRequest& request) {
   return {.warm_ups = 2, .min_samples = 3, .max_samples = 2000, .max_seconds = request.seconds};
 }
 
-Sampled time_steps(Engine& engine, Device& device, const ForwardRequest& request, const RandomBatch& data) {
+Sampled time_steps(Engine& engine, Device& device, const ForwardRequest& request) {
   Engine::Ready& train = engine.ready(Mode::train, request.batch);
+  const RandomBatch data(device, train.program, request.batch);
   engine.set_learning_rate(1e-6);  // random labels: nothing to learn, and the loss cannot diverge
   std::int64_t step = 0;
   return sample(device, sampling(request), [&] {
@@ -32,12 +33,10 @@ ForwardTiming bench_forward(Device& device, const EngineOptions& options, const 
       engine.make_ready(build_request(options, engine.target(), Mode::infer, request.batch), arena);
   const Program& program = ready.program;
   for (const Step& step : ready.plan().steps) timing.flop += step.cost.multiply_add;
-  require_images(net.name, program.graph.value(program.images).type);
-  const std::int64_t classes = program.graph.value(program.logits).type.shape.without_first().numel();
-  const RandomBatch data(device, program.graph.value(program.images).type, classes, request.batch);
+  const RandomBatch data(device, program, request.batch);
   ready.executor->bind(program.images, data.image(0));
   timing.forward_s = sample(device, sampling(request), [&] { ready.executor->run(); });
-  if (request.steps) timing.step_s = time_steps(engine, device, request, data);
+  if (request.steps) timing.step_s = time_steps(engine, device, request);
   return timing;
 }
 

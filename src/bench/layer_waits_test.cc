@@ -11,7 +11,7 @@ LayerWaits read(const std::string& model, std::int64_t batch, int samples) {
   const auto device = open_device("cpu");
   Engine engine(find_net(model), *device, {.seed = 1});
   const Program& program = engine.ready(Mode::eval, batch).program;
-  const RandomBatch data(*device, program.graph.value(program.images).type, 10, batch);
+  const RandomBatch data(*device, program, batch);
   return time_layers(engine, batch, data.image(0), data.label(0), samples);
 }
 

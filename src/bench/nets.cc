@@ -23,8 +23,7 @@ class Runner {
   Runner(const NetWorkload& w, Device& device, EngineOptions options)
       : workload_(w), engine_(find_net(w.model), device, as_published(std::move(options), w.model)) {
     const Program& eval = engine_.ready(Mode::eval, w.batch).program;
-    data_.emplace(device, eval.graph.value(eval.images).type, eval.graph.value(eval.logits).type.shape[1],
-                  std::max(w.batch, w.epoch_images));
+    data_.emplace(device, eval, std::max(w.batch, w.epoch_images));
     engine_.ready(Mode::train, w.batch);
     engine_.set_learning_rate(1e-4);
   }

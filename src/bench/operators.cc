@@ -15,10 +15,11 @@
 namespace headroom {
 namespace {
 
-DType type_of(const Case& c, std::size_t i) {
-  if (i < c.dtypes.size() && c.dtypes[i]) return *c.dtypes[i];
+TensorType type_of(const Case& c, std::size_t i) {
   const bool whole = i < c.fills.size() && c.fills[i].kind == Fill::Kind::label;
-  return whole ? DType::i32 : DType::f32;
+  DType dtype = whole ? DType::i32 : DType::f32;
+  if (i < c.dtypes.size() && c.dtypes[i]) dtype = *c.dtypes[i];
+  return {c.inputs[i], dtype, i < c.layouts.size() ? c.layouts[i] : Layout::nchw};
 }
 
 double element(const Fill& fill, const Philox& random, std::uint64_t i) {
@@ -51,8 +52,8 @@ class Alone {
     Graph graph;
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      inputs.push_back(graph.add_value(
-          {.name = fmt::format("x{}", i), .type = {c.inputs[i], type_of(c, i)}, .role = Role::input}));
+      inputs.push_back(
+          graph.add_value({.name = fmt::format("x{}", i), .type = type_of(c, i), .role = Role::input}));
       buffers_.push_back(device.allocate(static_cast<std::size_t>(graph.value(inputs[i]).type.bytes())));
       fill(c, i, graph.value(inputs[i]).type);
     }
@@ -138,22 +139,28 @@ OperatorTiming time_case(Device& device, Executor& executor, const Machine& mach
 
 }  // namespace
 
-std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,
-                                            const std::vector<std::string>& names, int rounds,
-                                            const std::function<void(const std::string&)>& progress) {
+OperatorBench bench_operators(Device& device, const Machine& machine, const Chooser& choose,
+                              const std::vector<std::string>& names, int rounds,
+                              const std::function<void(const std::string&)>& progress) {
   for (const std::string& name : names) operator_of(name);  // rejects unknown names before the work starts
-  std::vector<OperatorTiming> timings;
+  OperatorBench bench;
   for (const Operator& op : operators()) {
     if (!names.empty() && std::ranges::find(names, op.schema.name) == names.end()) continue;
     if (op.kernels.empty() || op.schema.is_view) continue;
     for (const Case& c : op.cases) {
       if (c.tier != Tier::perf) continue;
       progress(op.schema.name);
-      Alone alone(op, grown(c, device), device, choose);
-      timings.push_back(time_case(device, alone.executor(), machine, rounds));
+      try {
+        Alone alone(op, grown(c, device), device, choose);
+        bench.timings.push_back(time_case(device, alone.executor(), machine, rounds));
+      } catch (const Error& error) {  // one case must not cost the others' results
+        bench.left_out.push_back(fmt::format("{}: {}", op.schema.name, error.what()));
+      }
     }
   }
-  return timings;
+  if (bench.timings.empty() && !bench.left_out.empty())
+    reject("nothing was timed: {}", bench.left_out.front());
+  return bench;
 }
 
 }  // namespace headroom

@@ -26,11 +26,16 @@ struct OperatorTiming {
   double share_of_bandwidth() const { return level_rate > 0 ? bytes_per_s() / level_rate : 0; }
 };
 
+struct OperatorBench {
+  std::vector<OperatorTiming> timings;
+  std::vector<std::string> left_out;  // cases that do not run on this device, with the reason
+};
+
 // Times the perf cases of the named operators (by default all), in fp32 and warm, `rounds` samples each, on
 // random inputs, in turn with a copy of as many bytes on as many threads. On GPUs vectors grow to 400 MB,
 // more than their caches hold.
-std::vector<OperatorTiming> bench_operators(Device& device, const Machine& machine, const Chooser& choose,
-                                            const std::vector<std::string>& names, int rounds,
-                                            const std::function<void(const std::string&)>& progress);
+OperatorBench bench_operators(Device& device, const Machine& machine, const Chooser& choose,
+                              const std::vector<std::string>& names, int rounds,
+                              const std::function<void(const std::string&)>& progress);
 
 }  // namespace headroom

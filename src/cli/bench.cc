@@ -18,9 +18,9 @@ struct Request {
   BenchTarget target;
 };
 
-Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine) {
+Json to_json(const OperatorBench& bench, const Machine& machine) {
   Json list = Json::array();
-  for (const OperatorTiming& t : timings)
+  for (const OperatorTiming& t : bench.timings)
     list.push_back({{"operator", t.problem.op},
                     {"problem", t.problem.str()},
                     {"kernel", t.kernel},
@@ -34,7 +34,7 @@ Json to_json(const std::vector<OperatorTiming>& timings, const Machine& machine)
                     {"floor_ms", t.floor_s * 1e3},
                     {"bound", t.bound},
                     {"percent_of_roofline", 100 * t.floor_s / t.seconds.median}});
-  return {{"device", machine.title}, {"operators", list}};
+  return {{"device", machine.title}, {"operators", list}, {"left_out", bench.left_out}};
 }
 
 // An update names every tensor it changes; --json has the whole text.
@@ -44,7 +44,7 @@ std::string shortened(std::string problem) {
   return problem;
 }
 
-BenchTable operators_table(const std::vector<OperatorTiming>& timings) {
+BenchTable operators_table(const OperatorBench& bench) {
   using enum Column::Format;
   Sheet sheet("operators",
               {{.key = "problem", .title = "problem"},
@@ -57,18 +57,19 @@ BenchTable operators_table(const std::vector<OperatorTiming>& timings) {
                {.key = "fraction_of_copy", .title = "of a copy", .format = hundredths},
                {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths}});
   std::vector<Sampled> medians;
-  for (const OperatorTiming& t : timings) {
+  for (const OperatorTiming& t : bench.timings) {
     sheet.row({shortened(t.problem.str()), t.kernel, t.seconds.median * 1e3, t.bytes_per_s() / 1e9,
                t.flops / t.seconds.median / 1e9, t.level, t.share_of_bandwidth(), t.share_of_copy(),
                100 * t.floor_s / t.seconds.median});
     medians.insert(medians.end(), {t.seconds, t.copy_seconds});
   }
-  return {
-      sheet, "",
+  std::string below =
       "\nGB/s: inputs and outputs once. In: the level of memory that holds them; its bandwidth was measured "
       "by "
       "reading.\nOf a copy: against memcpy of as many bytes on as many threads, in turn. Medians, warm.\n" +
-          sampling_note(medians)};
+      sampling_note(medians);
+  for (const std::string& reason : bench.left_out) below += fmt::format("Left out: {}\n", reason);
+  return {sheet, "", below};
 }
 
 void add_bench_operators(Command verb) {
@@ -84,13 +85,13 @@ void add_bench_operators(Command verb) {
     require_output(r->target, r->common);
     const auto device = r->common.open();
     const Machine machine = r->common.machine(*device);
-    std::vector<OperatorTiming> timings;
+    OperatorBench bench;
     {
       Progress progress("bench");
-      timings = bench_operators(*device, machine, r->common.chooser(), r->operators, r->rounds,
-                                [&](const std::string& name) { progress.update(0, 0, name); });
+      bench = bench_operators(*device, machine, r->common.chooser(), r->operators, r->rounds,
+                              [&](const std::string& name) { progress.update(0, 0, name); });
     }
-    finish_bench({"bench ops", {operators_table(timings)}, to_json(timings, machine)}, r->common, r->target,
+    finish_bench({"bench ops", {operators_table(bench)}, to_json(bench, machine)}, r->common, r->target,
                  &machine);
   });
 }

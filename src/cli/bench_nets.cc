@@ -141,8 +141,6 @@ void run(const Request& r) {
   for (const std::string& model : r.models) {
     Net net = find_net(model);
     const std::int64_t fixed = fixed_batch(net);  // set by some files
-    const Program forward = make_forward(net, 1, DType::f32);
-    require_images(net.name, forward.graph.value(forward.images).type);
     workloads.push_back({model, std::move(net), fixed > 0 ? fixed : r.batch > 0 ? r.batch : kUsualBatch});
   }
   if (wanted("convnets")) workloads = convnet_workloads(r.batch);

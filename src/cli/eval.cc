@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "bench/inference.h"
 #include "cli/layer_waits.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
@@ -10,15 +11,76 @@
 #include "predict/predict.h"
 #include "report/layers.h"
 #include "report/metrics.h"
+#include "train/program.h"
 #include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
 
+// Why the network has no accuracy or loss on labelled data; empty if it has. Such a network can still be
+// timed.
+std::string why_no_task(const Net& net, std::int64_t batch) {
+  try {
+    make_program(net, {.mode = Mode::eval, .batch = batch, .fusion = Fusion::none});
+    return "";
+  } catch (const Error& error) {
+    if (!net.imported) throw;
+    require_complete(make_forward(net, batch, DType::f32), net);
+    return error.what();
+  }
+}
+
+// The forward pass alone, for networks that are not classifiers.
+void eval_forward(RunSetup& setup, const Common& common, const RunRequest& request, const std::string& why) {
+  const auto device = common.open();
+  const Dataset data = load_data(setup, true);
+  const std::int64_t fixed = fixed_batch(setup.net);
+  const std::int64_t batch = fixed > 0 ? fixed : std::min(setup.train.batch, data.test.count());
+  Engine engine(setup.net, *device, common.engine_options(setup.kernels));
+  if (!request.weights.empty()) load_weights(engine, request.weights);
+  Arena arena(*device);
+  Engine::Ready ready =
+      engine.make_ready(build_request(engine.options(), engine.target(), Mode::infer, batch), arena);
+  if (common.explain) note(ready.explain());
+  note(fmt::format("{}: its layers are timed, nothing is tested\n", with_options(why)));
+  const EvalResult result = forward_over(engine, ready, data.test, setup.train.preprocess);
+  const Machine machine = common.machine(*device);
+  const Prediction prediction = predict(ready.plan(), machine);
+  const std::vector<LayerReading> layers = read_layers(ready.plan(), prediction, result.measurement);
+  const double rate = double(result.images) / result.seconds;
+  if (common.json) {
+    print_json({{"model", setup.net.name},
+                {"data", setup.data},
+                {"tested", false},
+                {"images", result.images},
+                {"batch", batch},
+                {"images_per_s", rate},
+                {"seconds", result.seconds},
+                {"layers", layers_json(layers)},
+                {"device", device->capabilities().name},
+                {"threads", device->capabilities().threads}});
+  } else {
+    print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, batch));
+    print(layer_sheet(layers, prediction.has_times).text());
+    print(fmt::format("\n{} images in {} ({} images/s)\n", with_commas(result.images),
+                      human_seconds(result.seconds), with_commas(std::llround(rate))));
+  }
+  if (request.record.empty()) return;
+  RunRecord record = start_record("eval", command_line());
+  record.machine = machine;
+  record.model = recorded_model(engine);
+  record.data = setup.data;
+  add_readings(record, ready.plan(), ready.passes, prediction, result.measurement);
+  record.wall_s = result.seconds, record.resources = process_resources();
+  write_record(request.record, record);
+}
+
 void eval(const RunRequest& request, const Common& common) {
   if (request.weights.empty() && !is_onnx_name(request.model))
     reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   RunSetup setup = resolve(request, common);
+  if (const std::string why = why_no_task(setup.net, setup.train.batch); !why.empty())
+    return eval_forward(setup, common, request, why);
   const auto device = common.open();
   const Dataset data = load_data(setup, true);
   if (fixed_batch(setup.net) == 0)

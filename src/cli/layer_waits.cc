@@ -32,8 +32,7 @@ class TimedBatch {
     const std::int64_t batch = setup.train.batch;
     const Program& program = engine.ready(Mode::eval, batch).program;
     if (data == nullptr) {
-      const std::int64_t classes = std::max<std::int64_t>(1, classes_of(program));
-      random_.emplace(engine.device(), program.graph.value(program.images).type, classes, batch);
+      random_.emplace(engine.device(), program, batch);
       return;
     }
     require_labels(engine, program, data->test);

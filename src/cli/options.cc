@@ -78,7 +78,12 @@ std::unique_ptr<Device> Common::open() const {
   return open_device(device, threads);
 }
 
-Machine Common::machine(Device& opened) const { return ceilings_of(opened, threads, !one_of_several); }
+Machine Common::machine(Device& opened) const {
+  Machine machine = ceilings_of(opened, threads, !one_of_several);
+  if (!machine.doubt.empty())
+    note(fmt::format("the ceilings of this machine are doubtful: {}\n", machine.doubt));
+  return machine;
+}
 
 void add_record_option(Command verb, std::string& file) {
   verb.option("--record", file, "write the run record, JSON, to this file");

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/options.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
@@ -60,13 +61,45 @@ Sheet summary(const std::vector<Forecast>& all) {
        {.key = "batch", .title = "batch"},
        {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
        {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
-       {.key = "images_per_s_at_floor", .title = "images/s at the floor", .format = Column::Format::commas}});
-  for (const auto& [built, p] : all) {
-    const std::int64_t batch = built.plan.binding.batch;
-    sheet.row({p.machine, batch, p.floor_s * 1e3, p.has_times ? Cell(p.predicted_s * 1e3) : Cell(),
-               double(batch) / p.floor_s});
+       {.key = "images_per_s_at_floor", .title = "images/s at the floor", .format = Column::Format::commas},
+       {.key = "memory_bytes", .title = "memory", .unit = "B", .format = Column::Format::bytes},
+       {.key = "fits", .title = "fits", .left = true},
+       {.key = "largest_batch", .title = ""}});
+  for (const Forecast& f : all) {
+    const Prediction& p = f.prediction;
+    const std::int64_t batch = f.built.plan.binding.batch;
+    const bool fits = f.fits();
+    sheet.row({p.machine, batch, fits ? Cell(p.floor_s * 1e3) : Cell(),
+               fits && p.has_times ? Cell(p.predicted_s * 1e3) : Cell(),
+               fits ? Cell(double(batch) / p.floor_s) : Cell(), f.memory_needed,
+               std::string(f.memory_there <= 0 ? "unknown"
+                           : fits              ? "yes"
+                                               : "no"),
+               fits ? Cell() : Cell(f.largest_batch)});
   }
   return sheet;
+}
+
+// No time is given for a step that cannot run.
+std::string does_not_fit(const Forecast& f) {
+  const std::string advice = f.largest_batch > 0
+                                 ? fmt::format("The largest batch that fits is {}.", f.largest_batch)
+                                 : std::string("No smaller batch fits either.");
+  return fmt::format("Does not fit: the step needs {} of memory, {} has {}. {}\n\n",
+                     human_bytes(f.memory_needed), f.prediction.machine, human_bytes(f.memory_there), advice);
+}
+
+Json forecast_json(const Forecast& f) {
+  Json item = {{"batch", f.built.plan.binding.batch}};
+  item.update(prediction_json(f.built.plan, f.prediction));
+  item["memory_bytes"] = f.memory_needed;
+  item["machine_memory_bytes"] = f.memory_there > 0 ? Json(f.memory_there) : Json(nullptr);
+  item["fits"] = f.fits();
+  if (!f.fits()) {
+    item["largest_batch"] = f.largest_batch;
+    item["predicted_ms"] = nullptr;
+  }
+  return item;
 }
 
 void run(const Request& r) {
@@ -89,11 +122,7 @@ void run(const Request& r) {
       all.push_back(forecast_for(net, with_dims(r.model, r.dims), m, mode, batch, r.common));
   if (r.common.json) {
     Json list = Json::array();
-    for (const auto& [built, prediction] : all) {
-      Json item = {{"batch", built.plan.binding.batch}};
-      item.update(prediction_json(built.plan, prediction));
-      list.push_back(item);
-    }
+    for (const Forecast& f : all) list.push_back(forecast_json(f));
     Json json = {
         {"model", net.name}, {"mode", wanted}, {"precision", r.common.precision}, {"predictions", list}};
     if (net.imported && mode == Mode::eval) add_unknown(json, make_forward(net, batches.front(), DType::f32));
@@ -101,18 +130,21 @@ void run(const Request& r) {
   }
   if (r.csv) return print(summary(all).csv());
   if (r.common.explain) note(all.front().built.explain());
-  for (const auto& [built, p] : all) {
-    const Plan& plan = built.plan;
+  for (const Forecast& f : all) {
+    const Plan& plan = f.built.plan;
+    const Prediction& p = f.prediction;
     print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
                       r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
-    print(layer_sheet(read_layers(plan, p), p.has_times).text() + "\n");
+    print(f.fits() ? layer_sheet(read_layers(plan, p), p.has_times).text() + "\n" : does_not_fit(f));
   }
   print(summary(all).text());
   if (net.imported && mode == Mode::eval) print(unknown_text(make_forward(net, batches.front(), DType::f32)));
   print(
-      "\nFloor: no program can take less; max(FLOPs / peak, bytes / bandwidth) per step, added up. "
-      "Predicted: what the chosen kernels\nshould take; on GPUs with assumed efficiencies, not fitted to any "
-      "device.\n");
+      "\nFloor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs these steps one "
+      "by "
+      "one cannot take less;\none that fuses more of them can. Predicted: what the chosen kernels should "
+      "take; on "
+      "GPUs with assumed efficiencies, not\nfitted to any device.\n");
 }
 
 }  // namespace

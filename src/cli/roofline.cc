@@ -20,8 +20,10 @@ struct Request {
 };
 
 std::string page(const Machine& machine) {
-  return fmt::format("{}\n{}\nsaved as machine '{}': {}\n", machine_page(machine), draw_roofline(machine),
-                     machine.name, machine_file(machine.name).string());
+  const std::string saved = machine.doubt.empty() ? fmt::format("saved as machine '{}': {}", machine.name,
+                                                                machine_file(machine.name).string())
+                                                  : fmt::format("not saved: {}", machine.doubt);
+  return fmt::format("{}\n{}\n{}\n", machine_page(machine), draw_roofline(machine), saved);
 }
 
 std::vector<Machine> measure(const Request& request) {
@@ -58,7 +60,8 @@ void add_roofline(Command app) {
     if (request->seconds && !(*request->seconds >= 0.1 && *request->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", *request->seconds);
     const std::vector<Machine> machines = measure(*request);
-    for (const Machine& machine : machines) save_machine(with_saved_link(machine));
+    for (const Machine& machine : machines)
+      if (machine.doubt.empty()) save_machine(with_saved_link(machine));
     if (request->common.json) {
       Json json = to_json(machines[0]);
       if (machines.size() > 1) json["gpu"] = to_json(machines[1]);

@@ -1,11 +1,13 @@
 // The verb run: a network's forward pass on arrays from files.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "bench/sampler.h"
+#include "base/units.h"
+#include "bench/inference.h"
 #include "cli/options.h"
 #include "cli/run_cases.h"
 #include "cli/run_report.h"
@@ -14,7 +16,7 @@
 #include "models/onnx/for_arrays.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/tensor_file.h"
-#include "profile/step_timer.h"
+#include "report/layers.h"
 #include "train/inference.h"
 #include "train/weights.h"
 
@@ -26,6 +28,7 @@ struct Request {
   std::string model, weights, output, cases, record;
   std::vector<std::string> inputs, expected, dims;
   Tolerance tolerance;
+  bool time = false;
 };
 
 using Words = std::vector<std::string>;
@@ -129,6 +132,8 @@ void require_sound(const Request& r) {
     reject(Hint{"headroom run net.onnx --input x.npy, or headroom run --cases DIR"}, "no model was named");
   if (!r.cases.empty() && (!r.model.empty() || !r.inputs.empty() || !r.expected.empty() || !r.output.empty()))
     reject("--cases runs what the folder holds; it takes no model, --input, --expect or --output");
+  if (!r.cases.empty() && (r.time || !r.record.empty()))
+    reject("--cases checks results; it takes neither --time nor --record");
   std::error_code ignored;
   if (!r.output.empty() && std::filesystem::exists(r.output, ignored) &&
       !std::filesystem::is_directory(r.output, ignored))
@@ -163,22 +168,39 @@ Subject subject_of(const Request& r) {
   return {std::move(net), std::move(arrays)};
 }
 
-// Repeats the last pass a few times with every step timed.
-RunRecord timed_record(const Request& r, Engine& engine, Inference& inference, Device& device) {
-  constexpr std::size_t kRuns = 20;
+// Both readings of the last pass.
+struct Readings {
+  Machine machine;
+  Prediction prediction;
+  Measurement measurement;
+  std::vector<LayerReading> layers;
+};
+
+Readings read_again(const Request& r, Inference& inference, Device& device) {
+  Readings readings{.machine = r.common.machine(device), .prediction = {}, .measurement = {}, .layers = {}};
   const Plan& plan = *inference.plan();
-  StepTimer timer(device, plan.steps.size(), kRuns);
-  Recorder* const recorders[] = {&timer};
-  for (std::size_t i = 0; i < kRuns; ++i) inference.repeat(recorders);
-  const Machine machine = r.common.machine(device);
+  readings.prediction = predict(plan, readings.machine);
+  readings.measurement = measure_again(device, inference);
+  readings.layers = read_layers(plan, readings.prediction, readings.measurement);
+  return readings;
+}
+
+RunRecord record_of(const Readings& readings, Engine& engine, const Inference& inference) {
   RunRecord record = start_record("run", command_line());
-  record.machine = machine;
+  record.machine = readings.machine;
   record.model = recorded_model(engine);
-  Measurement measurement = timer.measurement();
-  measurement.run_s = sample(device, {.max_samples = 50, .max_seconds = 1}, [&] { inference.repeat(); }).kept;
-  add_readings(record, plan, inference.passes(), predict(plan, machine), measurement);
+  add_readings(record, *inference.plan(), inference.passes(), readings.prediction, readings.measurement);
   record.resources = process_resources();
   return record;
+}
+
+std::string time_text(const Readings& readings, std::int64_t batch) {
+  const Spread whole = spread_of(readings.measurement.run_s);
+  return fmt::format(
+      "\n{}\npass       {} median, {} to {} (10 to 90 %), {} samples; batch {}\nfloor      {} on {}\n",
+      layer_sheet(readings.layers, readings.prediction.has_times).text(), human_seconds(whole.median),
+      human_seconds(whole.p10), human_seconds(whole.p90), whole.samples, batch,
+      human_seconds(readings.prediction.floor_s), readings.machine.title);
 }
 
 void run(const Request& r) {
@@ -205,7 +227,8 @@ void run(const Request& r) {
   if (r.common.explain) note(inference.explain());
   if (!r.output.empty()) write_outputs(r.output, outputs);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
-  if (!r.record.empty()) write_record(r.record, timed_record(r, engine, inference, *device));
+  std::optional<Readings> readings;
+  if (r.time || !r.record.empty()) readings = read_again(r, inference, *device);
   if (r.common.json) {
     Json json = {{"model", net.name},
                  {"device", device->capabilities().name},
@@ -215,11 +238,18 @@ void run(const Request& r) {
                  {"expected", Json::array()}};
     for (const NamedTensor& output : outputs) json["outputs"].push_back(output_json(output));
     for (const Compared& c : compared) json["expected"].push_back(compared_json(c));
+    if (r.time) {
+      json["layers"] = layers_json(readings->layers);
+      json["pass"] = spread_json(spread_of(readings->measurement.run_s));
+      json["floor_ms"] = readings->prediction.floor_s * 1e3;
+    }
     print_json(json);
   } else {
     print_outputs(outputs);
     print_compared(compared);
+    if (r.time) print(time_text(*readings, inference.batch()));
   }
+  if (!r.record.empty()) write_record(r.record, record_of(*readings, engine, inference));
   for (const Compared& c : compared)
     if (!c.difference.passed())
       throw Error(Blame::run, fmt::format("output {}", c.str()),
@@ -243,10 +273,12 @@ void add_run(Command app) {
   verb.option("--dim", r->dims, "an open size of an ONNX file: name=size, repeatable");
   verb.option("--cases", r->cases,
               "run every ONNX model below this folder on the data stored beside it, and count the passes");
+  verb.flag("--time", r->time, "repeat the pass and print the time of each layer beside its floor");
   add_record_option(verb, r->record);
   add_run_options(verb, r->common);
   verb.example("headroom run net.onnx --input images=x.npy --output results");
   verb.example("headroom run lenet5 --weights lenet5.safetensors --input x.npy --expect y.npy --rtol 1e-4");
+  verb.example("headroom run net.onnx --input x.npy --time");
   verb.example("headroom run --cases onnx/node");
   verb.runs([r] { run(*r); });
 }

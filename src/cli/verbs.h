@@ -11,6 +11,7 @@ namespace headroom::cli {
 void add_train(Command app);
 void add_eval(Command app);
 void add_run(Command app);
+void add_generate(Command app);
 void add_predict(Command app);
 void add_roofline(Command app);
 void add_machine(Command app);

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -50,6 +51,12 @@ std::vector<int> allowed_cpus(const fs::path& root) {
     }
   cpus.insert(cpus.end(), siblings.begin(), siblings.end());
   return cpus;  // empty if there are more CPUs than the set holds
+}
+
+double cpu_quota(const fs::path& file) {
+  std::istringstream text(first_line(file));
+  double quota = 0, period = 0;  // microseconds; "max" instead of a number is no limit
+  return text >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
 std::vector<CacheLevel> cache_levels_in(const fs::path& root, std::span<const int> cpus, int threads) {

@@ -30,5 +30,7 @@ std::vector<CacheLevel> cache_levels_by_sweep(int threads, const std::function<d
 
 // The CPUs this process may run on: one of every core first, then their siblings.
 std::vector<int> allowed_cpus(const std::filesystem::path& root);
+// How many CPUs' time a container may use, from its cpu.max file; 0: no limit, or no such file.
+double cpu_quota(const std::filesystem::path& file);
 
 }  // namespace headroom

@@ -66,6 +66,19 @@ TEST(CacheLevels, ASweepFindsTheSteps) {
   EXPECT_TRUE(cache_levels_by_sweep(2, [](std::int64_t) { return 10.0; }).empty());
 }
 
+TEST(CacheLevels, AContainerMayHaveAQuota) {
+  const fs::path file = fs::temp_directory_path() / fmt::format("headroom_quota_{}", ::getpid());
+  auto quota = [&](const char* text) {
+    std::ofstream(file) << text;
+    return cpu_quota(file);
+  };
+  EXPECT_EQ(quota("150000 100000\n"), 1.5);
+  EXPECT_EQ(quota("max 100000\n"), 0);
+  EXPECT_EQ(quota(""), 0);
+  fs::remove(file);
+  EXPECT_EQ(cpu_quota(file), 0);
+}
+
 TEST(CacheLevels, ThisProcessMayRunSomewhere) {
   EXPECT_FALSE(allowed_cpus("/sys/devices/system/cpu").empty());
 }

@@ -60,6 +60,8 @@ struct Machine {
   // Measured GPUs: each unit's peak rate, and the rate it sustains under its power limit.
   std::map<std::string, double> burst_flops, sustained_flops;
   std::vector<std::string> notes;  // sources of figures, and unconfirmed ones
+  std::string
+      doubt;  // why this measurement may be wrong; such a machine is not saved. Empty: nothing is known
 
   const Level& memory() const { return levels.back(); }
   // The smallest level of known rate that holds `bytes`; memory if none does.

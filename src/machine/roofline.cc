@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,15 @@ constexpr double kFmaShare = 0.2, kStreamShare = 0.75, kWakeShare = 0.03;
 constexpr std::int64_t kMaxMemory = std::int64_t{512} << 20;  // max to stream over, for any cache size
 
 constexpr const char* kCpus = "/sys/devices/system/cpu";
+constexpr double kQuiet =
+    0.9;  // a thread that never rests has this share of a core, unless others use it, too
+
+// How many CPUs may work for this process at once. A container's quota may be less than the CPUs it sees.
+int usable_cpus(std::span<const int> cpus) {
+  const int seen = cpus.empty() ? omp_get_num_procs() : static_cast<int>(cpus.size());
+  const double quota = cpu_quota("/sys/fs/cgroup/cpu.max");
+  return quota > 0 ? std::clamp(static_cast<int>(std::ceil(quota)), 1, seen) : seen;
+}
 
 // The identity of a saved measurement.
 std::string title_of(const Capabilities& cpu) {
@@ -87,20 +97,20 @@ double wake_seconds(int threads, double seconds) {
   return spread_of(std::move(samples)).median;
 }
 
-void measure_peaks(Machine& machine, double seconds) {
+void measure_peaks(Machine& machine, int team, double seconds) {
   const std::pair<const char*, DType> kinds[] = {{"fp32", DType::f32}, {"fp64", DType::f64}};
   for (const auto& [name, dtype] : kinds) {
     const double one = fma_rate(dtype, 1, seconds / 4).flops;
-    const double all = machine.cores == 1 ? one : fma_rate(dtype, machine.cores, seconds / 4).flops;
+    const double all = team == 1 ? one : fma_rate(dtype, team, seconds / 4).flops;
     raise(machine.one_core_peak_flops[name], one);
     raise(machine.peak_flops[name], std::max(all, one));
   }
 }
 
-void measure_levels(Machine& machine, const std::vector<CacheLevel>& caches, double memory_bytes,
+void measure_levels(Machine& machine, int team, const std::vector<CacheLevel>& caches, double memory_bytes,
                     double seconds) {
   const auto one = stream_rates(caches, 1, seconds / 2);
-  const auto all = machine.cores == 1 ? one : stream_rates(caches, machine.cores, seconds / 2);
+  const auto all = team == 1 ? one : stream_rates(caches, team, seconds / 2);
   for (std::size_t i = 0; i <= caches.size(); ++i) {
     const bool last = i == caches.size();
     const std::string name = last ? "memory" : caches[i].name;
@@ -131,26 +141,32 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   machine.notes.push_back("measured by a build without optimisation: the ceilings are too low");
 #endif
   const std::vector<int> cpus = allowed_cpus(kCpus);
-  const PinnedTeam pinned(cpu.threads, cpus);
-  const std::vector<CacheLevel> caches = find_caches(cpus, cpu.threads);
+  // More threads than CPUs take turns: they are no faster, but the CPU clock of each would say so.
+  const int team = std::min(cpu.threads, usable_cpus(cpus));
+  if (team < cpu.threads)
+    machine.doubt = fmt::format("{} threads share {} CPU{}, so these are the ceilings of {} thread{}",
+                                cpu.threads, team, team == 1 ? "" : "s", team, team == 1 ? "" : "s");
+  const PinnedTeam pinned(team, cpus);
+  const std::vector<CacheLevel> caches = find_caches(cpus, team);
 
-  say(fmt::format("multiply-adds on 1 and {} threads", cpu.threads));
+  say(fmt::format("multiply-adds on 1 and {} threads", team));
   const double wall = now_s(), used = thread_cpu_s();
-  measure_peaks(machine, kFmaShare / 2 * seconds);
+  measure_peaks(machine, team, kFmaShare / 2 * seconds);
   // This thread never rests in that stage, unless another program uses its core or a sibling's.
-  if (const double had = (thread_cpu_s() - used) / (now_s() - wall); had < 0.9)
-    machine.notes.push_back(fmt::format(
-        "other programs were running: this one had {:.0f} % of a core, shared levels may be too low",
-        100 * had));
+  if (const double had = (thread_cpu_s() - used) / (now_s() - wall); had < kQuiet && machine.doubt.empty())
+    machine.doubt = fmt::format(
+        "other programs were running: this one had {:.0f} % of a core, so shared levels may be too low",
+        100 * had);
+  if (!machine.doubt.empty()) machine.notes.push_back(machine.doubt);
 
   std::vector<std::string> names;
   for (const CacheLevel& cache : caches) names.push_back(cache.name);
   names.push_back("memory");
   say(fmt::format("bandwidth of {}", fmt::join(names, ", ")));
-  measure_levels(machine, caches, static_cast<double>(cpu.memory_bytes), kStreamShare * seconds);
+  measure_levels(machine, team, caches, static_cast<double>(cpu.memory_bytes), kStreamShare * seconds);
 
   say("multiply-adds once more");  // a processor with a power limit may have another clock by now
-  measure_peaks(machine, kFmaShare / 2 * seconds);
+  measure_peaks(machine, team, kFmaShare / 2 * seconds);
 
   say("waking the thread team");
   machine.launch.host_s = wake_seconds(cpu.threads, kWakeShare * seconds);
@@ -180,8 +196,8 @@ Machine here_or_measure(int threads, double seconds, bool keep) {
     }
   }
   Machine machine = measure_cpu(threads, seconds);
-  if (!keep || (threads > 0 && threads != cpu_capabilities().threads))
-    return with_saved_link(machine);  // a trial; "here" stays unchanged
+  const bool trial = threads > 0 && threads != cpu_capabilities().threads;
+  if (!keep || trial || !machine.doubt.empty()) return with_saved_link(machine);  // "here" stays unchanged
   try {
     save_machine(with_saved_link(machine));
   } catch (const Error& error) {

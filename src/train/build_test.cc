@@ -107,7 +107,9 @@ TEST(Build, AGpuOfTheTableGetsGpuKernels) {
   const Machine h200 = find_machine("h200");
   for (const char* model : {"lenet5", "resnet:depth=18,input=64,classes=10"})
     for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
-      const auto [built, p] = forecast(find_net(model), h200, {.precision = dtype}, Mode::train, 16);
+      const Forecast made = forecast(find_net(model), h200, {.precision = dtype}, Mode::train, 16);
+      const Built& built = made.built;
+      const Prediction& p = made.prediction;
       ASSERT_FALSE(built.plan.steps.empty());
       EXPECT_EQ(built.plan.binding.streams, 2) << "as the engine runs it";
       for (const Step& step : built.plan.steps) {
@@ -121,14 +123,15 @@ TEST(Build, AGpuOfTheTableGetsGpuKernels) {
 
 TEST(Build, AnOldGpuGetsTheVendorsKernelsOrNone) {
   const Machine k80 = find_machine("k80");
-  const auto [built, prediction] = forecast(find_net("lenet5"), k80, {}, Mode::eval, 4);
+  const Forecast made = forecast(find_net("lenet5"), k80, {}, Mode::eval, 4);
+  const Built& built = made.built;
   int vendors = 0;
   for (const Step& step : built.plan.steps) {
     EXPECT_TRUE(step.kernel == nullptr || step.kernel->vendor) << step.kernel_name();
     vendors += step.kernel != nullptr;
   }
   EXPECT_GT(vendors, 0);
-  EXPECT_GT(prediction.predicted_s, 0);
+  EXPECT_GT(made.prediction.predicted_s, 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "train/weights.h"
 
@@ -42,6 +43,25 @@ struct Side {
   bool ends_epoch = false;
 };
 
+// Values this much smaller than the network's weights are what rounding left of a zero (a bias before a batch
+// norm).
+constexpr double kNoise = 1e-3;
+
+// What an error of each value is compared with: the value itself. The mean of a channel is subtracted before
+// a division by its deviation, so there the deviation counts where it is larger: many means are zero but for
+// rounding.
+std::vector<double> scale_of(const std::string& name, const std::map<std::string, std::vector<double>>& all) {
+  constexpr std::string_view kMean = "running_mean";
+  std::vector<double> scale = all.at(name);
+  for (double& s : scale) s = std::abs(s);
+  if (!name.ends_with(kMean)) return scale;
+  const auto variance = all.find(name.substr(0, name.size() - kMean.size()) + "running_var");
+  if (variance == all.end() || variance->second.size() != scale.size()) return scale;
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    scale[i] = std::max(scale[i], std::sqrt(std::max(0.0, variance->second[i])));
+  return scale;
+}
+
 }  // namespace
 
 double Divergence::worst() const {
@@ -51,14 +71,23 @@ double Divergence::worst() const {
 }
 
 std::vector<ArrayDistance> weight_distances(Engine& engine, Engine& other) {
+  std::map<std::string, std::vector<double>> reference;
+  double squares = 0, count = 0;
+  for (const std::string& name : engine.weight_names()) {
+    const auto& values = reference[name] = values_of(other.storage(), name);
+    for (double v : values) squares += v * v;
+    count += double(values.size());
+  }
+  const double noise = kNoise * std::sqrt(squares / std::max(1.0, count));
   std::vector<ArrayDistance> list;
   for (const std::string& name : engine.weight_names()) {
-    const auto a = values_of(engine.storage(), name), b = values_of(other.storage(), name);
+    const auto a = values_of(engine.storage(), name);
+    const std::vector<double>&b = reference[name], scale = scale_of(name, reference);
     double square = 0, size = 0, most = 0, largest = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      const double d = a[i] - b[i];
-      square += d * d, size += b[i] * b[i];
-      most = std::max(most, std::abs(d)), largest = std::max(largest, std::abs(b[i]));
+      const double d = a[i] - b[i], unit = std::max(scale[i], noise);
+      square += d * d, size += unit * unit;
+      most = std::max(most, std::abs(d)), largest = std::max(largest, unit);
     }
     list.push_back(
         {name, size > 0 ? std::sqrt(square / size) : std::sqrt(square), largest > 0 ? most / largest : most});

@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-// Distance of one weight array between two runs: the norm of the difference over the norm.
+// Distance of one weight array between two runs: the norm of the difference over the norm. Means of a batch
+// norm count in units of their deviations.
 struct ArrayDistance {
   std::string name;
   double relative = 0;      // root of the sum of squares

@@ -37,5 +37,17 @@ TEST(CompareTraining, PrecisionsDriftApartByRounding) {
   EXPECT_EQ(list.back().arrays.size(), 4u);
 }
 
+// The channels of a normalised input have a mean of zero but for rounding.
+TEST(CompareTraining, MeansThatAreZeroAreNotCompared) {
+  const auto device = open_device("cpu", 2);
+  Net net("normalized", {1, 28, 28});
+  net.conv2d("conv", {.maps = 4, .kernel = 5}).batch_norm("first").batch_norm("second").relu("relu");
+  net.flatten().linear("fc", {.units = 10});
+  Engine a(net, *device, {.seed = 1}), b(net, *device, {.precision = DType::f64, .seed = 1});
+  const auto list = compare_training(a, b, digits(), options(), [](const Divergence&) {});
+  EXPECT_GT(list.back().worst(), 0);
+  for (const ArrayDistance& array : list.back().arrays) EXPECT_LT(array.relative, 1e-3) << array.name;
+}
+
 }  // namespace
 }  // namespace headroom

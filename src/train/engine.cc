@@ -3,31 +3,22 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "plan/memory_need.h"
 
 namespace headroom {
 namespace {
 
-// Memory that a plan needs beside its arena.
-double stored_bytes(const Graph& graph) {
-  double bytes = 0;
-  for (Role role : {Role::parameter, Role::state, Role::constant})
-    for (ValueId id : graph.with_role(role))
-      if (graph.value(id).producer == kNone) bytes += double(graph.value(id).type.bytes());
-  return bytes;
-}
-
 // Systems promise more memory than they have and later kill the process, so check before allocating. The
 // arena grows with the batch, so the largest batch that fits can be computed.
 void require_memory(double there, const Plan& plan, const std::string& model) {
-  const double stored = stored_bytes(plan.graph), arena = double(plan.arena_bytes);
-  if (there <= 0 || stored + arena <= there) return;
-  const double share = arena > 0 ? (there - stored) / arena : 0;
+  const MemoryNeed need = memory_need(plan);
+  if (there <= 0 || need.total() <= there) return;
+  const double share = need.arena > 0 ? (there - need.stored) / need.arena : 0;
   const auto fitting = static_cast<std::int64_t>(0.95 * share * double(plan.binding.batch));
   const std::string hint = fitting >= 1 ? fmt::format("take a smaller `batch`: {} fits", fitting)
                                         : std::string("no batch fits: take a smaller model");
   reject(Hint{hint}, "model '{}' with a batch of {} needs {} of memory, but {} has {}", model,
-         plan.binding.batch, human_bytes(stored + arena), plan.binding.target.device.name,
-         human_bytes(there));
+         plan.binding.batch, human_bytes(need.total()), plan.binding.target.device.name, human_bytes(there));
 }
 
 void require_precision(const EngineOptions& options, const Capabilities& device) {

@@ -1,6 +1,9 @@
 #include "train/forecast.h"
 
+#include <algorithm>
+
 #include "base/shares.h"
+#include "plan/memory_need.h"
 
 namespace headroom {
 namespace {
@@ -8,6 +11,29 @@ namespace {
 Chooser chooser_of(const EngineOptions& options, const Capabilities& device) {
   Chooser choose = for_reading(device, options.choose);
   return options.tuning ? with_tuned_variants(*options.tuning, std::move(choose)) : choose;
+}
+
+double memory_at(const Net& net, BuildRequest request, std::int64_t batch) {
+  request.batch = batch;
+  if (request.global_batch > 0) request.global_batch = batch;
+  return memory_need(build(net, request).plan).total();
+}
+
+// The largest batch below `batch`, which does not fit. The need grows with the batch, almost in proportion.
+std::int64_t largest_fitting(const Net& net, const BuildRequest& request, double there) {
+  std::int64_t fits = 0, too_large = request.batch;
+  double at_fits = 0, at_too_large = memory_at(net, request, too_large);
+  for (int tries = 1; too_large - fits > 1; ++tries) {
+    // In proportion, and now and then the middle, because a bent curve would be approached from one side
+    // only.
+    const double share = tries % 3 == 0 ? 0.5 : (there - at_fits) / (at_too_large - at_fits);
+    const auto guess = fits + static_cast<std::int64_t>(share * double(too_large - fits));
+    const std::int64_t batch = std::clamp(guess, fits + 1, too_large - 1);
+    const double needed = memory_at(net, request, batch);
+    (needed <= there ? fits : too_large) = batch;
+    (needed <= there ? at_fits : at_too_large) = needed;
+  }
+  return fits;
 }
 
 }  // namespace
@@ -22,7 +48,12 @@ Forecast forecast(const Net& net, const Machine& machine, const EngineOptions& o
   request.choose = chooser_of(options, target.device);
   Built built = build(net, request);
   Prediction prediction = predict(built.plan, machine);
-  return {std::move(built), std::move(prediction)};
+  Forecast result{std::move(built), std::move(prediction)};
+  result.memory_needed = memory_need(result.built.plan).total();
+  result.memory_there = machine.memory().bytes;
+  const bool own_batch = fixed_batch(net) == 0 && ranks.data_parts == 1;
+  if (!result.fits() && own_batch) result.largest_batch = largest_fitting(net, request, result.memory_there);
+  return result;
 }
 
 }  // namespace headroom

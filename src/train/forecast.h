@@ -9,6 +9,11 @@ namespace headroom {
 struct Forecast {
   Built built;
   Prediction prediction;
+  double memory_needed = 0;        // bytes
+  double memory_there = 0;         // of the machine; 0: unknown
+  std::int64_t largest_batch = 0;  // that fits, where this one does not; 0: none does
+
+  bool fits() const { return memory_there <= 0 || memory_needed <= memory_there; }
 };
 
 // The cost of one step of `mode` on a machine. For this machine, the plan is the one the engine runs; for
