@@ -23,8 +23,8 @@ if(HEADROOM_SANITIZE)
   target_link_options(headroom_options INTERFACE -fsanitize=${HEADROOM_SANITIZE})
 endif()
 find_program(HEADROOM_CCACHE ccache)
-if(HEADROOM_CCACHE)  # with what it needs to know of precompiled headers
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${HEADROOM_CCACHE})
+if(HEADROOM_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/cached ${HEADROOM_CCACHE})
   target_compile_options(headroom_options INTERFACE -fpch-preprocess)
 endif()
 
