@@ -31,7 +31,7 @@ class CastGathering {
   }
 
   bool is_narrowing(const Node& n, bool to_narrow) const {
-    if (n.op != "cast") return false;
+    if (n.op != "cast" || n.attrs.has("through")) return false;
     const DType from = graph_.value(n.inputs[0]).type.dtype, to = graph_.value(n.outputs[0]).type.dtype;
     return to_narrow ? from == DType::f32 && is_16bit(to) : is_16bit(from) && to == DType::f32;
   }

@@ -190,6 +190,7 @@ void join_casts(Graph& graph, const Target& target) {
     const NodeId from = graph.value(node.inputs[0]).producer;
     if (from == kNone || nodes[static_cast<std::size_t>(from)].op != "cast") continue;
     const Node& cast = nodes[static_cast<std::size_t>(from)];
+    if (cast.attrs.has("through")) continue;
     Node joined = node;
     joined.inputs = cast.inputs;
     joined.attrs.set("to", cast.attrs.text("to"));

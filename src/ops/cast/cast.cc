@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/half.h"
 #include "graph/graph.h"
 #include "ops/cast/convert.h"
 #include "ops/cpu/parallel.h"
@@ -25,6 +26,12 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   for (const char* factor : {"scale", "gradient_scale"})
     if (attrs.has(factor) && (!is_float(in[0].dtype) || !is_float(*to) || !std::isfinite(attrs.real(factor))))
       reject("cast: {} is for floats, and a finite number", factor);
+  if (attrs.has("through")) {
+    const std::optional<DType> through = parse_dtype(attrs.text("through"));
+    if (!through || !is_16bit(*through) || !is_float(*to))
+      reject(Hint{"fp16 or bf16, on the way to a float"}, "cast through '{}' to {}", attrs.text("through"),
+             name);
+  }
   return {{in[0].shape, *to, in[0].layout}};
 }
 
@@ -66,6 +73,18 @@ Launcher dispatch(DType dtype, F&& f) {
 }
 
 template <class From, class To>
+Launcher convert_through(std::int64_t n, From scale, DType through) {
+  return [=](const LaunchArgs& a) {
+    const From* x = a.in<From>(0);
+    To* y = a.out<To>(0);
+    parallel_for(n, kElementwiseGrain, [=](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i)
+        y[i] = static_cast<To>(half_value(through, half_bits(through, static_cast<double>(x[i] * scale))));
+    });
+  };
+}
+
+template <class From, class To>
 inline To scaled(From x, From scale) {
   if constexpr (std::is_floating_point_v<From>) return convert<From, To>(x * scale);
   return convert<From, To>(x);
@@ -76,6 +95,10 @@ Launcher convert_all(const Problem& p, const LaunchContext&) {
   const std::int64_t n = p.inputs[0].shape.numel();
   return dispatch(p.inputs[0].dtype, [&]<class From>() {
     return dispatch(p.outputs[0].dtype, [&]<class To>() -> Launcher {
+      if constexpr (std::is_floating_point_v<To>)
+        if (p.attrs.has("through"))
+          return convert_through<From, To>(n, static_cast<From>(p.attrs.real("scale", 1)),
+                                           *parse_dtype(p.attrs.text("through")));
       return [n, scale = static_cast<From>(p.attrs.real("scale", 1))](const LaunchArgs& a) {
         const From* x = a.in<From>(0);
         To* y = a.out<To>(0);
@@ -102,6 +125,14 @@ std::vector<Case> cases() {
                   .inputs = {{133}},
                   .attrs = {{"to", std::string("fp16")}, {"scale", 4096.0}},
                   .dtypes = {DType::f32}});
+  for (const char* through : {"fp16", "bf16"})
+    for (DType from : {DType::f64, DType::f32, DType::i64})
+      for (const char* to : {"fp64", "fp32"})
+        list.push_back({.tier = Tier::smoke,
+                        .inputs = {{133}},
+                        .attrs = {{"to", std::string(to)}, {"through", std::string(through)}},
+                        .fills = {is_float(from) ? Fill{} : Fill{Fill::Kind::label, 3000.0}},
+                        .dtypes = {from}});
   std::vector<DType> types(kTypes.begin(), kTypes.end());
   types.insert(types.end(), {DType::f16, DType::bf16});
   for (DType from : types)

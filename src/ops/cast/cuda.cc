@@ -4,11 +4,19 @@
 #include "ops/cuda/launch.h"
 
 namespace headroom {
+namespace {
+
+cuda::Through through_of(const Problem& p) {
+  const std::string name = p.attrs.text("through");
+  return name == "fp16" ? cuda::Through::fp16 : name == "bf16" ? cuda::Through::bf16 : cuda::Through::nothing;
+}
+
+}  // namespace
 
 Launcher prepare_cast_cuda(const Problem& p, const LaunchContext&) {
   return [from = p.inputs[0].dtype, to = p.outputs[0].dtype, n = p.inputs[0].shape.numel(),
-          scale = p.attrs.real("scale", 1)](const LaunchArgs& a) {
-    cuda::cast(from, to, n, scale, a.inputs[0], a.outputs[0], cuda::stream_of(a));
+          scale = p.attrs.real("scale", 1), through = through_of(p)](const LaunchArgs& a) {
+    cuda::cast(from, to, n, scale, through, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
 }
 
