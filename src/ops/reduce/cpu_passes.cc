@@ -4,7 +4,8 @@
 
 namespace headroom {
 
-Launcher reduce_passes(const Problem& p, const LaunchContext&) {
+Launcher reduce_passes(const Problem& p, const LaunchContext& context) {
+  if (!is_float(p.outputs[0].dtype)) return reduce_integers(p, context);
   const ReduceProblem r = reduce_problem(p);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     const T scale = p.op == "reduce_mean" ? T{1} / static_cast<T>(r.count) : T{1};
@@ -16,7 +17,8 @@ Launcher reduce_passes(const Problem& p, const LaunchContext&) {
   });
 }
 
-std::size_t reduce_workspace(const Problem& p, const Target&) {
+std::size_t reduce_workspace(const Problem& p, const Target& target) {
+  if (!is_float(p.outputs[0].dtype)) return reduce_integers_workspace(p, target);
   return static_cast<std::size_t>(scratch_of(passes_of(reduce_problem(p)))) * size_of(p.outputs[0].dtype);
 }
 

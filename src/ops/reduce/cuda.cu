@@ -1,11 +1,37 @@
 // Memory is the limit: enough independent loads in flight, neighbours side by side. Partial results are
 // joined in an order that the shape alone decides.
+#include <limits>
+#include <type_traits>
+
 #include "ops/cuda/fold.cuh"
 #include "ops/cuda/index.cuh"
 #include "ops/reduce/cuda.h"
 
 namespace headroom::cuda {
 namespace {
+
+// The type that elements are joined in: integers stay what they are.
+template <class T>
+struct JoinedOf {
+  using type = Compute<T>;
+};
+template <>
+struct JoinedOf<long long> {
+  using type = long long;
+};
+template <>
+struct JoinedOf<int> {
+  using type = int;
+};
+template <class T>
+using Joined = typename JoinedOf<T>::type;
+
+__device__ inline long long value_of(long long x) { return x; }
+__device__ inline int value_of(int x) { return x; }
+template <class T>
+__device__ inline Compute<T> value_of(T x) {
+  return widen(x);
+}
 
 struct Addition {
   template <class C>
@@ -14,14 +40,24 @@ struct Addition {
   }
   template <class C>
   __device__ C operator()(C a, C b) const {
-    return a + b;
+    if constexpr (std::is_integral_v<C>) {  // wraps around
+      using U = std::make_unsigned_t<C>;
+      return static_cast<C>(static_cast<U>(a) + static_cast<U>(b));
+    } else {
+      return a + b;
+    }
   }
 };
 
 struct Maximum {
   template <class C>
   static __device__ C none() {
-    return -static_cast<C>(INFINITY);
+    if constexpr (std::is_integral_v<C>) {
+      constexpr C kLeast = std::numeric_limits<C>::min();
+      return kLeast;
+    } else {
+      return -static_cast<C>(INFINITY);
+    }
   }
   template <class C>
   __device__ C operator()(C a, C b) const {
@@ -39,7 +75,13 @@ struct Result {
     x *= static_cast<C>(scale);
     switch (dtype) {
       case DType::f64:
-        static_cast<double*>(y)[i] = double{x};
+        static_cast<double*>(y)[i] = static_cast<double>(x);
+        return;
+      case DType::i64:
+        static_cast<long long*>(y)[i] = static_cast<long long>(x);
+        return;
+      case DType::i32:
+        static_cast<int*>(y)[i] = static_cast<int>(x);
         return;
       case DType::f16:
         static_cast<Half*>(y)[i] = narrow<Half>(static_cast<float>(x));
@@ -55,8 +97,8 @@ struct Result {
 
 // x[first], x[first + step], … before x[end], joined; kDeep loads in flight, each into a chain of its own.
 template <class F, class T>
-__device__ Compute<T> strided(const T* x, std::int64_t first, std::int64_t end, std::int64_t step) {
-  using C = Compute<T>;
+__device__ Joined<T> strided(const T* x, std::int64_t first, std::int64_t end, std::int64_t step) {
+  using C = Joined<T>;
   constexpr int kDeep = 8;
   C chain[kDeep];
 #pragma unroll
@@ -64,10 +106,10 @@ __device__ Compute<T> strided(const T* x, std::int64_t first, std::int64_t end, 
   std::int64_t i = first;
   for (; i + (kDeep - 1) * step < end; i += kDeep * step)
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u) chain[u] = F{}(chain[u], widen(x[i + u * step]));
+    for (int u = 0; u < kDeep; ++u) chain[u] = F{}(chain[u], value_of(x[i + u * step]));
 #pragma unroll
   for (int u = 0; u < kDeep - 1; ++u)
-    if (i + u * step < end) chain[u] = F{}(chain[u], widen(x[i + u * step]));
+    if (i + u * step < end) chain[u] = F{}(chain[u], value_of(x[i + u * step]));
 #pragma unroll
   for (int half = kDeep / 2; half > 0; half /= 2)
 #pragma unroll
@@ -77,7 +119,7 @@ __device__ Compute<T> strided(const T* x, std::int64_t first, std::int64_t end, 
 
 template <class F, class T, int kLanes>
 __global__ void __launch_bounds__(kThreads) reduce_rows(ReduceStage s, const T* x, Result y) {
-  using C = Compute<T>;
+  using C = Joined<T>;
   const int lane = threadIdx.x % kLanes;
   const std::int64_t r = thread_number() / kLanes, rows = s.outer * s.parts;
   C value = F::template none<C>();
@@ -99,7 +141,7 @@ __global__ void __launch_bounds__(kThreads) reduce_rows(ReduceStage s, const T* 
 // thread stays in its column.
 template <class F, class T>
 __global__ void __launch_bounds__(kThreads) reduce_narrow(ReduceStage s, const T* x, Result y) {
-  using C = Compute<T>;
+  using C = Joined<T>;
   __shared__ C shared[kThreads];
   const int inner = static_cast<int>(s.inner), t = threadIdx.x;
   int rows = kThreads / inner;
@@ -121,7 +163,7 @@ __global__ void __launch_bounds__(kThreads) reduce_narrow(ReduceStage s, const T
 template <class F, class T>
 __global__ void __launch_bounds__(kThreads)
     reduce_tiles(ReduceStage s, unsigned tiles, const T* x, Result y) {
-  using C = Compute<T>;
+  using C = Joined<T>;
   constexpr int kHigh = kThreads / 32;
   __shared__ C shared[kHigh][32];
   const int lane = threadIdx.x % 32, high = threadIdx.x / 32;
@@ -175,12 +217,15 @@ void launch(const ReduceStage& s, const T* x, const Result& y, cudaStream_t stre
 void reduce_stage(bool max, const ReduceStage& s, DType from, const void* x, double scale, DType to, void* y,
                   cudaStream_t stream) {
   const Result result{y, to, scale};
-  dispatch_floats(from, [&]<class T>() {
+  const auto run = [&]<class T>() {
     if (max)
       launch<Maximum, T>(s, static_cast<const T*>(x), result, stream);
     else
       launch<Addition, T>(s, static_cast<const T*>(x), result, stream);
-  });
+  };
+  if (from == DType::i64) return run.template operator()<long long>();
+  if (from == DType::i32) return run.template operator()<int>();
+  dispatch_floats(from, run);
 }
 
 }  // namespace headroom::cuda

@@ -8,7 +8,8 @@
 
 namespace headroom::cuda {
 
-// y = scale * (x joined by `max` or by addition); computed in fp32, or fp64 where x is that.
+// y = scale * (x joined by `max` or by addition); computed in fp32, or fp64 where x is that. Integers are
+// computed in their own type, with a scale of 1.
 void reduce_stage(bool max, const ReduceStage& stage, DType from, const void* x, double scale, DType to,
                   void* y, cudaStream_t stream);
 
@@ -16,13 +17,14 @@ void reduce_stage(bool max, const ReduceStage& stage, DType from, const void* x,
 template <class Stages>
 void reduce(bool max, const Stages& stages, DType from, const void* x, double scale, DType to, void* y,
             void* between, cudaStream_t stream) {
-  const DType wide = from == DType::f64 ? DType::f64 : DType::f32;
+  const bool integers = from == DType::i64 || from == DType::i32;
+  const DType wide = integers || from == DType::f64 ? from : DType::f32;
   auto* next = static_cast<unsigned char*>(between);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool last = i + 1 == stages.size();
     void* out = last ? y : next;
     reduce_stage(max, stages[i], from, x, last ? scale : 1, last ? to : wide, out, stream);
-    next += stages[i].results() * (wide == DType::f64 ? 8 : 4);
+    next += stages[i].results() * (wide == DType::f64 || wide == DType::i64 ? 8 : 4);
     x = out, from = wide;
   }
 }

@@ -63,6 +63,19 @@ std::vector<Case> reductions() {
   return cases;
 }
 
+std::vector<Case> reductions_of_numbers() {
+  std::vector<Case> cases = reductions();
+  for (const Trial& t : trials())
+    for (DType dtype : {DType::i64, DType::i32})
+      if (t.tier != Tier::perf)
+        cases.push_back({.tier = Tier::smoke,  // there is no gradient to check
+                         .inputs = {t.shape},
+                         .attrs = attrs_of(t),
+                         .fills = {{Fill::Kind::digit, 100}},
+                         .dtypes = {dtype}});
+  return cases;
+}
+
 // A third of the digits 0, 1 and 2 equals a maximum of 1; a result without any gets NaN from either kernel.
 std::vector<Case> max_gradients() {
   std::vector<Case> cases;
@@ -102,7 +115,10 @@ std::vector<Case> expansions() {
           expand(Tier::perf, {256, 1}, {256, 1024})};
 }
 
-std::size_t wide_bytes(const Problem& p) { return p.outputs[0].dtype == DType::f64 ? 8 : 4; }
+// Of what lies between two stages: fp64, fp32, or the integers themselves.
+std::size_t wide_bytes(const Problem& p) {
+  return p.outputs[0].dtype == DType::f64 || p.outputs[0].dtype == DType::i64 ? 8 : 4;
+}
 
 std::size_t workspace_cuda(const Problem& p, const Target&) {
   return static_cast<std::size_t>(between_stages(stages_of(reduce_problem(p)))) * wide_bytes(p);
@@ -139,7 +155,7 @@ std::vector<Operator> reduce_operators() {
                       .workspace = workspace_cuda},
                      {.name = "cpu:passes", .prepare = reduce_passes, .workspace = reduce_workspace},
                      {.name = "reference", .prepare = reduce_reference}},
-         .cases = reductions(),
+         .cases = name == "reduce_mean" ? reductions() : reductions_of_numbers(),
          .exact = name != "reduce_mean"});
   list.push_back({.schema = reduce_max_grad_schema(),
                   .kernels = {{.name = "cuda:stages",

@@ -5,7 +5,8 @@
 namespace headroom {
 
 // reduce_sum, reduce_mean, reduce_max of (x) over `axes` (absent or empty: all); keepdims 1, the default,
-// leaves an extent of 1 where an axis was. A maximum is NaN if one of its elements is. reduce_max_grad(dy, x,
+// leaves an extent of 1 where an axis was. Sums and maxima also take int64 and int32; such sums wrap around.
+// A maximum is NaN if one of its elements is. reduce_max_grad(dy, x,
 // y) shares dy evenly among the elements equal to the maximum. expand(x; shape, scale = 1): scale * x,
 // stretched to the common shape of x and `shape`; with a scale of 1 of any element type.
 std::vector<Operator> reduce_operators();
@@ -29,6 +30,8 @@ Launcher expand_reference(const Problem& problem, const LaunchContext&);
 
 Launcher reduce_passes(const Problem& problem, const LaunchContext&);
 std::size_t reduce_workspace(const Problem& problem, const Target&);
+Launcher reduce_integers(const Problem& problem, const LaunchContext&);
+std::size_t reduce_integers_workspace(const Problem& problem, const Target&);
 Launcher reduce_max_grad_passes(const Problem& problem, const LaunchContext&);
 std::size_t reduce_max_grad_workspace(const Problem& problem, const Target&);
 Launcher expand_rows(const Problem& problem, const LaunchContext&);

@@ -42,6 +42,36 @@ TEST(Reduce, ShapesWithAndWithoutWhatWasReduced) {
   EXPECT_EQ(shape_of({2, 3, 4}, {{"axes", Axes{-1, 0}}, {"keepdims", std::int64_t{0}}}), Shape{3});
 }
 
+std::vector<Values> run_integers(std::string_view op, DType dtype, const Shape& shape, const Values& x,
+                                 const Attrs& attrs) {
+  const Case c{.tier = Tier::ci, .inputs = {shape}, .attrs = attrs, .dtypes = {dtype}};
+  const Problem problem = problem_of(operator_of(op), c, DType::f32);
+  std::vector<Values> results;
+  for (const Kernel& kernel : kernels_here(operator_of(op)))
+    results.push_back(run_kernel(kernel, problem, {x}).outputs[0]);
+  return results;
+}
+
+TEST(Reduce, IntegersKeepTheirEndsAndWrapAround) {
+  const double least = -2147483648.0, most = 2147483647.0;
+  const Values x = {least, least, -1, most, 1, 5};
+  for (const Values& y : run_integers("reduce_max", DType::i32, {2, 3}, x, {{"axes", Axes{1}}}))
+    EXPECT_EQ(y, (Values{-1, most}));
+  for (const Values& y : run_integers("reduce_max", DType::i32, {2, 3}, x, {{"axes", Axes{0}}}))
+    EXPECT_EQ(y, (Values{most, 1, 5}));
+  for (const Values& y : run_integers("reduce_max", DType::i32, {2}, {least, least}, {}))
+    EXPECT_EQ(y, (Values{least}));
+  for (const Values& y : run_integers("reduce_sum", DType::i32, {2, 3}, x, {{"axes", Axes{1}}}))
+    EXPECT_EQ(y, (Values{-1, least + 5}));
+  for (const Values& y : run_integers("reduce_sum", DType::i64, {2, 3}, x, {{"axes", Axes{1}}}))
+    EXPECT_EQ(y, (Values{2 * least - 1, most + 6}));
+}
+
+TEST(Reduce, HasNoMeanOfIntegers) {
+  EXPECT_THROW(operator_of("reduce_mean").schema.infer({{{3}, DType::i64}}, {}), Error);
+  EXPECT_THROW(operator_of("reduce_sum").schema.infer({{{3}, DType::u8}}, {}), Error);
+}
+
 TEST(Reduce, NanIsAMaximumWhereverItStands) {
   for (std::size_t at = 0; at < 37; ++at) {
     Values x(2 * 37, -1);

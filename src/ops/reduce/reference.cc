@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ops/broadcast.h"
+#include "ops/expect.h"
 #include "ops/reduce/reduce.h"
 #include "ops/stored.h"
 
@@ -30,7 +32,29 @@ bool exceeds(T x, T most) {
 
 }  // namespace
 
+namespace {
+
+Launcher integer_reference(const Problem& p) {
+  return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [r = reduce_problem(p), max = p.op == "reduce_max"](const LaunchArgs& a) {
+      for (std::int64_t k = 0; k < r.kept.numel(); ++k) {
+        std::uint64_t sum = 0;
+        T most = std::numeric_limits<T>::min();
+        each_member(r, k, [&](std::int64_t i) {
+          const T x = a.in<T>(0)[i];
+          sum += static_cast<std::uint64_t>(std::int64_t{x});
+          most = std::max(most, x);
+        });
+        a.out<T>(0)[k] = max ? most : static_cast<T>(sum);
+      }
+    };
+  });
+}
+
+}  // namespace
+
 Launcher reduce_reference(const Problem& p, const LaunchContext&) {
+  if (!is_float(p.outputs[0].dtype)) return integer_reference(p);
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [r = reduce_problem(p), op = p.op](const LaunchArgs& a) {
       for (std::int64_t k = 0; k < r.kept.numel(); ++k) {

@@ -18,12 +18,24 @@ Shape reduced_shape(const ReduceProblem& r, const Attrs& attrs) {
   return Shape(dims);
 }
 
-std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+std::vector<TensorType> infer_any(const std::vector<TensorType>& in, const Attrs& attrs) {
   expect_inputs("a reduction", in, 1);
-  expect_float("a reduction", in[0]);
   if (const auto keep = attrs.integer("keepdims", 1); keep != 0 && keep != 1)
     reject("a reduction: keepdims is {}, not 0 or 1", keep);
   return {{reduced_shape(reduce_problem("a reduction", in[0].shape, attrs), attrs), in[0].dtype}};
+}
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  expect_inputs("a reduction", in, 1);
+  expect_float("a reduction", in[0]);
+  return infer_any(in, attrs);
+}
+
+// Means of integers would need a rule for rounding.
+std::vector<TensorType> infer_number(const std::vector<TensorType>& in, const Attrs& attrs) {
+  expect_inputs("a reduction", in, 1);
+  const bool is_integer = in[0].dtype == DType::i64 || in[0].dtype == DType::i32;
+  return is_integer ? infer_any(in, attrs) : infer(in, attrs);
 }
 
 std::vector<TensorType> infer_max_grad(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -108,7 +120,7 @@ ReduceProblem reduce_problem(const Problem& p) {
 
 OpSchema reduce_schema(const std::string& name) {
   return {.name = name,
-          .infer = infer,
+          .infer = name == "reduce_mean" ? infer : infer_number,
           .cost = cost,
           .gradient = name == "reduce_max" ? gradient_max : gradient_sum};
 }
