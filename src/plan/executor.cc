@@ -107,10 +107,17 @@ void Executor::bind(ValueId input, const void* data) {
   }
 }
 
+// A kernel knows what it refuses in the data, but not where it runs.
 void Executor::launch(std::size_t step, Stream& stream) {
   const Bound& b = bound_[step];
-  b.launch({b.inputs.data(), b.outputs.data(), b.has_workspace ? arena_.data() + b.workspace_offset : nullptr,
-            &stream});
+  try {
+    b.launch({b.inputs.data(), b.outputs.data(),
+              b.has_workspace ? arena_.data() + b.workspace_offset : nullptr, &stream});
+  } catch (const Error& e) {
+    const std::string& layer = plan_.graph.node(plan_.steps[step].node).layer;
+    if (e.blame() != Blame::request || layer.empty()) throw;
+    throw Error(e.blame(), fmt::format("layer '{}': {}", layer, e.what()), Hint{e.hint()});
+  }
 }
 
 // Queues all steps on the streams the plan gives them. Use only for capture: the two streams become branches

@@ -18,8 +18,12 @@ cuda::GatherShape shape_of(const Problem& p) {
 }  // namespace
 
 Launcher prepare_gather_cuda(const Problem& p, const LaunchContext&) {
-  return [shape = shape_of(p), bytes = static_cast<int>(size_of(p.outputs[0].dtype))](const LaunchArgs& a) {
-    cuda::gather(bytes, shape, a.inputs[0], a.inputs[1], a.outputs[0], cuda::stream_of(a));
+  // NaN in every float type. Integers get a number far below 0: sums of such numbers and of places in a
+  // tensor lie outside that tensor too, so that a gather by computed places notices.
+  const unsigned char outside = is_float(p.outputs[0].dtype) ? 0xFF : 0x80;
+  return [shape = shape_of(p), bytes = static_cast<int>(size_of(p.outputs[0].dtype)),
+          outside](const LaunchArgs& a) {
+    cuda::gather(bytes, shape, outside, a.inputs[0], a.inputs[1], a.outputs[0], cuda::stream_of(a));
   };
 }
 

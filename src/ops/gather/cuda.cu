@@ -14,10 +14,10 @@ __device__ inline std::int64_t row_at(const GatherShape& s, const void* indices,
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
-    copy_slices(GatherShape s, std::int64_t n, const T* data, const void* indices, T* out) {
+__global__ void __launch_bounds__(kThreads) copy_slices(GatherShape s, std::int64_t n, unsigned char outside,
+                                                        const T* data, const void* indices, T* out) {
   T none;
-  memset(&none, 0xFF, sizeof none);  // NaN in every float type
+  memset(&none, outside, sizeof none);
   for (std::int64_t k = thread_number(); k < n; k += thread_count()) {
     const Cut slice = cut(k, s.inner), place = cut(slice.whole, s.count);
     const std::int64_t row = row_at(s, indices, place.rest);
@@ -122,16 +122,16 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void gather(int element_bytes, const GatherShape& given, const void* data, const void* indices, void* out,
-            cudaStream_t stream) {
+void gather(int element_bytes, const GatherShape& given, unsigned char outside, const void* data,
+            const void* indices, void* out, cudaStream_t stream) {
   GatherShape s = given;
   int bytes = element_bytes;
   while (bytes < 16 && s.inner % 2 == 0 && aligned_to(data, 2 * bytes) && aligned_to(out, 2 * bytes))
     bytes *= 2, s.inner /= 2;
   const std::int64_t n = s.outer * s.count * s.inner;
   const auto launch = [&]<class T>() {
-    copy_slices<<<blocks_striding(n), kThreads, 0, stream>>>(s, n, static_cast<const T*>(data), indices,
-                                                             static_cast<T*>(out));
+    copy_slices<<<blocks_striding(n), kThreads, 0, stream>>>(s, n, outside, static_cast<const T*>(data),
+                                                             indices, static_cast<T*>(out));
     HEADROOM_CUDA_LAUNCHED();
   };
   if (bytes == 16) return launch.template operator()<uint4>();

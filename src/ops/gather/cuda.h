@@ -12,8 +12,9 @@ struct GatherShape {
   bool wide_indices = false;  // int64, else int32
 };
 
-void gather(int element_bytes, const GatherShape& shape, const void* data, const void* indices, void* out,
-            cudaStream_t stream);
+// `outside` is the byte that elements of an index outside are filled with.
+void gather(int element_bytes, const GatherShape& shape, unsigned char outside, const void* data,
+            const void* indices, void* out, cudaStream_t stream);
 void gather_grad(DType dtype, const GatherShape& shape, const void* dy, const void* indices, void* dx,
                  cudaStream_t stream);
 

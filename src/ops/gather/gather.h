@@ -7,9 +7,10 @@ namespace headroom {
 // gather(data, indices; axis): the slices of data along an axis that the indices name, in their order; the
 // axis is replaced by the shape of the indices. On axis 0 of a matrix this is an embedding. Indices are int32
 // or int64, and negative ones count from the end; one that lies outside stops the run with its place. Takes
-// every type of data. On a GPU nothing can stop there: such an index takes NaN (all bits set), which spoils
-// the loss and stops the run after it. gather_grad(dy, indices; axis, input_shape): each slice of dy added to
-// the one it was taken from, in the order of the indices: the same bits for any number of threads.
+// every type of data. On a GPU nothing can stop there: such an index takes NaN, which spoils the loss
+// and stops the run after it, and among integers a number far below 0. gather_grad(dy, indices; axis,
+// input_shape): each slice of dy added to the one it was taken from, in the order of the indices: the same
+// bits for any number of threads.
 std::vector<Operator> gather_operators();
 
 // data is [outer, extent, inner], the result [outer, count, inner].
