@@ -98,6 +98,17 @@ TensorType Context::type(std::size_t i) const {
   return {o.known->type.shape, is_float(o.known->type.dtype) ? dtype() : o.known->type.dtype};
 }
 
+std::optional<int> Context::file_type(std::size_t i) const {
+  const std::string& name = node_.input(static_cast<int>(i));
+  const GraphProto& graph = lowerer_.file().graph();
+  for (const TensorProto& tensor : graph.initializer())
+    if (tensor.name() == name) return tensor.data_type();
+  for (const auto* list : {&graph.input(), &graph.value_info(), &graph.output()})
+    for (const ValueInfoProto& info : *list)
+      if (info.name() == name && info.type().has_tensor_type()) return info.type().tensor_type().elem_type();
+  return std::nullopt;
+}
+
 const ConstantData& Context::known(std::size_t i) const {
   if (!has_input(i)) invalid(fmt::format("its input {} is missing", i));
   if (!is_known(i))

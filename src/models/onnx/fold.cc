@@ -15,7 +15,13 @@ ConstantData made(const Context& c, const Shape& shape, const std::vector<double
   const DType kept = is_float(dtype) ? DType::f64 : DType::i64;
   if (dtype == kept) return wide;
   if (is_float(dtype)) return constant_data(shape, reals, dtype);
-  std::vector<double> as_reals(integers.begin(), integers.end());  // other integers are exact in fp64
+  std::vector<double> as_reals;  // other integers are exact in fp64
+  for (const std::int64_t value : integers) {
+    if (dtype == DType::i32)
+      as_reals.push_back(static_cast<std::int32_t>(value));
+    else
+      as_reals.push_back(dtype == DType::u8 ? static_cast<std::uint8_t>(value) : value != 0);
+  }
   return constant_data(shape, as_reals, dtype);
 }
 

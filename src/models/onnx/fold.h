@@ -12,7 +12,9 @@ namespace headroom::onnx {
 std::vector<Conversion> folds_that_arrange();
 std::vector<Conversion> folds_that_compute();
 
-// Computed elements, integers or reals, as a tensor of this type.
+Results fold_cast(Context& c);  // ops_cast.cc
+
+// Computed elements, integers or reals, as a tensor of this type. Integers keep the low bits that it holds.
 ConstantData made(const Context& c, const Shape& shape, const std::vector<double>& reals,
                   const Ints& integers, DType dtype);
 // Rejects a shape that is too large to compute here.

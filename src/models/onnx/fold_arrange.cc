@@ -92,17 +92,6 @@ Results fold_squeeze(Context& c) {
 
 Results fold_identity(Context& c) { return {c.operand(0)}; }
 
-Results fold_cast(Context& c) {
-  const std::optional<DType> to = dtype_of(static_cast<int>(c.integer("to")));
-  if (!to) c.unsupported(fmt::format("a cast to {}", name_of_type(static_cast<int>(c.integer("to")))));
-  const ConstantData& from = c.known(0);
-  if (!is_float(from.type.dtype)) {
-    const Ints values = from.integers();
-    if (*to != DType::boolean && !is_float(*to)) return {made(c, from.type.shape, {}, values, *to)};
-  }
-  return {constant_data(from.type.shape, from.reals(), *to)};
-}
-
 Results fold_gather(Context& c) {
   c.require_inputs(2, 2);
   const ConstantData &data = c.known(0), &index = c.known(1);

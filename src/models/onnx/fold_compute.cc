@@ -75,7 +75,7 @@ Results fold_mod(Context& c) {
 
 template <bool kLargest>
 Results fold_extreme(Context& c) {
-  auto pick = [](auto a, auto b) { return kLargest ? std::max(a, b) : std::min(a, b); };
+  auto pick = [](auto a, auto b) { return (kLargest ? a > b : a < b) || a != a ? a : b; };  // any NaN wins
   ConstantData all = c.known(0);
   for (std::size_t i = 1; i < c.inputs(); ++i) all = combined(c, all, c.known(i), pick, pick);
   return {all};

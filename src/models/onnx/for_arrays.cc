@@ -106,8 +106,12 @@ Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays) {
   const auto sizes = sizes_of(spec, file->graph(), arrays);
   ModelProto model = file->model();
   std::map<std::string, std::int64_t> open;  // those left over
-  const auto is_whole = [](const NamedTensor& a) {
-    return a.type.dtype == DType::i64 || a.type.dtype == DType::i32;
+  std::set<std::string> whole;               // inputs of integers: other inputs do not take such arrays
+  for (const ValueInfoProto* input : inputs_of(file->graph()))
+    if (const std::optional<DType> dtype = dtype_of(input->type().tensor_type().elem_type()))
+      if (*dtype == DType::i64 || *dtype == DType::i32) whole.insert(input->name());
+  const auto is_whole = [&](const NamedTensor& a) {
+    return (a.type.dtype == DType::i64 || a.type.dtype == DType::i32) && whole.contains(a.name);
   };
   for (const NamedTensor& array : arrays) {
     if (!is_whole(array)) continue;

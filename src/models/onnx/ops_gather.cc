@@ -15,18 +15,24 @@ Ints strides_of(const Shape& shape) {
   return strides;
 }
 
-// Converts indices from the end to indices from the front.
-Term from_front(Context& c, const Term& indices, std::int64_t extent) {
-  const Term wide = cast_to(c, indices, DType::i64);
-  if (wide.known) {
-    const Ints list = wide.known->integers();
-    if (std::all_of(list.begin(), list.end(), [](std::int64_t i) { return i >= 0; })) return wide;
-  }
-  return apply(c, "mod", {wide, number_like(c, wide, static_cast<double>(extent))});
+std::int64_t from_front(const Context& c, std::int64_t index, std::int64_t extent) {
+  if (index < -extent || index >= extent)
+    c.invalid(fmt::format("index {} is outside an axis of {} elements", index, extent));
+  return index < 0 ? index + extent : index;
 }
 
-Term times(Context& c, const Term& x, std::int64_t factor) {
-  return factor == 1 ? x : apply(c, "mul", {x, number_like(c, x, static_cast<double>(factor))});
+// The offsets of indices along an axis; negative indices count from the end. A table gives them, because a
+// gather refuses indices outside it.
+Term offsets(Context& c, const Term& indices, std::int64_t extent, std::int64_t stride) {
+  Ints list;
+  if (indices.known) {
+    for (const std::int64_t index : indices.known->integers())
+      list.push_back(from_front(c, index, extent) * stride);
+    return integers(shape_of(c, indices), list);
+  }
+  need_small(c, extent);
+  for (std::int64_t i = 0; i < extent; ++i) list.push_back(i * stride);
+  return apply(c, "gather", {integers({extent}, list), indices}, {{"axis", std::int64_t{0}}});
 }
 
 // The last axis of the indices holds one position for each of the first axes of the data.
@@ -48,7 +54,7 @@ Results convert_gather_nd(Context& c) {
                       {{"axis", std::int64_t{1}}, {"sizes", Ints(static_cast<std::size_t>(depth), 1)}});
   Term place;
   for (std::size_t a = 0; a < parts.size(); ++a) {
-    const Term step = times(c, from_front(c, parts[a], data[static_cast<int>(a)]), strides[a] / inner);
+    const Term step = offsets(c, parts[a], data[static_cast<int>(a)], strides[a] / inner);
     place = a == 0 ? step : apply(c, "add", {place, step});
   }
   const Term rows = reshaped(c, input(c, 0), {data.numel() / inner, inner});
@@ -75,8 +81,10 @@ Results convert_gather_elements(Context& c) {
     }
     base.push_back(place);
   }
-  const Term along =
-      times(c, from_front(c, input(c, 1), data[axis]), strides[static_cast<std::size_t>(axis)]);
+  for (int a = 0; a < data.rank(); ++a)
+    if (a != axis && indices[a] > data[a])
+      c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
+  const Term along = offsets(c, input(c, 1), data[axis], strides[static_cast<std::size_t>(axis)]);
   const Term place = apply(c, "add", {along, integers(indices, base)});
   return {apply(c, "gather", {reshaped(c, input(c, 0), {data.numel()}), place}, {{"axis", std::int64_t{0}}})};
 }
@@ -105,8 +113,6 @@ void need_replacement(const Context& c) {
     c.unsupported(fmt::format("reduction '{}'", how));
 }
 
-std::int64_t wrapped(std::int64_t index, std::int64_t extent) { return index < 0 ? index + extent : index; }
-
 Results convert_scatter_nd(Context& c) {
   c.require_inputs(3, 3);
   need_replacement(c);
@@ -126,9 +132,7 @@ Results convert_scatter_nd(Context& c) {
   for (std::int64_t k = 0; k < known.count() / depth; ++k) {
     std::int64_t place = 0;
     for (std::int64_t a = 0; a < depth; ++a) {
-      const std::int64_t extent = data[static_cast<int>(a)],
-                         at = wrapped(known.integer(k * depth + a), extent);
-      if (at < 0 || at >= extent) c.invalid("an index out of range");
+      const std::int64_t at = from_front(c, known.integer(k * depth + a), data[static_cast<int>(a)]);
       place += at * strides[static_cast<std::size_t>(a)] / inner;
     }
     places.push_back(place);
@@ -151,8 +155,8 @@ Results convert_scatter_elements(Context& c) {
   for (std::int64_t i = 0; i < known.count(); ++i) {
     std::int64_t left = i, place = 0;
     for (int a = indices.rank(); a-- > 0;) {
-      const std::int64_t at = a == axis ? wrapped(known.integer(i), data[a]) : left % indices[a];
-      if (at < 0 || at >= data[a]) c.invalid("an index out of range");
+      const std::int64_t at = a == axis ? from_front(c, known.integer(i), data[a]) : left % indices[a];
+      if (at >= data[a]) c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
       place += at * strides[static_cast<std::size_t>(a)];
       left /= indices[a];
     }

@@ -126,7 +126,11 @@ Results convert_lp_normalization(Context& c) {
   if (p != 1 && p != 2) c.invalid(fmt::format("p is {}, not 1 or 2", p));
   const Term size = p == 1 ? apply(c, "abs", {x}) : apply(c, "mul", {x, x});
   const Term sum = apply(c, "reduce_sum", {size}, {{"axes", Ints{axis}}});
-  return {apply(c, "div", {x, p == 1 ? sum : apply(c, "sqrt", {sum})})};
+  // Zeros stay zeros. They are divided by 1, so that their gradients are finite too.
+  const Term zero = apply(c, "equal", {sum, number(c, 0)});
+  const Term safe = apply(c, "where", {zero, number(c, 1), sum});
+  const Term y = apply(c, "div", {x, p == 1 ? safe : apply(c, "sqrt", {safe})});
+  return {apply(c, "where", {zero, number(c, 0), y})};
 }
 
 Results convert_mean_variance(Context& c) {

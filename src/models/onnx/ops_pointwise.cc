@@ -1,10 +1,8 @@
 // Elementwise: functions of one element, and of several broadcast to a common shape.
 
-#include <array>
 #include <limits>
 #include <map>
 
-#include "models/onnx/file.h"
 #include "models/onnx/terms.h"
 #include "ops/operator.h"
 
@@ -80,6 +78,14 @@ Results convert_sign(Context& c) {
   need_number(c, x);
   if (is_float(type_of(c, x).dtype)) return one(c, "sign");
   return {apply(c, "minimum", {number_like(c, x, 1), apply(c, "maximum", {number_like(c, x, -1), x})})};
+}
+
+Results convert_relu(Context& c) {
+  c.require_inputs(1, 1);
+  const Term x = input(c, 0);
+  need_number(c, x);
+  if (is_float(type_of(c, x).dtype)) return one(c, "relu");
+  return {apply(c, "maximum", {x, number_like(c, x, 0)})};
 }
 
 // Integers stay unchanged.
@@ -238,34 +244,6 @@ Results convert_is_inf(Context& c) {
   return {apply(c, "equal", {y, number(c, std::numeric_limits<double>::infinity())})};
 }
 
-// By the number in TensorProto.DataType. All floats have one type here.
-DType dtype_numbered(const Context& c, std::int64_t number) {
-  const std::optional<DType> dtype = onnx::dtype_of(static_cast<int>(number));
-  if (!dtype) c.unsupported(fmt::format("there is no type {} here", name_of_type(static_cast<int>(number))));
-  return is_float(*dtype) ? c.dtype() : *dtype;
-}
-
-Results convert_cast(Context& c) {
-  if (c.opset() >= 6) return {cast_to(c, input(c, 0), dtype_numbered(c, c.integer("to")))};
-  constexpr std::array<std::pair<std::string_view, std::int64_t>, 8> kNames = {{{"FLOAT", 1},
-                                                                                {"UINT8", 2},
-                                                                                {"INT32", 6},
-                                                                                {"INT64", 7},
-                                                                                {"BOOL", 9},
-                                                                                {"FLOAT16", 10},
-                                                                                {"DOUBLE", 11},
-                                                                                {"BFLOAT16", 16}}};
-  const std::string to = c.text("to");
-  for (const auto& [name, number] : kNames)
-    if (name == to) return {cast_to(c, input(c, 0), dtype_numbered(c, number))};
-  c.unsupported(fmt::format("no element type {} here", to));
-}
-
-Results convert_cast_like(Context& c) {
-  c.require_inputs(2, 2);
-  return {cast_to(c, input(c, 0), c.type(1).dtype)};
-}
-
 // Before opset 13 all axes from `axis` on count as one.
 Results along_axis(Context& c, std::string_view op) {
   c.require_inputs(1, 1);
@@ -297,6 +275,7 @@ std::vector<Conversion> pointwise_conversions() {
       {"Neg", convert_neg},
       {"Abs", convert_abs},
       {"Sign", convert_sign},
+      {"Relu", convert_relu},
       {"Floor", [](Context& c) { return rounded(c, "floor"); }},
       {"Ceil", [](Context& c) { return rounded(c, "ceil"); }},
       {"Round", [](Context& c) { return rounded(c, "round"); }},
@@ -318,8 +297,6 @@ std::vector<Conversion> pointwise_conversions() {
       {"IsNaN", convert_is_nan},
       {"IsInf", convert_is_inf},
       {"Where", convert_where},
-      {"Cast", convert_cast},
-      {"CastLike", convert_cast_like},
   };
   for (const auto& [name, schema] : same_operators()) list.push_back({name, convert_same});
   return list;

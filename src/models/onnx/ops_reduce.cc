@@ -1,6 +1,7 @@
 // Sums, products and searches along axes.
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "models/onnx/terms.h"
@@ -32,29 +33,30 @@ Attrs attrs_of(const Axes& axes) {
   return {{"axes", axes.list}, {"keepdims", std::int64_t{axes.keep ? 1 : 0}}};
 }
 
-// Integers go through fp64: exact below 2^53.
+// The mean of integers is their sum, divided without its fraction.
 Term reduced(Context& c, std::string_view op, const Term& x, const Axes& axes) {
   if (axes.list.empty()) return x;
-  const DType dtype = type_of(c, x).dtype;
-  if (is_float(dtype)) return apply(c, op, {x}, attrs_of(axes));
   need_number(c, x);
-  const Term wide = apply(c, "cast", {x}, {{"to", std::string("fp64")}});
-  const Term y = apply(c, op, {wide}, attrs_of(axes));
-  return apply(c, "cast", {y}, {{"to", std::string(name_of(dtype))}});
+  if (op != "reduce_mean" || is_float(type_of(c, x).dtype)) return apply(c, op, {x}, attrs_of(axes));
+  double count = 1;
+  for (const std::int64_t axis : axes.list)
+    count *= static_cast<double>(shape_of(c, x)[static_cast<int>(axis)]);
+  return apply(c, "div", {reduced(c, "reduce_sum", x, axes), number_like(c, x, count)});
 }
 
 Results convert_plain(Context& c, std::string_view op) { return {reduced(c, op, input(c, 0), axes_of(c))}; }
 
-Term negated(Context& c, const Term& x) {
+// The largest becomes the smallest. -1 - x exists for every integer, -x does not.
+Term mirrored(Context& c, const Term& x) {
   if (is_float(type_of(c, x).dtype)) return apply(c, "neg", {x});
   need_number(c, x);
-  return apply(c, "sub", {number_like(c, x, 0), x});
+  return apply(c, "sub", {number_like(c, x, -1), x});
 }
 
 Results convert_min(Context& c) {
   const Axes axes = axes_of(c);
   if (axes.list.empty()) return {input(c, 0)};
-  return {negated(c, reduced(c, "reduce_max", negated(c, input(c, 0)), axes))};
+  return {mirrored(c, reduced(c, "reduce_max", mirrored(c, input(c, 0)), axes))};
 }
 
 Term squared(Context& c, const Term& x) { return apply(c, "mul", {x, x}); }
@@ -87,14 +89,17 @@ Term without(Context& c, const Term& x, const Axes& axes) {
   return reshaped(c, x, dims);
 }
 
-// Subtracts the max first, so that nothing overflows.
+// Subtracts the max first, so that nothing overflows. An infinite max would leave inf - inf: it stays.
 Results convert_log_sum_exp(Context& c) {
   const Term x = input(c, 0);
   need_float(c, x);
   Axes axes = axes_of(c);
   if (axes.list.empty()) return {x};
   const Axes kept{axes.list, true};
-  const Term most = reduced(c, "reduce_max", x, kept);
+  const Term largest = reduced(c, "reduce_max", x, kept);
+  const Term infinite =
+      apply(c, "equal", {apply(c, "abs", {largest}), number(c, std::numeric_limits<double>::infinity())});
+  const Term most = apply(c, "where", {infinite, number(c, 0), largest});
   const Term sum = reduced(c, "reduce_sum", apply(c, "exp", {apply(c, "sub", {x, most})}), kept);
   return {without(c, apply(c, "add", {apply(c, "log", {sum}), most}), axes)};
 }

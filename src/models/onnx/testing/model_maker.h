@@ -50,6 +50,25 @@ struct ModelMaker {
     return made;
   }
 
+  static void set(NodeProto& node, const std::string& name, std::int64_t value) {
+    AttributeProto& a = attribute(node, name, AttributeProto::INT);
+    a.set_i(value);
+  }
+  static void set(NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values) {
+    AttributeProto& a = attribute(node, name, AttributeProto::INTS);
+    for (const std::int64_t value : values) a.add_ints(value);
+  }
+  static void set(NodeProto& node, const std::string& name, const std::string& value) {
+    attribute(node, name, AttributeProto::STRING).set_s(value);
+  }
+  static AttributeProto& attribute(NodeProto& node, const std::string& name,
+                                   AttributeProto::AttributeType type) {
+    AttributeProto& a = *node.add_attribute();
+    a.set_name(name);
+    a.set_type(type);
+    return a;
+  }
+
   TensorProto& floats(const std::string& name, const std::vector<std::int64_t>& dims,
                       const std::vector<float>& values) {
     TensorProto& tensor = *graph.add_initializer();
