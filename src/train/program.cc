@@ -261,8 +261,12 @@ Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fus
 void require_complete(const Program& p, const Net& net) {
   if (p.unknown.empty()) return;
   const UnknownNode& first = p.unknown.front();
+  std::map<std::string, int> kinds;
+  for (const UnknownNode& node : p.unknown) ++kinds[node.op];
+  std::vector<std::string> counts;
+  for (const auto& [op, count] : kinds) counts.push_back(fmt::format("{} {}", count, op));
   const std::string more =
-      p.unknown.size() > 1 ? fmt::format("; nodes of that kind: {}", p.unknown.size()) : "";
+      p.unknown.size() > 1 ? fmt::format("; unknown nodes: {}", fmt::join(counts, ", ")) : "";
   reject(Hint{"headroom model show lists the unknown nodes; the rest can be predicted with `mode` eval"},
          "network '{}' cannot be run: {} ('{}'): {}{}", net.name, first.op, first.node, first.reason, more);
 }
