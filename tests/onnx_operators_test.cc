@@ -13,7 +13,9 @@
 #include "data/tensor_values.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/onnx.pb.h"
+#include "support/onnx_rules.h"
 #include "train/inference.h"
+#include "train/save_onnx.h"
 
 namespace headroom::testing {
 namespace {
@@ -117,6 +119,19 @@ onnx::ModelProto model_of(const Json& c, bool all_stored) {
 
 class OnnxOperators : public ::testing::TestWithParam<int> {};
 
+void expect_outputs(const Json& c, const std::vector<NamedTensor>& outputs) {
+  ASSERT_EQ(outputs.size(), c["outputs"].size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const NamedTensor want = tensor_of(c["outputs"][i]);
+    const bool floats = is_float(want.type.dtype);
+    // onnxruntime computed in fp32.
+    const Difference d = compare(floats ? as_type(outputs[i], DType::f64) : outputs[i],
+                                 floats ? as_type(want, DType::f64) : want, {2e-5, 2e-5});
+    EXPECT_TRUE(d.passed()) << want.name << ": " << d.mismatch << d.wrong << " of " << d.elements
+                            << " are wrong; element " << d.worst << " is " << d.got << ", not " << d.wanted;
+  }
+}
+
 void check(const Json& c, bool all_stored, DType dtype) {
   SCOPED_TRACE(fmt::format("{} of opset {} {}{} in {}", c["op"].get<std::string>(), c["opset"].get<int>(),
                            c["attributes"].dump(), all_stored ? ", all stored" : "", name_of(dtype)));
@@ -130,17 +145,14 @@ void check(const Json& c, bool all_stored, DType dtype) {
   if (!all_stored)
     for (const Json& json : c["inputs"]) inputs.push_back(tensor_of(json));
   if (inputs.empty()) inputs.push_back({"unused", {{1}, DType::f32}, std::vector<std::byte>(4)});
-  const std::vector<NamedTensor> outputs = inference.run(inputs);
-  ASSERT_EQ(outputs.size(), c["outputs"].size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const NamedTensor want = tensor_of(c["outputs"][i]);
-    const bool floats = is_float(want.type.dtype);
-    // onnxruntime computed in fp32.
-    const Difference d = compare(floats ? as_type(outputs[i], DType::f64) : outputs[i],
-                                 floats ? as_type(want, DType::f64) : want, {2e-5, 2e-5});
-    EXPECT_TRUE(d.passed()) << want.name << ": " << d.mismatch << d.wrong << " of " << d.elements
-                            << " are wrong; element " << d.worst << " is " << d.got << ", not " << d.wanted;
-  }
+  expect_outputs(c, inference.run(inputs));
+  if (all_stored || dtype != DType::f32) return;
+  // Written and read again.
+  save_onnx(engine, path, std::max<std::int64_t>(1, fixed_batch(net)));
+  expect_keeps_rules(read_file(path));
+  Engine again(read_onnx(path), *device, {});
+  SCOPED_TRACE("written and read again");
+  expect_outputs(c, Inference(again).run(inputs));
 }
 
 TEST_P(OnnxOperators, AnswerAsOnnxruntimeDoes) {

@@ -5,6 +5,7 @@
 
 #include "base/version.h"
 #include "models/onnx/write_file.h"
+#include "models/onnx/write_pool.h"
 
 namespace headroom::onnx {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 const std::map<std::string_view, void (*)(NodeWriter&)>& writings() {
   static const auto table = [] {
     std::map<std::string_view, void (*)(NodeWriter&)> all;
-    for (auto family : {layer_writings, element_writings, arrange_writings})
+    for (auto family : {layer_writings, recurrent_writings, element_writings, arrange_writings})
       for (const Writing& w : family()) all[w.op] = w.write;
     return all;
   }();
@@ -23,7 +24,9 @@ const std::map<std::string_view, void (*)(NodeWriter&)>& writings() {
 std::int64_t opset_of(const Graph& graph) {
   std::int64_t version = 17;
   auto need = [&](std::int64_t least) { version = std::max(version, least); };
-  for (const Node& node : graph.nodes()) {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == "max_pool" || node.op == "avg_pool") need(pool_form(graph.problem(id)).opset);
     if (node.op == "resize") need(18);
     if (node.op == "avg_pool" && node.attrs.integers("dilations", {1, 1}) != Ints{1, 1}) need(19);
     need(schema_of(node.op).onnx_opset);
@@ -87,11 +90,13 @@ FileWriter::FileWriter(const std::string& name, const ForwardGraph& forward, con
     : forward_(forward), other_(other), elements_(elements), opset_(opset_of(*forward.graph)) {
   model_.set_producer_name("headroom");
   model_.set_producer_version(std::string(version()));
-  model_.set_ir_version(opset_ <= 18 ? 8 : 9);
+  model_.set_ir_version(opset_ <= 18 ? 8 : opset_ <= 20 ? 9 : 10);
   OperatorSetIdProto& operators = *model_.add_opset_import();
   operators.set_domain("");
   operators.set_version(opset_);
   file().set_name(name);
+  for (const Node& node : graph().nodes()) read_.insert(node.inputs.begin(), node.inputs.end());
+  for (const auto& [port, id] : forward.outputs) read_.insert(id);
 }
 
 std::string FileWriter::write() {
@@ -160,13 +165,21 @@ NodeProto& FileWriter::add_node(std::string_view op, const Names& in, const Attr
   return proto;
 }
 
+void FileWriter::set_texts(const std::string& attribute, const Names& texts) {
+  AttributeProto& proto = *file().mutable_node(file().node_size() - 1)->add_attribute();
+  proto.set_name(attribute);
+  proto.set_type(AttributeProto::STRINGS);
+  for (const std::string& text : texts) proto.add_strings(text);
+}
+
 void FileWriter::require_twins() const {
   std::set<std::string> missing;
   for (const Node& node : graph().nodes())
     if (!writings().contains(node.op))
       missing.insert(node.attrs.text("op", node.op));  // a gap holds the name of the missing operator
   if (!missing.empty())
-    reject("the network cannot be written as ONNX, which has no operator like {}", fmt::join(missing, ", "));
+    reject("the network cannot be written as ONNX: no operator there is known for {}",
+           fmt::join(missing, ", "));
   if (other_graph().nodes().size() != graph().nodes().size())
     reject(kOneBatch, "the network has other nodes for another batch: no file takes any batch");
 }

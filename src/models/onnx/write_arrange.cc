@@ -1,4 +1,5 @@
 // Changes of shape, not of values.
+#include <cmath>
 #include <limits>
 
 #include "models/onnx/write_node.h"
@@ -52,6 +53,14 @@ void pad(NodeWriter& n) {
   n.result("Pad", in, {{"mode", n.attrs().text("mode", "constant")}});
 }
 
+// An fp32 number at the ratio that gives this size: readers multiply in fp32 and round down.
+double scale_of(std::int64_t from, std::int64_t to) {
+  auto scale = static_cast<float>(static_cast<double>(to) / static_cast<double>(from));
+  while (std::floor(static_cast<float>(from) * scale) < static_cast<float>(to))
+    scale = std::nextafter(scale, std::numeric_limits<float>::infinity());
+  return double{scale};
+}
+
 // Only the sizes of the last two axes: the batch is free.
 void resize(NodeWriter& n) {
   const bool nearest = n.attrs().text("mode", "nearest") == "nearest";
@@ -61,9 +70,13 @@ void resize(NodeWriter& n) {
   if (nearest) attributes.set("nearest_mode", n.attrs().text("nearest_mode", "round_prefer_floor"));
   // A size that was rounded down: the scale is more precise.
   const double rows = n.attrs().real("scale_h"), columns = n.attrs().real("scale_w");
-  if (rows > 0 && columns > 0)
-    return n.result("Resize", {n.input(0), "", n.reals({2}, {rows, columns})}, attributes);
-  if (rows > 0 || columns > 0) n.refuse("one of its two axes has a scale, the other a size");
+  const Shape &x = n.type(0).shape, &y = n.problem().outputs[0].shape;
+  if (rows > 0 || columns > 0)
+    return n.result("Resize",
+                    {n.input(0), "",
+                     n.reals({2}, {rows > 0 ? rows : scale_of(x[2], y[2]),
+                                   columns > 0 ? columns : scale_of(x[3], y[3])})},
+                    attributes);
   n.result("Resize", {n.input(0), "", "", n.integers(n.fixed("sizes"))}, attributes);
 }
 

@@ -56,7 +56,10 @@ void cast(NodeWriter& n) {
   const DType to = n.problem().outputs[0].dtype;
   const double scale = n.attrs().real("scale", 1);
   const std::string x = scale == 1 ? n.input(0) : n.part("Mul", {n.input(0), n.real(scale, 0)});
-  n.result("Cast", {x}, {{"to", std::int64_t{onnx_type(to)}}});
+  const auto cast_to = [](DType dtype) { return Attrs{{"to", std::int64_t{onnx_type(dtype)}}}; };
+  if (const std::optional<DType> through = parse_dtype(n.attrs().text("through")))
+    return n.result("Cast", {n.part("Cast", {x}, cast_to(*through))}, cast_to(to));
+  n.result("Cast", {x}, cast_to(to));
 }
 
 // Axes were an attribute, then an input; the sum changed before the others.

@@ -36,6 +36,9 @@ class FileWriter {
   std::string batch_name();  // a vector that holds the batch; nodes that make it are added on first use
 
   std::string store(const std::string& wanted, const NamedTensor& tensor);  // a constant; returns its name
+  // True if a node or an output of the network reads it.
+  bool is_read(ValueId id) const { return read_.contains(id); }
+  void set_texts(const std::string& attribute, const Names& texts);  // of the last node
   NodeProto& add_node(std::string_view op, const Names& in, const Attrs& attributes, const Names& out);
 
  private:
@@ -55,6 +58,7 @@ class FileWriter {
   std::int64_t opset_ = 0;
   std::size_t stored_ = 0;
   std::string batch_name_;
+  std::set<ValueId> read_;
   std::map<ValueId, std::string> names_;
   std::map<NodeId, std::string> node_names_;
   std::set<std::string> taken_, taken_nodes_;  // of values, of nodes

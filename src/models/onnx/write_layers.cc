@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "models/onnx/write_node.h"
+#include "models/onnx/write_pool.h"
 #include "ops/attention/attention.h"
 #include "ops/window.h"
 
@@ -24,10 +25,6 @@ Attrs window_attributes(const Window2d& w) {
           {"pads", Ints{w.pad.h, w.pad.w, w.pad_end.h, w.pad_end.w}}};
 }
 
-void add_dilations(Attrs& attributes, const Window2d& w) {
-  if (w.dilation != Extent2d{1, 1}) attributes.set("dilations", Ints{w.dilation.h, w.dilation.w});
-}
-
 void conv2d(NodeWriter& n) {
   const Shape& kernel = n.type(1).shape;
   const Window2d w = parse_window(n.attrs(), n.type(0).shape, kernel[2], kernel[3], DefaultStride::one);
@@ -35,6 +32,25 @@ void conv2d(NodeWriter& n) {
   attributes.set("dilations", Ints{w.dilation.h, w.dilation.w});
   attributes.set("group", n.attrs().integer("groups", 1));
   with_activation(n, "Conv", n.all_inputs(), attributes);
+}
+
+// Reading an ONNX file makes a convolution's gradient of ConvTranspose. The sizes that a convolution rounds
+// down differ by the padding of the output.
+void conv_transpose(NodeWriter& n) {
+  const Shape &x = n.type(0).shape, &kernel = n.type(1).shape;
+  const Window2d w =
+      parse_window(n.attrs(), n.problem().outputs[0].shape, kernel[2], kernel[3], DefaultStride::one);
+  const auto extra = [](std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride,
+                        std::int64_t dilation, std::int64_t pads) {
+    return out - (stride * (in - 1) + (size - 1) * dilation + 1 - pads);
+  };
+  Attrs attributes = window_attributes(w);
+  attributes.set("dilations", Ints{w.dilation.h, w.dilation.w});
+  attributes.set("group", n.attrs().integer("groups", 1));
+  attributes.set("output_padding",
+                 Ints{extra(x[2], w.input.h, w.kernel.h, w.stride.h, w.dilation.h, w.pad.h + w.pad_end.h),
+                      extra(x[3], w.input.w, w.kernel.w, w.stride.w, w.dilation.w, w.pad.w + w.pad_end.w)});
+  n.result("ConvTranspose", n.all_inputs(), attributes);
 }
 
 // Gemm takes only matrices: other inputs are reshaped to one and back.
@@ -64,18 +80,6 @@ void matmul(NodeWriter& n) {
   n.result("MatMul", in);
 }
 
-void pool(NodeWriter& n) {
-  const Ints kernel = n.attrs().integers("kernel");
-  const Window2d w =
-      parse_window(n.attrs(), n.type(0).shape, kernel.at(0), kernel.at(1), DefaultStride::kernel);
-  Attrs attributes = window_attributes(w);
-  add_dilations(attributes, w);
-  if (n.attrs().integer("ceil_mode") != 0) attributes.set("ceil_mode", std::int64_t{1});
-  if (n.node().op == "max_pool") return n.result("MaxPool", {n.input(0)}, attributes);
-  attributes.set("count_include_pad", n.attrs().integer("count_include_pad"));
-  n.result("AveragePool", {n.input(0)}, attributes);
-}
-
 void global_pool(NodeWriter& n) {
   n.result(n.node().op == "global_max_pool" ? "GlobalMaxPool" : "GlobalAveragePool", {n.input(0)});
 }
@@ -96,8 +100,8 @@ void batch_norm(NodeWriter& n) {
 }
 
 void layer_norm(NodeWriter& n) {
-  n.result("LayerNormalization", n.all_inputs(),
-           {{"axis", n.attrs().integer("axis", -1)}, {"epsilon", n.attrs().real("epsilon", 1e-5)}});
+  n.read_results("LayerNormalization", n.all_inputs(),
+                 {{"axis", n.attrs().integer("axis", -1)}, {"epsilon", n.attrs().real("epsilon", 1e-5)}});
 }
 
 void lrn(NodeWriter& n) {
@@ -137,21 +141,15 @@ void attention(NodeWriter& n) {
   n.result("Reshape", {mixed, n.integers(n.reshaped({a.batch, a.time, a.row()}))});
 }
 
-// Directions, gates and their order are the same as in ONNX.
-void recurrent(NodeWriter& n) {
-  Attrs attributes;
-  for (const auto& [name, value] : n.attrs()) attributes.set(name, value);
-  n.results(n.node().op == "lstm" ? "LSTM" : "GRU", n.all_inputs(), attributes, n.node().outputs.size());
-}
-
 }  // namespace
 
 std::vector<Writing> layer_writings() {
   return {{"conv2d", conv2d},
+          {"conv2d_grad_input", conv_transpose},
           {"linear", linear},
           {"matmul", matmul},
-          {"max_pool", pool},
-          {"avg_pool", pool},
+          {"max_pool", write_pool},
+          {"avg_pool", write_pool},
           {"global_max_pool", global_pool},
           {"global_avg_pool", global_pool},
           {"adaptive_max_pool", adaptive_pool},
@@ -161,9 +159,7 @@ std::vector<Writing> layer_writings() {
           {"lrn", lrn},
           {"softmax", softmax},
           {"log_softmax", softmax},
-          {"attention", attention},
-          {"lstm", recurrent},
-          {"gru", recurrent}};
+          {"attention", attention}};
 }
 
 }  // namespace headroom::onnx

@@ -82,6 +82,21 @@ void NodeWriter::results(std::string_view op, const Names& in, const Attrs& attr
   file_.add_node(op, in, attributes, out).set_name(name);
 }
 
+void NodeWriter::read_results(std::string_view op, const Names& in, const Attrs& attributes) {
+  const std::string& name = file_.node_name(id_);
+  Names out = {file_.give_name(node_.outputs.at(0), name)};
+  for (std::size_t i = 1; i < node_.outputs.size(); ++i)
+    out.push_back(file_.is_read(node_.outputs[i])
+                      ? file_.give_name(node_.outputs[i], fmt::format("{}.{}", name, i))
+                      : "");
+  while (out.back().empty()) out.pop_back();
+  file_.add_node(op, in, attributes, out).set_name(name);
+}
+
+void NodeWriter::set_texts(const std::string& attribute, const Names& texts) {
+  file_.set_texts(attribute, texts);
+}
+
 std::string NodeWriter::part(std::string_view op, const Names& in, const Attrs& attributes) {
   std::string kind(op);
   std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });

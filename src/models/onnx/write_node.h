@@ -39,9 +39,13 @@ class NodeWriter {
   const Node& other() const;
   const Shape& other_input(std::size_t i) const;
 
-  // Nodes of the file. result makes the node's first output (or all), part makes an intermediate one.
+  // Nodes of the file. result makes the node's first output, results all of them, part makes an intermediate
+  // one.
   void result(std::string_view op, const Names& in, const Attrs& attributes = {});
   void results(std::string_view op, const Names& in, const Attrs& attributes, std::size_t count);
+  // The first output, and those others that something reads.
+  void read_results(std::string_view op, const Names& in, const Attrs& attributes);
+  void set_texts(const std::string& attribute, const Names& texts);  // of the node written last
   std::string part(std::string_view op, const Names& in, const Attrs& attributes = {});
   std::string integers(const Ints& elements);  // a constant vector
   // The batch as a vector of one element, made by nodes that read it from an input.
@@ -66,7 +70,8 @@ struct Writing {
   void (*write)(NodeWriter& node);
 };
 
-std::vector<Writing> layer_writings();    // convolution, products, windows, normalisation, attention
+std::vector<Writing> layer_writings();  // convolution, products, windows, normalisation, attention
+std::vector<Writing> recurrent_writings();
 std::vector<Writing> element_writings();  // functions of elements, comparisons, reductions
 std::vector<Writing> arrange_writings();  // shapes, not values
 
