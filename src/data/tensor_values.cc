@@ -95,6 +95,7 @@ std::vector<double> values_of(const NamedTensor& tensor) {
 std::string text_at(const NamedTensor& tensor, std::int64_t i) {
   if (tensor.type.dtype == DType::boolean) return load<std::uint8_t>(tensor, i) ? "true" : "false";
   if (tensor.type.dtype == DType::i64) return std::to_string(load<std::int64_t>(tensor, i));
+  if (!is_float(tensor.type.dtype)) return fmt::format("{:.0f}", value_at(tensor, i));
   return fmt::format("{:.6g}", value_at(tensor, i));
 }
 

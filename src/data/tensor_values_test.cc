@@ -23,6 +23,7 @@ TEST(TensorValues, ReadsEveryType) {
   EXPECT_EQ(value_at(tensor<std::int32_t>({1}, {-7}), 0), -7);
   EXPECT_EQ(value_at(tensor<std::uint8_t>({1}, {255}), 0), 255);
   EXPECT_EQ(text_at(tensor<std::int64_t>({1}, {9007199254740993}), 0), "9007199254740993");
+  EXPECT_EQ(text_at(tensor<std::int32_t>({1}, {-2147483647}), 0), "-2147483647");
   EXPECT_EQ(text_at(tensor<std::uint8_t>({1}, {1}, DType::boolean), 0), "true");
 }
 
