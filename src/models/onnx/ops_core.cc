@@ -1,7 +1,7 @@
 // The operators of small image networks, and those that compute shapes.
 #include <algorithm>
 
-#include "models/onnx/convert.h"
+#include "models/onnx/terms.h"
 #include "models/onnx/window.h"
 
 namespace headroom::onnx {
@@ -9,6 +9,7 @@ namespace {
 
 Results convert_conv(Context& c) {
   c.require_inputs(2, 3);
+  need_float(c, input(c, 0));
   const Shape x = c.shape(0), w = c.shape(1);
   if (x.rank() != w.rank() || x.rank() < 3) c.invalid(fmt::format("{} with kernels {}", x.str(), w.str()));
   if (x.rank() > 4) c.unsupported(fmt::format("convolution over {} axes", x.rank() - 2));
@@ -22,6 +23,7 @@ Results convert_conv(Context& c) {
 
 Results convert_max_pool(Context& c) {
   c.require_inputs(1, 1);
+  need_float(c, input(c, 0));
   const Shape x = c.shape(0);
   if (x.rank() < 3 || x.rank() > 4) c.unsupported(fmt::format("pooling of {}", x.str()));
   if (c.wants_output(1)) c.unsupported("it also returns the positions of the maxima");
@@ -38,6 +40,7 @@ Results convert_max_pool(Context& c) {
 // alpha * A' B' + beta * C. The form that exporters write for a dense layer becomes one linear node.
 Results convert_gemm(Context& c) {
   c.require_inputs(2, 3);
+  need_float(c, input(c, 0));
   if (c.shape(0).rank() != 2 || c.shape(1).rank() != 2)
     c.invalid(fmt::format("{} and {} are not matrices", c.shape(0).str(), c.shape(1).str()));
   const double alpha = c.real("alpha", 1), beta = c.real("beta", 1);

@@ -62,6 +62,7 @@ Results convert_min(Context& c) {
 Term squared(Context& c, const Term& x) { return apply(c, "mul", {x, x}); }
 
 Results convert_sum_square(Context& c) {
+  need_number(c, input(c, 0));
   return {reduced(c, "reduce_sum", squared(c, input(c, 0)), axes_of(c))};
 }
 

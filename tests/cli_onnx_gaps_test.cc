@@ -1,0 +1,84 @@
+// Networks with nodes that cannot be run, from the user's side: every verb names them in the same way.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "data/npy.h"
+#include "support/one_node.h"
+#include "support/program.h"
+
+namespace headroom::testing {
+namespace {
+
+struct CliOnnxGaps : ProgramTest {
+  void put_model(const std::string& name, const ModelMaker& m) { put(name, m.bytes()); }
+
+  // Two unknown kinds, one of them twice.
+  static ModelMaker three_gaps() {
+    ModelMaker m(18);
+    m.input("x", {"1", "1", "8", "8"});
+    for (const auto& [op, in, out] :
+         {std::tuple("Frob", "x", "a"), {"Nicate", "a", "b"}, {"Frob", "b", "y"}}) {
+      m.node(op, {in}, {out}).set_name(std::string("node_") + out);
+      ModelMaker::set_type(*m.graph.add_value_info(), out, {"1", "1", "8", "8"}, TensorProto::FLOAT);
+    }
+    m.output("y", {"1", "1", "8", "8"});
+    return m;
+  }
+};
+
+TEST_F(CliOnnxGaps, MessagesCountNodesByOperator) {
+  put_model("gaps.onnx", three_gaps());
+  write_npy(file("x.npy"), floats({1, 1, 8, 8}, std::vector<double>(64, 1)).tensor(""));
+  const Words parts = {"'gaps.onnx' cannot be run", "Frob ('node_a')", "no such operator",
+                       "2 Frob, 1 Nicate"};
+  expect_refused({"run", "gaps.onnx", "--input", "x.npy"}, parts);
+  expect_refused({"model", "export", "gaps.onnx", "-o", "e.onnx"}, parts);
+  expect_refused({"bench", "forward", "gaps.onnx"}, parts);
+  expect_refused({"bench", "forward", "gaps.onnx", "--step"}, parts);
+  expect_refused({"bench", "nets", "gaps.onnx"}, parts);
+}
+
+// Without shapes nothing after the gap is reached: there are no outputs at all.
+TEST_F(CliOnnxGaps, BenchRefusesANetworkWithoutOutputs) {
+  ModelMaker m(18);
+  m.input("x", {"1", "4"});
+  m.node("Frob", {"x"}, {"y"}).set_name("odd");
+  m.graph.add_output()->set_name("y");
+  put_model("one.onnx", m);
+  for (const char* verb : {"forward", "nets"})
+    expect_refused({"bench", verb, "one.onnx"},
+                   {"'one.onnx' cannot be run", "Frob ('odd')", "no such operator"});
+}
+
+TEST_F(CliOnnxGaps, IntegersWithoutArithmeticAreGaps) {
+  for (const std::string op : {"Conv", "Gemm", "MaxPool", "ReduceSumSquare", "LeakyRelu"}) {
+    SCOPED_TRACE(op);
+    ModelMaker m(18);
+    const bool matrix = op == "Gemm";
+    const Shape shape = matrix ? Shape{2, 2} : Shape{1, 1, 2, 2};
+    m.input("x", matrix ? std::vector<std::string>{"2", "2"} : std::vector<std::string>{"1", "1", "2", "2"},
+            TensorProto::UINT8);
+    std::vector<std::string> in = {"x"};
+    if (matrix || op == "Conv")
+      in.push_back("w"), store(m, "w", whole(shape, {1, 2, 3, 4}, TensorProto::UINT8));
+    onnx::NodeProto& node = m.node(op, in, {"y"});
+    node.set_name("odd");
+    if (op == "MaxPool") ModelMaker::set(node, "kernel_shape", Ints{2, 2});
+    m.graph.add_output()->set_name("y");
+    put_model("small.onnx", m);
+    write_npy(file("x.npy"), whole(shape, {1, 2, 3, 4}, TensorProto::UINT8).tensor(""));
+    const Json json = succeed_json({"model", "show", "small.onnx"});
+    ASSERT_EQ(json["unknown"].size(), 1u);
+    EXPECT_EQ(json["unknown"][0]["first"], "odd");
+    expect_refused({"run", "small.onnx", "--input", "x.npy"}, {op + " ('odd')", "uint8"});
+  }
+}
+
+TEST_F(CliOnnxGaps, AnIntegerArrayIsNotTakenForAFloatInput) {
+  put_model("gaps.onnx", three_gaps());
+  write_npy(file("i.npy"), whole({3}, {1, 2, 3}).tensor(""));
+  expect_refused({"run", "gaps.onnx", "--input", "i.npy"}, {"'gaps.onnx' cannot be run", "Frob ('node_a')"});
+}
+
+}  // namespace
+}  // namespace headroom::testing
