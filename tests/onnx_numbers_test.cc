@@ -115,6 +115,28 @@ TEST(OnnxNumbers, ZerosHaveANormOfZero) {
   }
 }
 
+// A step on zeros alone: a gradient that is not finite would reach the weights.
+TEST(OnnxNumbers, ZerosOfANormHaveFiniteGradients) {
+  for (const std::int64_t p : {1, 2}) {
+    ModelMaker m(17);
+    m.input("x", {"N", "4"});
+    store(m, "w", floats({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+    ModelMaker::set(m.node("Gemm", {"x", "w"}, {"h"}), "transB", std::int64_t{1});
+    ModelMaker::set(m.node("LpNormalization", {"h"}, {"y"}), "p", p);
+    m.graph.add_output()->set_name("y");
+    const auto device = open_device("cpu", 1);
+    Engine engine(net_of(m), *device, {});
+    Engine::Ready& ready = engine.ready(Mode::train, 2);
+    engine.set_learning_rate(0.1);
+    const std::vector<float> images(8, 0);
+    const std::vector<std::int32_t> labels(2, 1);
+    engine.train_step(ready, images.data(), labels.data(), 1);
+    std::vector<float> weights(12);
+    engine.storage().read("w", weights.data(), weights.size() * sizeof(float));
+    for (const float weight : weights) EXPECT_TRUE(std::isfinite(weight)) << p;
+  }
+}
+
 TEST(OnnxNumbers, LogSumExpOfInfinities) {
   const Array x = floats({5, 2}, {-kInf, -kInf, kInf, 1, -kInf, 2, 1000, 1000, kNan, 1});
   for (const std::int64_t keep : {0, 1})
