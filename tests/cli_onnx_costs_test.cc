@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "models/onnx/testing/model_maker.h"
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -34,10 +35,15 @@ TEST_F(CliOnnxCosts, TheBatchOfTheFileIsTheOneThatIsTimed) {
   expect_refused({"predict", "two.onnx", "--machine", "h200", "--batch", "0"}, {"--batch is 0"});
 }
 
-TEST_F(CliOnnxCosts, NetworksThatReadTokensAreNotTimedOnImages) {
-  for (const char* what : {"nets", "forward"})
-    expect_refused({"bench", what, "gpt2:size=tiny", "--batch", "1"},
-                   {"reads int32, not images", "text:FILE"});
+// Tokens are drawn from the table they are looked up in; integers with another meaning cannot be drawn.
+TEST_F(CliOnnxCosts, IntegersWithoutATableAreNotTimed) {
+  onnx::testing::ModelMaker m;
+  m.input("x", {"batch", "4"}, onnx::TensorProto::INT64);
+  onnx::testing::ModelMaker::set(m.node("Cast", {"x"}, {"y"}), "to", std::int64_t{onnx::TensorProto::FLOAT});
+  m.output("y", {"batch", "4"});
+  put("numbers.onnx", m.bytes());
+  expect_refused({"bench", "forward", "numbers.onnx", "--batch", "1"},
+                 {"int64", "no index into a table", "--input"});
 }
 
 }  // namespace

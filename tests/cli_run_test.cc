@@ -8,6 +8,7 @@
 #include "data/tensor_values.h"
 #include "models/onnx/onnx.pb.h"
 #include "models/onnx/tensor_file.h"
+#include "models/onnx/testing/model_maker.h"
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -230,6 +231,37 @@ TEST_F(CliOnnx, FilesAreMadeToFitTheArrays) {
   expect_refused({"run", "open.onnx", "--dim", "length", "--input", "o.npy", "s.npy"},
                  {"'length' has no size"});
   expect_refused({"run", "open.onnx", "--input", "o.npy"}, {"cannot be run", "shape"});
+}
+
+// The amounts of padding, the axes of a sum, repeats: integers that decide shapes may be arrays, too.
+TEST_F(CliOnnx, ArraysMayShapeTheGraph) {
+  onnx::testing::ModelMaker m(18);
+  m.input("x", {"2", "2"});
+  m.input("pads", {"4"}, onnx::TensorProto::INT64);
+  m.node("Pad", {"x", "pads"}, {"y"});
+  m.output("y", {"p", "q"});
+  put("pad.onnx", m.bytes());
+  write_npy(file("p.npy"), array<float>({2, 2}, {1, 2, 3, 4}));
+  write_npy(file("pads.npy"), array<std::int64_t>({4}, {0, 1, 1, 0}));
+  const Json json = succeed_json({"run", "pad.onnx", "--input", "p.npy", "pads.npy", "--time"});
+  EXPECT_EQ(json["outputs"][0]["shape"], Json::array({3, 3}));
+  EXPECT_EQ(json["outputs"][0]["values"], Json::array({0, 1, 2, 0, 3, 4, 0, 0})) << "the first eight";
+}
+
+// A network that ends in maps has no accuracy, but its layers have times.
+TEST_F(CliOnnx, EvalTimesWhatItCannotTest) {
+  put("maps.json", R"({"name": "maps", "input": [1, 28, 28], "layers": [)"
+                   R"({"type": "conv2d", "name": "conv", "maps": 3, "kernel": 5}]})");
+  succeed({"model", "export", "maps.json", "-o", "maps.onnx"});
+  const Outcome outcome =
+      succeed({"eval", "maps.onnx", "--data", "glyphs", "--test-size", "40", "--batch", "16"});
+  EXPECT_NE(outcome.err.find("nothing is tested"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("conv"), std::string::npos) << outcome.out;
+  const Json json =
+      succeed_json({"eval", "maps.onnx", "--data", "glyphs", "--test-size", "40", "--batch", "16"});
+  EXPECT_EQ(json["tested"], false);
+  EXPECT_EQ(json["images"], 32) << "whole batches";
+  EXPECT_GT(json["layers"][0]["forward_ms"].get<double>(), 0);
 }
 
 // The file has a fixed batch of two; six rows run as three batches.
