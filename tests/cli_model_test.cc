@@ -85,16 +85,21 @@ double child_cpu_seconds() {
 struct TimingCliModel : ProgramTest {};
 
 // CPU time of the whole process, which has one thread: equals the wall time on an idle machine.
+// Nothing but the plan is made: no weight is drawn, no memory of the network's size touched. Measured beside a small
+// network in the same run, so that a slow machine gives the same answer.
 TEST_F(TimingCliModel, LargeNetworksAreShownInAMoment) {
-  for (const char* model : {"resnet:depth=50", "resnet:depth=101", "googlenet"}) {
+  auto seconds = [&](const char* model) {
     double best = 1e9;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 5; ++i) {
       const double before = child_cpu_seconds();
       succeed({"model", "show", model});
       best = std::min(best, child_cpu_seconds() - before);
     }
-    EXPECT_LT(best, 0.05) << model;
-  }
+    return best;
+  };
+  const double small = seconds("lenet5");
+  for (const char* model : {"resnet:depth=50", "resnet:depth=101", "googlenet"})
+    EXPECT_LT(seconds(model), 4 * small) << model;
 }
 
 }  // namespace

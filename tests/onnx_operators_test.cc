@@ -20,7 +20,7 @@
 namespace headroom::testing {
 namespace {
 
-Json cases() {
+const Json& cases() {
   static const Json list = Json::parse(
       read_file(std::filesystem::path(HEADROOM_SOURCE_DIR) / "tests" / "golden" / "onnx_operators.json"));
   return list;
