@@ -48,6 +48,11 @@ void stir(Engine& engine) {
   }
 }
 
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return names;
+}
+
 RoundTrip round_trip(const Net& net, std::int64_t batch, std::int64_t written_batch = 0) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "net.onnx").string();
@@ -57,6 +62,8 @@ RoundTrip round_trip(const Net& net, std::int64_t batch, std::int64_t written_ba
   save_onnx(engine, path, written_batch);
   Inference first(engine);
   Engine again(read_onnx(path), *device, {});
+  EXPECT_EQ(sorted(again.weight_names()), sorted(engine.weight_names()));
+  EXPECT_EQ(again.parameter_count(), engine.parameter_count());
   Inference second(again);
   EXPECT_EQ(second.inputs().size(), first.inputs().size());
   for (std::size_t i = 0; i < first.inputs().size(); ++i)

@@ -147,21 +147,14 @@ Ints Context::required_integers(std::string_view attribute, std::size_t input) c
   return *std::move(found);
 }
 
-ValueId Context::stored(std::size_t i, Role of_floats) {
-  if (!has_input(i)) invalid(fmt::format("its input {} is missing", i));
-  return lowerer_.store(*operands_[i], node_.input(static_cast<int>(i)), layer_, of_floats);
-}
-
 ValueId Context::value(std::size_t i) {
-  const bool learned = is_known(i) && operands_[i]->initializer && operands_[i]->known->count() > 1;
-  return stored(i, learned ? Role::parameter : Role::constant);
+  if (!has_input(i)) invalid(fmt::format("its input {} is missing", i));
+  return lowerer_.store(*operands_[i], node_.input(static_cast<int>(i)), layer_, Role::constant);
 }
-ValueId Context::weight(std::size_t i) { return stored(i, Role::parameter); }
 // If layers share one tensor of zeros in the file, each still gets its own statistics.
 ValueId Context::statistic(std::size_t i) {
   if (!is_known(i)) unsupported("its statistics are computed");
   Operand own(*operands_[i]->known);
-  own.initializer = true;
   return lowerer_.store(own, node_.input(static_cast<int>(i)), layer_, Role::state);
 }
 
@@ -191,6 +184,18 @@ ValueId Context::constant(double element, Shape shape) {
 }
 ValueId Context::step() { return step_scalar(lowerer_.graph()); }
 const TensorType& Context::type_of(ValueId id) const { return lowerer_.graph().value(id).type; }
+
+ValueId Context::untransposed_parameter(ValueId id) const {
+  const Graph& graph = lowerer_.graph();
+  const NodeId made_by = graph.value(id).producer;
+  if (made_by == kNone || graph.node(made_by).op != "transpose") return kNone;
+  const Node& node = graph.node(made_by);
+  const int rank = graph.value(id).type.shape.rank();
+  Ints swapped;
+  for (std::int64_t a = 0; a < rank; ++a) swapped.push_back(a + 2 < rank ? a : 2 * rank - 3 - a);
+  const bool matches = rank >= 2 && node.attrs.integers("perm", {}) == swapped;
+  return matches && graph.value(node.inputs[0]).role == Role::parameter ? node.inputs[0] : kNone;
+}
 
 void Context::unsupported(std::string reason) const { throw Unsupported{std::move(reason)}; }
 

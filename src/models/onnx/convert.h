@@ -4,6 +4,7 @@
 // table of conversions. Each ops_*.cc file holds a family; convert.cc joins them. Shapes are concrete when a
 // conversion runs.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,13 @@ class Lowerer;  // lower.h: holds the meaning of the file's names
 
 using Ints = std::vector<std::int64_t>;
 
+// A tensor stored in the file. All names of it share this, so that it becomes one value of the graph.
+struct Origin {
+  std::string name;
+  bool learned = false;  // training changes it: it must not be folded into other numbers
+  ValueId value = kNone;
+};
+
 // The meaning of a name in the file: a value of the graph, elements known without a run (a weight, a shape),
 // or nothing (an omitted optional input).
 struct Operand {
@@ -27,7 +35,8 @@ struct Operand {
   Operand(ConstantData elements) : known(std::move(elements)) {}  // NOLINT(google-explicit-constructor)
   ValueId value = kNone;
   std::optional<ConstantData> known;
-  bool initializer = false;  // known, and stored in the file as a tensor of the graph
+  std::shared_ptr<Origin> origin;  // known, and stored in the file; null: computed
+  bool is_learned() const { return origin && origin->learned; }
   bool is_absent() const { return value == kNone && !known; }
 };
 
@@ -73,6 +82,7 @@ class Context {
   std::optional<int> file_type(std::size_t i) const;
   Shape shape(std::size_t i) const { return type(i).shape; }
   const Operand& operand(std::size_t i) const;
+  bool is_learned(std::size_t i) const { return operand(i).is_learned(); }
 
   // Elements of an input that must be known: axes, a shape. Unsupported if they depend on the data.
   const ConstantData& known(std::size_t i) const;
@@ -83,12 +93,9 @@ class Context {
   std::optional<Ints> integers_of(std::string_view attribute, std::size_t input) const;
   Ints required_integers(std::string_view attribute, std::size_t input) const;
 
-  // An input as a value of the graph. A known float initialiser with more than one element becomes a
-  // parameter; other known inputs become constants.
+  // An input as a value of the graph. A stored tensor that is learned (learned.h) becomes a parameter, which
+  // is penalised if its rank is 2 or more. Other known inputs become constants.
   ValueId value(std::size_t i);
-  // The same for what the operator learns (kernel, matrix, bias, scale, table): a known float is a parameter,
-  // wherever it came from. It is penalised if its rank is 2 or more.
-  ValueId weight(std::size_t i);
   // A known float that training changes, but not by gradients: a running mean.
   ValueId statistic(std::size_t i);
 
@@ -106,6 +113,9 @@ class Context {
   ValueId step();                                      // the scalar that counts training steps
   const TensorType& type_of(ValueId id) const;
   Shape shape_of(ValueId id) const { return type_of(id).shape; }
+  // The parameter that this value is the matrix transpose of; kNone if it is not one. Products read it in
+  // place.
+  ValueId untransposed_parameter(ValueId id) const;
 
   // Refusals. unsupported: the file is valid, we lack the feature. invalid: the file is wrong, reading stops.
   [[noreturn]] void unsupported(std::string reason) const;
@@ -118,7 +128,6 @@ class Context {
           std::vector<Operand*> operands);
   const AttributeProto* find(std::string_view attribute, int type) const;
   const AttributeProto& require(std::string_view attribute, int type) const;
-  ValueId stored(std::size_t i, Role of_floats);
 
   Lowerer& lowerer_;
   const NodeProto& node_;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "models/onnx/file.h"
+#include "models/onnx/learned.h"
 #include "models/onnx/lower.h"
 #include "models/onnx/onnx.pb.h"
 #include "models/onnx/order.h"
@@ -42,7 +43,9 @@ constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;
 
 ImportedGraph::ImportedGraph(std::shared_ptr<const onnx::File> file,
                              std::map<std::string, std::int64_t> sizes)
-    : file_(std::move(file)), order_(onnx::live_order(file_->graph(), file_->name())) {
+    : file_(std::move(file)),
+      order_(onnx::live_order(file_->graph(), file_->name())),
+      verdicts_(std::make_shared<const onnx::Verdicts>(onnx::judge_tensors(*file_, order_))) {
   read_inputs();
   bind(std::move(sizes));
 }
@@ -146,7 +149,7 @@ std::string ImportedGraph::name() const { return std::filesystem::path(file_->na
 
 Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& how) const {
   const auto sizes = bound(fixed_batch_ > 0 ? fixed_batch_ : batch);
-  onnx::Lowerer lowerer(*file_, graph, how, sizes);
+  onnx::Lowerer lowerer(*file_, *verdicts_, graph, how, sizes);
   Lowered lowered;
   try {
     lowerer.declare(file_->graph());
@@ -166,6 +169,7 @@ Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& h
     }
     lowerer.add_tensors(file_->graph());
     lowerer.lower(order_);
+    lowerer.give_parameters_to_layers();
   } catch (const Error& error) {
     throw Error(error.blame(), fmt::format("{}: {}", name(), error.what()), Hint{error.hint()});
   }

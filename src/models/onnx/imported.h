@@ -14,6 +14,7 @@ namespace headroom {
 namespace onnx {
 class File;
 class NodeProto;
+struct Verdicts;
 }  // namespace onnx
 
 // An input or output of a network, with its name in the file.
@@ -47,6 +48,8 @@ class ImportedGraph {
   std::int64_t fixed_batch() const { return fixed_batch_; }
   std::vector<std::int64_t> item() const;  // shape of one image, or of one item of the first input
   std::string name() const;                // of the file, without its folder
+  // Every float tensor of the file: whether training changes it, and if not, why.
+  const onnx::Verdicts& tensors() const { return *verdicts_; }
 
  private:
   struct Input {
@@ -63,6 +66,7 @@ class ImportedGraph {
 
   std::shared_ptr<const onnx::File> file_;
   std::vector<const onnx::NodeProto*> order_;  // live nodes, each after those it reads
+  std::shared_ptr<const onnx::Verdicts> verdicts_;
   std::vector<Input> inputs_;
   std::map<std::string, std::int64_t> sizes_;
   std::string batch_symbol_;

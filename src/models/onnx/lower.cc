@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/onnx/file.h"
+#include "models/onnx/flow.h"
 #include "models/onnx/onnx.pb.h"
 #include "models/onnx/order.h"
 
@@ -44,9 +45,9 @@ std::uint64_t digest(const ConstantData& elements) {
 
 }  // namespace
 
-Lowerer::Lowerer(const File& file, Graph& graph, const Lowering& how,
+Lowerer::Lowerer(const File& file, const Verdicts& verdicts, Graph& graph, const Lowering& how,
                  std::map<std::string, std::int64_t> sizes)
-    : file_(file), graph_(graph), how_(how), sizes_(std::move(sizes)) {}
+    : file_(file), verdicts_(verdicts), graph_(graph), how_(how), sizes_(std::move(sizes)) {}
 
 void Lowerer::declare(const GraphProto& graph) {
   for (const auto* list : {&graph.value_info(), &graph.output()})
@@ -57,12 +58,18 @@ void Lowerer::declare(const GraphProto& graph) {
 void Lowerer::add_tensors(const GraphProto& graph) {
   for (const TensorProto& tensor : graph.initializer()) {
     try {
-      Operand operand(file_.tensor(tensor));
-      operand.initializer = true;
-      define(tensor.name(), std::move(operand));
+      define_stored(tensor.name(), file_.tensor(tensor));
     } catch (const Unsupported&) {  // its readers report it
     }
   }
+}
+
+void Lowerer::define_stored(const std::string& name, Operand operand) {
+  const auto verdict = verdicts_.find(name);
+  const bool learned = verdict != verdicts_.end() && verdict->second.learned;
+  operand.origin = std::make_shared<Origin>(Origin{name, learned});
+  operand.value = kNone;  // a copy is not the value of its original
+  define(name, std::move(operand));
 }
 
 std::optional<TensorType> Lowerer::declared(const std::string& name) const {
@@ -101,12 +108,17 @@ std::string Lowerer::stored_name(const std::string& wanted) {
 
 ValueId Lowerer::store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats) {
   if (operand.value != kNone) return operand.value;
-  const ConstantData& elements = *operand.known;
-  const bool floats = is_float(elements.type.dtype);
-  if (!floats || of_floats == Role::constant) {
-    const std::string plain = operand.initializer ? name : fmt::format("{}@{:x}", name, digest(elements));
-    return operand.value = store_constant(elements, plain, layer);
+  if (operand.origin) {
+    Origin& origin = *operand.origin;
+    Operand plain(*operand.known);
+    if (origin.value == kNone)
+      origin.value = origin.learned ? store(plain, origin.name, layer, Role::parameter)
+                                    : store_constant(*operand.known, origin.name, layer);
+    return operand.value = origin.value;
   }
+  const ConstantData& elements = *operand.known;
+  if (!is_float(elements.type.dtype) || of_floats == Role::constant)
+    return operand.value = store_constant(elements, fmt::format("{}@{:x}", name, digest(elements)), layer);
   if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
   return operand.value =
              graph_.add_value({.name = stored_name(name),
@@ -144,6 +156,29 @@ void Lowerer::lower(const std::vector<const NodeProto*>& order) {
   for (const NodeProto* node : order) lower(*node);
 }
 
+// A parameter may be reshaped or transposed first. It belongs to the layer where it meets the data.
+void Lowerer::give_parameters_to_layers() {
+  const std::size_t count = graph_.values().size();
+  std::vector<bool> data(count, false);
+  std::vector<NodeId> reader(count, kNone);  // the first one
+  for (std::size_t v = 0; v < count; ++v) data[v] = graph_.values()[v].role == Role::input;
+  for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+    const Node& node = graph_.nodes()[n];
+    const bool reads = std::ranges::any_of(node.inputs, [&](ValueId in) { return data[std::size_t(in)]; });
+    for (ValueId in : node.inputs)
+      if (NodeId& first = reader[std::size_t(in)]; first == kNone) first = static_cast<NodeId>(n);
+    for (ValueId out : node.outputs) data[std::size_t(out)] = reads;
+  }
+  for (ValueId id : graph_.with_role(Role::parameter)) {
+    ValueId at = id;
+    for (NodeId n = reader[std::size_t(at)]; n != kNone; n = reader[std::size_t(at)]) {
+      graph_.value(id).layer = graph_.node(n).layer;
+      at = graph_.node(n).outputs[0];
+      if (data[std::size_t(at)]) break;
+    }
+  }
+}
+
 void Lowerer::lower(const NodeProto& node) {
   static Operand absent;
   const std::string layer = layer_name(node);
@@ -159,7 +194,8 @@ void Lowerer::lower(const NodeProto& node) {
   try {
     const Results results = convert(context, node);
     for (std::size_t i = 0; i < results.size() && i < static_cast<std::size_t>(node.output_size()); ++i)
-      if (const std::string& name = node.output(static_cast<int>(i)); !name.empty()) define(name, results[i]);
+      if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
+        verdicts_.contains(name) ? define_stored(name, results[i]) : define(name, results[i]);
   } catch (const Unsupported& gap) {
     leave_gap(context, node, gap.reason);
   }
@@ -244,11 +280,13 @@ void Lowerer::leave_unreached(const NodeProto& node, const std::string& layer) {
       ends.push_back(it->second.value);
 }
 
-bool Lowerer::all_known(const Context& context) const {
+bool Lowerer::all_known(const Context& context, const NodeProto& node) const {
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < context.inputs(); ++i) {
     if (!context.has_input(i)) continue;
     if (!context.is_known(i)) return false;
+    // What becomes of a learned tensor must follow it.
+    if (context.is_learned(i) && passes_gradient(node, static_cast<int>(i))) return false;
     // A reshape leaves the elements in place, however many there are.
     if (i > 0 || !keeps_elements(context.op())) elements += context.operand(i).known->count();
   }
@@ -256,14 +294,9 @@ bool Lowerer::all_known(const Context& context) const {
 }
 
 std::optional<Results> Lowerer::folded(Context& context, const NodeProto& node) {
-  if (scratch_ || !all_known(context)) return std::nullopt;
+  if (scratch_ || !all_known(context, node)) return std::nullopt;
   try {
-    if (const Conversion* fold = find_fold(node.domain(), node.op_type())) {
-      Results results = fold->convert(context);
-      // A reshaped weight is still a weight.
-      if (keeps_elements(node.op_type())) results.front().initializer = context.operand(0).initializer;
-      return results;
-    }
+    if (const Conversion* fold = find_fold(node.domain(), node.op_type())) return fold->convert(context);
   } catch (const Unsupported&) {  // the evaluator lacks this form; the operator may have it
   }
   return run_now(node, context);

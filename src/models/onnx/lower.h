@@ -8,6 +8,7 @@
 
 #include "models/onnx/convert.h"
 #include "models/onnx/imported.h"
+#include "models/onnx/learned.h"
 
 namespace headroom::onnx {
 
@@ -21,12 +22,14 @@ inline constexpr std::int64_t kMaxFolded = 1 << 16;
 class Lowerer {
  public:
   // `sizes` has a number for every open dimension of the inputs.
-  Lowerer(const File& file, Graph& graph, const Lowering& how, std::map<std::string, std::int64_t> sizes);
+  Lowerer(const File& file, const Verdicts& verdicts, Graph& graph, const Lowering& how,
+          std::map<std::string, std::int64_t> sizes);
 
   void declare(const GraphProto& graph);  // types the file gives for inner values
   void add_tensors(const GraphProto& graph);
   void define(const std::string& name, Operand operand) { names_[name] = std::move(operand); }
   void lower(const std::vector<const NodeProto*>& order);
+  void give_parameters_to_layers();  // after all nodes
   // As a value of the graph; kNone if it could not be reached.
   ValueId value_of(const std::string& name);
   bool is_read(const std::string& name) const { return read_.contains(name); }
@@ -48,7 +51,8 @@ class Lowerer {
   std::string layer_name(const NodeProto& node);
   std::string stored_name(const std::string& wanted);
   void lower(const NodeProto& node);
-  bool all_known(const Context& context) const;
+  bool all_known(const Context& context, const NodeProto& node) const;
+  void define_stored(const std::string& name, Operand operand);
   Results convert(Context& context, const NodeProto& node);
   std::optional<Results> folded(Context& context, const NodeProto& node);
   std::optional<Results> run_now(const NodeProto& node, const Context& context);
@@ -57,6 +61,7 @@ class Lowerer {
   void leave_unreached(const NodeProto& node, const std::string& layer);
 
   const File& file_;
+  const Verdicts& verdicts_;
   Graph& graph_;
   Lowering how_;
   std::map<std::string, std::int64_t> sizes_;

@@ -149,9 +149,7 @@ Results convert_gather(Context& c) {
     dims.insert(dims.begin() + axis, chosen.begin(), chosen.end());
     return {empty_constant(Shape(dims), c.type(0).dtype)};
   }
-  // The table of an embedding is learned; other data is used as it is.
-  const Term data = c.is_known(1) ? input(c, 0) : as_weight(c, 0);
-  return {apply(c, "gather", {data, input(c, 1)}, {{"axis", axis}})};
+  return {apply(c, "gather", {input(c, 0), input(c, 1)}, {{"axis", axis}})};
 }
 
 Results convert_expand(Context& c) {

@@ -16,8 +16,8 @@ Results convert_conv(Context& c) {
   const bool line = x.rank() == 3;  // one axis becomes two, the first of size 1
   Attrs attrs = window_attrs(c, Ints(w.dims().begin() + 2, w.dims().end()));
   if (const std::int64_t groups = c.integer("group", 1); groups != 1) attrs.set("groups", groups);
-  std::vector<ValueId> operands = {as_images(c, c.value(0), line), as_images(c, c.weight(1), line)};
-  if (c.has_input(2)) operands.push_back(c.weight(2));
+  std::vector<ValueId> operands = {as_images(c, c.value(0), line), as_images(c, c.value(1), line)};
+  if (c.has_input(2)) operands.push_back(c.value(2));
   return {as_lines(c, c.emit("conv2d", operands, attrs), line)};
 }
 
@@ -44,13 +44,16 @@ Results convert_gemm(Context& c) {
   if (c.shape(0).rank() != 2 || c.shape(1).rank() != 2)
     c.invalid(fmt::format("{} and {} are not matrices", c.shape(0).str(), c.shape(1).str()));
   const double alpha = c.real("alpha", 1), beta = c.real("beta", 1);
-  const std::int64_t ta = c.integer("transA", 0), tb = c.integer("transB", 0);
+  const std::int64_t ta = c.integer("transA", 0);
+  std::int64_t tb = c.integer("transB", 0);
   const std::int64_t columns = c.shape(1)[tb ? 0 : 1];
   const bool row = c.has_input(2) && c.shape(2) == Shape{columns};
-  const ValueId a = c.value(0), b = c.weight(1);
+  const ValueId a = c.value(0);
+  ValueId b = c.value(1);
+  if (const ValueId weight = c.untransposed_parameter(b); weight != kNone) b = weight, tb = !tb;
   if (alpha == 1 && beta == 1 && !ta && tb && (row || !c.has_input(2))) {
     std::vector<ValueId> operands = {a, b};
-    if (row) operands.push_back(c.weight(2));
+    if (row) operands.push_back(c.value(2));
     return {c.emit("linear", operands)};
   }
   Attrs attrs;
@@ -59,7 +62,7 @@ Results convert_gemm(Context& c) {
   ValueId y = c.emit("matmul", {a, b}, attrs);
   if (alpha != 1) y = c.emit("mul", {y, c.constant(alpha)});
   if (!c.has_input(2) || beta == 0) return {y};
-  ValueId bias = c.weight(2);
+  ValueId bias = c.value(2);
   if (beta != 1) bias = c.emit("mul", {bias, c.constant(beta)});
   return {c.emit("add", {y, bias})};
 }
@@ -70,6 +73,7 @@ Results convert_reshape(Context& c) {
   if (!wanted) c.invalid("it has no shape");
   const bool zero = std::ranges::find(*wanted, 0) != wanted->end();
   if (zero && c.integer("allowzero", 0) != 0) c.unsupported("a tensor without elements");
+  if (wanted->empty()) return {reshaped(c, input(c, 0), {})};
   return {c.emit("reshape", {c.value(0)}, {{"shape", *wanted}})};
 }
 

@@ -138,7 +138,7 @@ Results convert_einsum(Context& c) {
   std::vector<Labelled> operands;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const int more = c.shape(i).rank() - letters_in(texts[i]);
-    operands.push_back({c.inputs() == 2 ? as_weight(c, i) : input(c, i), labels_of(c, texts[i], more)});
+    operands.push_back({input(c, i), labels_of(c, texts[i], more)});
     std::string sorted = operands.back().labels;
     std::sort(sorted.begin(), sorted.end());
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())

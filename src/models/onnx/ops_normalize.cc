@@ -11,7 +11,7 @@ Results convert_batch_norm(Context& c) {
   need_float(c, input(c, 0));
   if (c.integer("spatial", 1) != 1) c.unsupported("spatial = 0: statistics for each place of a map");
   const double epsilon = c.real("epsilon", 1e-5);
-  std::vector<ValueId> operands = {c.value(0), c.weight(1), c.weight(2)};
+  std::vector<ValueId> operands = {c.value(0), c.value(1), c.value(2)};
   for (std::size_t i : {3u, 4u}) operands.push_back(c.is_known(i) ? c.statistic(i) : c.value(i));
   if (!c.training() || !c.is_known(3) || !c.is_known(4)) {
     if (c.integer("training_mode", 0) == 1 && c.wants_output(1))
@@ -52,7 +52,7 @@ Results convert_instance_norm(Context& c) {
   const Shape shape = shape_of(c, x);
   if (shape.rank() < 3) c.invalid(fmt::format("it needs [N, C, …], not {}", shape.str()));
   const Term y = normalized_rows(c, x, shape[0] * shape[1], c.real("epsilon", 1e-5));
-  return {scaled(c, y, as_weight(c, 1), as_weight(c, 2))};
+  return {scaled(c, y, input(c, 1), input(c, 2))};
 }
 
 // One scale per group up to opset 20, one per channel from 21 on.
@@ -71,7 +71,7 @@ Results convert_group_norm(Context& c) {
     if (given_count != groups) c.invalid("scale and bias are for groups or channels");
     return apply(c, "expand", {reshaped(c, term, {groups, 1})}, {{"shape", Ints{groups, each}}});
   };
-  return {scaled(c, y, of_channels(as_weight(c, 1)), of_channels(as_weight(c, 2)))};
+  return {scaled(c, y, of_channels(input(c, 1)), of_channels(input(c, 2)))};
 }
 
 Results convert_layer_norm(Context& c) {
@@ -86,9 +86,9 @@ Results convert_layer_norm(Context& c) {
     if (own.numel() == Shape(row).numel()) return reshaped(c, term, row);
     return apply(c, "expand", {term}, {{"shape", row}});
   };
-  const Term scale = as_row(as_weight(c, 1));
+  const Term scale = as_row(input(c, 1));
   const Term bias =
-      c.has_input(2) ? as_row(as_weight(c, 2)) : Term(repeated_constant(Shape(row), master_of(c.dtype()), 0));
+      c.has_input(2) ? as_row(input(c, 2)) : Term(repeated_constant(Shape(row), master_of(c.dtype()), 0));
   const std::vector<Term> out =
       apply_all(c, "layer_norm", {x, scale, bias}, {{"axis", axis}, {"epsilon", c.real("epsilon", 1e-5)}});
   Results results = {out[0]};
@@ -107,7 +107,7 @@ Results convert_rms_norm(Context& c) {
   for (std::int64_t a = axis_in(c, c.integer("axis", -1), rank); a < rank; ++a) axes.push_back(a);
   const Term mean = apply(c, "reduce_mean", {apply(c, "mul", {x, x})}, {{"axes", axes}});
   const Term root = apply(c, "sqrt", {apply(c, "add", {mean, number(c, c.real("epsilon", 1e-5))})});
-  return {apply(c, "mul", {apply(c, "div", {x, root}), as_weight(c, 1)})};
+  return {apply(c, "mul", {apply(c, "div", {x, root}), input(c, 1)})};
 }
 
 Results convert_lrn(Context& c) {

@@ -130,9 +130,9 @@ Results convert_prelu(Context& c) {
   c.require_inputs(2, 2);
   const Term x = input(c, 0);
   need_float(c, x);
-  if (!c.training() && c.is_known(1) && c.known(1).count() == 1)
+  if (c.is_known(1) && !c.is_learned(1) && c.known(1).count() == 1)
     return {apply(c, "leaky_relu", {x}, {{"alpha", c.known_real(1)}})};
-  Term slope = as_weight(c, 1);
+  Term slope = input(c, 1);
   if (const Shape s = shape_of(c, slope); c.opset() < 7 && s.rank() == 1 && s[0] > 1) {
     Ints dims(static_cast<std::size_t>(shape_of(c, x).rank() - 1), 1);
     dims[0] = s[0];

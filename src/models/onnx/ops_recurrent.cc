@@ -60,8 +60,8 @@ Results convert(Context& c, const Cell& cell) {
   const std::string function = activation_of(c, cell.activations);
   if (c.op() == "RNN" && function == "relu") attrs.set("activation", function);
   if (c.integer("linear_before_reset", 0) != 0) attrs.set("linear_before_reset", std::int64_t{1});
-  std::vector<Term> terms = {x, as_weight(c, 1), as_weight(c, 2)};
-  if (c.has_input(3)) terms.push_back(as_weight(c, 3));
+  std::vector<Term> terms = {x, input(c, 1), input(c, 2)};
+  if (c.has_input(3)) terms.push_back(input(c, 3));
   bool initial = false;
   for (std::size_t i = 5; i < 5 + cell.states; ++i) initial |= c.has_input(i) && !is_zero(c, i);
   if (initial) {

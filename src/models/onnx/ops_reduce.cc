@@ -145,10 +145,11 @@ Results convert_cumsum(Context& c) {
 Results convert_matmul(Context& c) {
   c.require_inputs(2, 2);
   need_float(c, input(c, 0));
-  const auto factor = [&](std::size_t i, std::size_t other) {
-    return c.is_known(other) ? input(c, i) : as_weight(c, i);
-  };
-  return {apply(c, "matmul", {factor(0, 1), factor(1, 0)})};
+  const Term a = input(c, 0), b = input(c, 1);
+  if (!b.known)
+    if (const ValueId weight = c.untransposed_parameter(b.value); weight != kNone)
+      return {apply(c, "matmul", {a, weight}, {{"trans_b", std::int64_t{1}}})};
+  return {apply(c, "matmul", {a, b})};
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ Results convert_conv_transpose(Context& c) {
   const Term x = input(c, 0);
   need_float(c, x);
   const int rank = shape_of(c, x).rank(), axes = rank - 2;
-  const Term image = as_image(c, x), weight = as_image(c, as_weight(c, 1));
+  const Term image = as_image(c, x), weight = as_image(c, input(c, 1));
   const Shape in = shape_of(c, image), w = shape_of(c, weight);
   const Ints strides = of_both(c, "strides", axes, 1), dilations = of_both(c, "dilations", axes, 1),
              extra = of_both(c, "output_padding", axes, 0), pads = pads_of(c, axes);
@@ -150,7 +150,7 @@ Results convert_conv_transpose(Context& c) {
                   {"dilations", dilations},
                   {"pads", cut},
                   {"groups", groups}});
-  if (c.has_input(2)) y = apply(c, "add", {y, reshaped(c, as_weight(c, 2), {shape[1], 1, 1})});
+  if (c.has_input(2)) y = apply(c, "add", {y, reshaped(c, input(c, 2), {shape[1], 1, 1})});
   return {as_signal(c, y, rank)};
 }
 

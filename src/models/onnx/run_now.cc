@@ -12,13 +12,14 @@ std::optional<Results> Lowerer::run_now(const NodeProto& node, const Context& co
   Graph graph;
   Lowering how = how_;
   how.training = false;
-  Lowerer alone(file_, graph, how, sizes_);
+  Lowerer alone(file_, verdicts_, graph, how, sizes_);
   alone.scratch_ = true;
   alone.read_ = read_;  // which outputs are read
   std::vector<Operand> copies;
   for (std::size_t i = 0; i < context.inputs(); ++i) {
     copies.push_back(context.operand(i));
     copies.back().value = kNone;
+    copies.back().origin = nullptr;
   }
   std::vector<Operand*> operands;
   for (Operand& copy : copies) operands.push_back(&copy);

@@ -75,15 +75,13 @@ std::optional<Term> relabelled(const Problem& p, const std::vector<Term>& terms)
   if (!schema_of(p.op).is_view && !stretches) return std::nullopt;
   g.type.shape = p.outputs[0].shape;
   g.repeated = g.repeated || stretches;
-  Term same(g);
-  same.initializer = terms[0].initializer && !stretches;
-  return same;
+  return Term(g);
 }
 
 std::optional<std::vector<Term>> folded(const Context& c, std::string_view op, const std::vector<Term>& terms,
                                         const Attrs& attrs) {
   for (const Term& term : terms)
-    if (!term.known) return std::nullopt;
+    if (!term.known || term.is_learned()) return std::nullopt;
   const Problem p = problem_of(c, op, terms, attrs);
   if (auto same = relabelled(p, terms)) return std::vector<Term>{*same};
   for (const TensorType& type : p.outputs)
@@ -108,10 +106,6 @@ std::vector<Term> all_inputs(const Context& c) {
   std::vector<Term> list;
   for (std::size_t i = 0; i < c.inputs(); ++i) list.push_back(input(c, i));
   return list;
-}
-
-Term as_weight(Context& c, std::size_t i) {
-  return c.is_known(i) && is_float(c.type(i).dtype) ? Term(c.weight(i)) : input(c, i);
 }
 
 TensorType type_of(const Context& c, const Term& term) {

@@ -19,7 +19,6 @@ struct Term : Operand {
 
 Term input(const Context& c, std::size_t i);  // invalid if absent
 std::vector<Term> all_inputs(const Context& c);
-Term as_weight(Context& c, std::size_t i);  // Context::weight
 
 TensorType type_of(const Context& c, const Term& term);
 inline Shape shape_of(const Context& c, const Term& term) { return type_of(c, term).shape; }
