@@ -32,7 +32,8 @@ struct TrainSettings {
   bool shuffle = true;                // every epoch
   std::string augment;                // "crop,flip" of the training images
   int loader_threads = 1;
-  double target = 0;  // > 0: stop after the epoch that reaches this test accuracy
+  double target = 0;                // > 0: stop after the epoch that reaches this test accuracy
+  std::vector<std::string> freeze;  // parameters that stay as they are: names with * and ?
 };
 
 // One epoch. Accuracies are 0 if the network is not a classifier.

@@ -8,6 +8,7 @@
 #include "api/forward.h"
 #include "api/layer_times.h"
 #include "data/pixel_writer.h"
+#include "train/freeze.h"
 #include "train/settings.h"
 #include "train/trainer.h"
 #include "train/weights.h"
@@ -27,6 +28,7 @@ Update update_of(const TrainSettings& s) {
   Update update = parse_update(s.optimizer);
   update.nesterov = s.nesterov;
   update.l2 = s.l2;
+  update.freeze = parse_freeze(s.freeze);
   if (update.nesterov && update.momentum == 0)
     reject(Hint{"optimizer = \"sgd:momentum=0.9\""}, "nesterov needs a momentum above 0");
   return update;

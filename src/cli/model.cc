@@ -6,8 +6,10 @@
 #include "cli/verbs.h"
 #include "models/zoo.h"
 #include "report/model_table.h"
+#include "report/trainable.h"
 #include "report/unknown.h"
 #include "train/build.h"
+#include "train/freeze.h"
 
 namespace headroom::cli {
 namespace {
@@ -16,8 +18,8 @@ struct Request {
   Common common;
   std::string model;
   std::int64_t batch = 1;
-  bool csv = false, dot = false;
-  std::vector<std::string> dims;
+  bool csv = false, dot = false, trainable = false;
+  std::vector<std::string> dims, freeze;
 };
 
 Rows model_rows() {
@@ -71,12 +73,23 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
     print(fmt::format("           it cannot be trained here: {}\n", cost.training_gap));
 }
 
+void show_trainable(const Net& net, const Request& r) {
+  TrainableList list = trainable_list(net, r.batch, parse_freeze(r.freeze));
+  list.gap = with_options(list.gap);
+  r.common.json ? print_json(trainable_json(list)) : print(trainable_text(list));
+}
+
 void show(const Request& request) {
   Request r = request;
   if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.common.json + r.csv + r.dot > 1) reject("--json, --csv and --dot are three ways to print; take one");
+  if (r.trainable && (r.csv || r.dot))
+    reject("--trainable prints a table or, with --json, an object; leave out {}", r.csv ? "--csv" : "--dot");
+  if (!r.trainable && !r.freeze.empty())
+    reject(Hint{"add --trainable"}, "--freeze has no effect on the costs of a forward pass");
   const Net net = find_net(with_dims(r.model, r.dims));
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0) r.batch = fixed;
+  if (r.trainable) return show_trainable(net, r);
   if (r.dot) return print(make_forward(net, r.batch, r.common.cpu_dtype()).graph.dot());
   const ModelCost cost = cost_of(net, r);
   if (r.csv) return print(model_csv(cost));
@@ -103,8 +116,12 @@ void add_model(Command app) {
   one.option("--precision", request->common.precision, "fp32 or fp64");
   one.flag("--csv", request->csv, "comma-separated values");
   one.flag("--dot", request->dot, "the graph for Graphviz");
+  one.flag("--trainable", request->trainable,
+           "instead: which values training changes, and why not the others");
+  one.option("--freeze", request->freeze, "with --trainable: as if trained with this --freeze");
   add_json(one, request->common);
   one.example("headroom model show ece408");
+  one.example("headroom model show --trainable resnet50.onnx");
   one.example("headroom model show lenet5 --dot | dot -Tsvg > lenet5.svg");
   one.runs([request] { show(*request); });
   add_export(verb);

@@ -9,6 +9,7 @@
 #include "models/layers.h"
 #include "models/onnx/imported.h"
 #include "models/zoo.h"
+#include "train/freeze.h"
 #include "train/settings.h"
 
 namespace headroom::cli {
@@ -164,6 +165,7 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
   if (r.momentum || (usual && setup.update.momentum == 0))
     setup.update.momentum = pick(r.momentum, recipe, &Recipe::momentum, defaults.momentum);
   setup.update.nesterov = r.nesterov;
+  setup.update.freeze = parse_freeze(r.freeze);
   setup.update.l2 = pick(r.l2, recipe, &Recipe::l2, defaults.l2);
   const bool plain = setup.update.kind == "sgd" || setup.update.kind == "adadelta";
   const double usual_lr = usual ? pick<double>({}, recipe, &Recipe::lr, defaults.lr) : plain ? 0.05 : 0.001;

@@ -19,7 +19,8 @@ struct RunRequest {
   std::string optimizer, schedule, loss, init;
   std::string checkpoint_dir, resume;
   std::vector<std::string> dims;  // open dimensions of an ONNX file
-  std::string check_against;      // a device, and a precision after a slash
+  std::vector<std::string> freeze;
+  std::string check_against;  // a device, and a precision after a slash
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
   std::optional<std::int64_t> checkpoint_every, keep;

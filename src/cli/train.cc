@@ -33,6 +33,10 @@ void add_train(Command app) {
   verb.option("--loss", r.loss, "cross_entropy, squared_error or reconstruction instead of the model's own");
   verb.option("--init", r.init,
               "initial weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
+  verb.option(
+      "--freeze", r.freeze,
+      "parameters that stay as they are: names with * and ?, repeatable or comma-separated; see headroom "
+      "model show --trainable");
   verb.option("--hidden", r.hidden, "hidden units of mlp");
   verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
   verb.flag("--resident,!--no-resident", r.feed.resident,
@@ -56,6 +60,8 @@ void add_train(Command app) {
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
+  verb.example(
+      "headroom train lenet5 --weights lenet5.safetensors --data fashion-mnist --freeze 'C1.*,C3.*'");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");

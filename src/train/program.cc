@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "graph/autodiff.h"
 #include "models/layers.h"
 #include "passes/passes.h"
+#include "train/freeze.h"
 #include "train/loss.h"
 
 namespace headroom {
@@ -30,6 +32,7 @@ struct Building {
   std::int64_t batch;
   Program program = {};
   std::map<ValueId, ValueId> gradients = {};  // of parameters
+  std::set<std::string> frozen = {};          // parameters and statistics that stay as they are
 
   bool trains() const { return request.mode == Mode::train; }
   bool differentiates() const { return trains() || request.mode == Mode::gradients; }
@@ -68,6 +71,11 @@ void lower_network(Building& b) {
   p.logits = lower(b.net, p.graph, p.images, how);
   p.inputs = {{"input", p.images}};
   p.outputs = {{b.net.layers.back().name, p.logits}};
+}
+
+void freeze_pass(Building& b) {
+  b.frozen = frozen_names(b.graph(), b.request.update.freeze);
+  freeze(b.graph(), b.frozen);
 }
 
 void split_layers(Building& b) {
@@ -133,7 +141,8 @@ void differentiate_pass(Building& b) {
     add_ranks_report(p, l2, b.ranks());
   else
     add_penalty(p, l2);
-  b.gradients = differentiate(graph, data_loss, graph.with_role(Role::parameter));
+  std::erase_if(wanted, [&](ValueId id) { return b.frozen.contains(graph.value(id).name); });
+  b.gradients = differentiate(graph, data_loss, wanted);
 }
 
 void reduce_pass(Building& b) {
@@ -175,6 +184,7 @@ struct Pass {
 // Order matters: each pass works on the result of those before it.
 constexpr Pass kPasses[] = {
     {"lower", [](const Building&) { return true; }, lower_network},
+    {"freeze", [](const Building& b) { return b.trains() && !b.request.update.freeze.empty(); }, freeze_pass},
     {"split linears", [](const Building& b) { return b.ranks().model_parts > 1; }, split_layers},
     {"sync norms", [](const Building& b) { return b.trains() && b.ranks().sync_norms; }, share_norms},
     {"16-bit types", [](const Building& b) { return b.narrow(); }, narrow_types},

@@ -76,7 +76,8 @@ std::string to_text(const Update& update) {
   for (const auto& [name, value] : numbers_of(update))
     if (value) text += fmt::format(" {}={}", name, *value);
   return text + (update.nesterov ? " nesterov" : "") +
-         (update.l2 > 0 ? fmt::format(" l2={}", update.l2) : "");
+         (update.l2 > 0 ? fmt::format(" l2={}", update.l2) : "") +
+         (update.freeze.empty() ? "" : fmt::format(" freeze={}", fmt::join(update.freeze, ",")));
 }
 
 bool penalty_in_loss(const Update& update) { return !rule_of(update).decoupled; }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "comm/groups.h"
 #include "graph/graph.h"
@@ -18,6 +19,7 @@ struct Update {
   bool nesterov = false;
   double l2 = 0;
   std::optional<double> beta1 = {}, beta2 = {}, epsilon = {}, rho = {}, alpha = {};  // empty: its default
+  std::vector<std::string> freeze = {};  // patterns of parameters that stay as they are; see train/freeze.h
 };
 
 // "adam", "adam:beta1=0.8,epsilon=1e-6", "sgd:momentum=0.9". Rejects unknown optimizers and settings and
