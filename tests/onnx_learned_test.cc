@@ -27,6 +27,13 @@ TEST(OnnxLearned, MasksAreNot) {
     add_to_scores(m, "mask");
     expect_learned(m, "mask", false, "mask");
   }
+  Sequence mixed;  // other numbers beside it
+  const Floats seen = learned_values({8, 8});
+  mixed.floats("mask", {8, 8}, filled({8, 8}, [&](auto i) {
+                 return i % 8 > i / 8 ? -inf : seen[static_cast<std::size_t>(i)];
+               }));
+  add_to_scores(mixed, "mask");
+  expect_learned(mixed, "mask", false, "mask");
   Sequence all;
   all.floats("mask", {1, 8, 8}, Floats(64, 0));
   add_to_scores(all, "mask");

@@ -8,9 +8,14 @@
 namespace headroom::onnx::testing {
 namespace {
 
+// Also checks that no copy of a weight lies beside it as a constant, which would stay behind.
 std::vector<std::string> parameters_of(const Net& net) {
   std::vector<std::string> names;
   const Program p = make_program(net, {.mode = Mode::train, .batch = 2, .fusion = Fusion::none});
+  for (ValueId id : p.graph.with_role(Role::constant)) {
+    const TensorType& type = p.graph.value(id).type;
+    EXPECT_TRUE(!is_float(type.dtype) || type.shape.numel() == 1) << p.graph.value(id).name;
+  }
   for (ValueId id : p.graph.with_role(Role::parameter)) names.push_back(p.graph.value(id).name);
   std::ranges::sort(names);
   return names;
