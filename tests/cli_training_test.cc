@@ -179,9 +179,56 @@ TEST_F(CliTraining, ExplainNamesChoicesAndRefusals) {
 }
 
 TEST_F(CliTraining, ALossThatIsNoNumberStopsWithStepAndLayer) {
-  const Words exploding = train("mlp:hidden=8,activation=relu",
-                                {"--lr", "1e30", "--batch", "32", "--save", "w", "--record", "r"});
-  expect_stopped(1, exploding, {"loss became", "at step 2", "is 'out'", "smaller --lr"});
+  const Words exploding =
+      train("mlp:hidden=8,activation=relu", {"--lr", "1e30", "--batch", "32", "--save", "w"});
+  expect_stopped(1, exploding, {"loss became", "at step 2", "is 'out'", "smaller --lr", "--clip-norm"});
+}
+
+// The record of a run that ended early is whole, and says why; checkpoints from before stay.
+TEST_F(CliTraining, ALossThatIsNoNumberIsRecordedAndSpoilsNothing) {
+  Words words =
+      train("mlp:hidden=8,activation=relu", {"--lr", "1e30", "--batch", "32", "--save", "w", "--record", "r",
+                                             "--checkpoint-dir", "c", "--checkpoint-every", "1"});
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("the loss became"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(file("w")));
+  const Json record = Json::parse(read_file(file("r")));
+  EXPECT_NE(record.at("diverged").get<std::string>().find("at step 2"), std::string::npos);
+  EXPECT_FALSE(record.contains("curve")) << "no epoch was finished";
+  const std::set<std::string> expected = {"r", "c", "c/step-000000000001.safetensors"};
+  EXPECT_EQ(files(), expected);
+}
+
+TEST_F(CliTraining, ARunThatDivergesSaysSoAndFails) {
+  const Words words = train("mlp:hidden=32", {"--lr", "300", "--momentum", "0.9", "--record", "r", "--json"});
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  for (const char* part : {"headroom: the run diverged: its test loss is ", "guessing has 2.303",
+                           "smaller --lr", "--warmup", "--clip-norm"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << "\n" << outcome.err;
+  const Json json = Json::parse(outcome.out), record = Json::parse(read_file(file("r")));
+  EXPECT_GT(json.at("test_loss").get<double>(), 23.03);
+  EXPECT_TRUE(json.at("diverged").get<std::string>().starts_with("the run diverged"));
+  EXPECT_EQ(record.at("diverged"), json.at("diverged"));
+  EXPECT_FALSE(succeed_json(train("mlp:hidden=32", {})).contains("diverged"));
+}
+
+// A batch in parts gives the same weights as the whole, up to rounding.
+TEST_F(CliTraining, BatchesAddUp) {
+  const Values whole = values(train("lenet5", {"--batch", "48", "--momentum", "0.9", "--precision", "fp64"}));
+  const Values parts = values(
+      train("lenet5", {"--batch", "12", "--accumulate", "4", "--momentum", "0.9", "--precision", "fp64"}));
+  EXPECT_LT(distance(whole, parts), 1e-11);
+}
+
+TEST_F(CliTraining, WrongGradientSettingsAreRefused) {
+  expect_refused(train("mlp", {"--accumulate", "0"}), {"--accumulate is 0"});
+  expect_refused(train("mlp", {"--clip-norm", "-1"}), {"--clip-norm is -1"});
+  expect_refused(train("mlp", {"--label-smoothing", "1"}), {"--label-smoothing is 1"});
+  expect_refused(train("mlp", {"--l2", "0.1", "--weight-decay", "0.1"}), {"--l2 and --weight-decay"});
+  expect_refused(train("autoencoder", {"--label-smoothing", "0.1"}), {"--label-smoothing", "reconstruction"});
 }
 
 TEST_F(CliTraining, SmallGlyphSetsAreDrawnInNoTime) {

@@ -36,7 +36,7 @@ struct Convolution {
   bool bias = true;
   std::string
       activation;    // "", "relu", "sigmoid", "tanh", "relu6", "leaky_relu", "elu", "gelu", "hard_swish"
-  std::string init;  // "": fan_in; or he, xavier, orthonormal, normal, uniform, constant
+  std::string init;  // "": fan_in; or he, he_fan_out, xavier, orthonormal, normal, uniform, constant
   double init_scale = 0.01;  // the deviation (normal), bound (uniform) or value (constant)
 };
 
@@ -60,6 +60,8 @@ struct BatchNorm {
   double epsilon = 1e-5;
   double momentum = 0.1;  // weight of the newest batch in the running statistics
   std::string activation;
+  double init_scale =
+      1;  // first value of the scale; 0: a residual branch that ends here adds nothing at first
 };
 
 struct LayerNorm {

@@ -42,6 +42,9 @@ void print_arrays(const Divergence& last) {
 void comparing_run(const RunRequest& request, const Common& common) {
   if (!request.checkpoint_dir.empty() || !request.resume.empty() || !request.save.empty())
     reject(Hint{"leave out --check-against to train and save"}, "a comparison saves nothing");
+  if (request.accumulate.value_or(1) > 1)
+    reject(Hint{"take --batch as large as all parts together"},
+           "a comparison takes whole batches, not --accumulate");
   RunSetup setup = resolve(request, common);
   const Common other = against(common, request.check_against);
   const Dataset data = load_data(setup, false);
@@ -49,6 +52,7 @@ void comparing_run(const RunRequest& request, const Common& common) {
   auto engine_on = [&](const Common& c, Device& d) {
     EngineOptions options = c.engine_options(setup.kernels);
     options.update = setup.update;
+    options.label_smoothing = setup.label_smoothing;
     return std::make_unique<Engine>(setup.net, d, options);
   };
   const auto engine = engine_on(common, *device), reference = engine_on(other, *other_device);

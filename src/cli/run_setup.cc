@@ -160,25 +160,36 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
                             : recipe                               ? "sgd"
                                                                    : defaults.optimizer;
   setup.update = r.optimizer.empty() && !recipe ? usual_update(defaults) : parse_update(named);
-  // The momentum and rate of a model or recipe belong to its own optimizer.
+  // The momentum, rate, schedule and warm-up of a model or recipe belong to its own optimizer.
   const bool usual = r.optimizer.empty();
   if (r.momentum || (usual && setup.update.momentum == 0))
     setup.update.momentum = pick(r.momentum, recipe, &Recipe::momentum, defaults.momentum);
   setup.update.nesterov = r.nesterov;
   setup.update.freeze = parse_freeze(r.freeze);
-  setup.update.l2 = pick(r.l2, recipe, &Recipe::l2, defaults.l2);
+  if (r.l2 && r.weight_decay)
+    reject(Hint{"both shrink the weights; only --l2 counts in the loss"},
+           "--l2 and --weight-decay were given");
+  setup.update.l2 = pick(r.weight_decay ? r.weight_decay : r.l2, recipe, &Recipe::l2, defaults.weight_decay);
+  setup.update.decay = r.weight_decay || (!r.l2 && !recipe);
+  setup.update.clip_norm = r.clip_norm.value_or(recipe || !usual ? 0 : defaults.clip_norm);
+  require_number(setup.update.clip_norm, "--clip-norm", true);
+  setup.label_smoothing = r.label_smoothing.value_or(0);
+  if (!(setup.label_smoothing >= 0 && setup.label_smoothing < 1))
+    reject("--label-smoothing is {}; it must lie in [0, 1)", setup.label_smoothing);
   const bool plain = setup.update.kind == "sgd" || setup.update.kind == "adadelta";
   const double usual_lr = usual ? pick<double>({}, recipe, &Recipe::lr, defaults.lr) : plain ? 0.05 : 0.001;
   setup.train.lr = r.lr.value_or(usual_lr);
   require_number(setup.train.lr, "--lr", false);
-  require_number(setup.update.l2, "--l2", true);
+  require_number(setup.update.l2, r.weight_decay ? "--weight-decay" : "--l2", true);
   require_number(setup.update.momentum, "--momentum", true);
   if (setup.update.momentum >= 1) reject("--momentum is {}; it must be below 1", setup.update.momentum);
   if (setup.update.nesterov && setup.update.momentum == 0) reject("--nesterov needs a --momentum above 0");
   setup.train.schedule = parse_schedule(!r.schedule.empty() ? r.schedule
                                         : recipe            ? recipe->schedule
+                                        : usual             ? defaults.schedule
                                                             : "constant");
-  setup.train.warmup = r.warmup.value_or(0);
+  const double warmup = recipe || !usual ? 0 : defaults.warmup * double(setup.train.epochs);
+  setup.train.warmup = r.warmup.value_or(warmup);
   require_number(setup.train.warmup, "--warmup", true);
 }
 
@@ -236,6 +247,14 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
     if (request.batch && *request.batch != fixed)
       note(fmt::format("{} runs with a batch of {}, set by its file\n", setup.net.name, fixed));
     setup.train.batch = fixed;
+  }
+  if (request.accumulate) {
+    constexpr std::int64_t kMax = 1 << 16;
+    if (*request.accumulate < 1 || *request.accumulate > kMax)
+      reject("--accumulate is {}; it must lie between 1 and {}", *request.accumulate, kMax);
+    require_positive(setup.train.batch, "--batch");
+    setup.train.accumulate = *request.accumulate;
+    setup.train.batch *= setup.train.accumulate;
   }
   setup.train.epochs = pick(request.epochs, recipe, &Recipe::epochs, defaults.epochs);
   setup.train.shuffle = pick(request.shuffle, recipe, &Recipe::shuffle, true);

@@ -24,7 +24,8 @@ struct RunRequest {
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
   std::optional<std::int64_t> checkpoint_every, keep;
-  std::optional<double> lr, l2, momentum, warmup;
+  std::optional<std::int64_t> accumulate;
+  std::optional<double> lr, l2, weight_decay, momentum, warmup, clip_norm, label_smoothing;
   std::optional<bool> shuffle;
   FeedOptions feed;
   ParallelOptions ranks;
@@ -42,6 +43,7 @@ struct RunSetup {
   DataOptions data_options;
   TrainOptions train;
   Update update;
+  double label_smoothing = 0;
   std::optional<Recipe> recipe;
   std::vector<std::string> kernels;  // the recipe's, as "op=name"
 };

@@ -20,7 +20,8 @@ void add_train(Command app) {
   verb.option("--train-size", r.train_size, "use only the first N training images");
   verb.option("--epochs", r.epochs, "passes over the training images");
   verb.option("--lr", r.lr, "learning rate");
-  verb.option("--l2", r.l2, "L2 penalty on weights (not biases)");
+  verb.option("--l2", r.l2, "L2 penalty on weights (not biases), part of the loss");
+  verb.option("--weight-decay", r.weight_decay, "the same on the gradients alone: no part of the loss");
   verb.option("--momentum", r.momentum, "momentum of gradient descent");
   verb.flag("--nesterov", r.nesterov, "Nesterov's form of momentum");
   verb.option("--optimizer", r.optimizer,
@@ -30,6 +31,10 @@ void add_train(Command app) {
       "constant, step:every=10,gamma=0.1, cosine:min=0, exponential:gamma=0.95 or polynomial:power=2; "
       "in epochs");
   verb.option("--warmup", r.warmup, "epochs of linear growth to the learning rate");
+  verb.option("--clip-norm", r.clip_norm, "scale gradients down to this norm of all together; 0: never");
+  verb.option("--accumulate", r.accumulate, "add up the gradients of N batches before each update");
+  verb.option("--label-smoothing", r.label_smoothing,
+              "share of the target that all classes divide equally, as 0.1");
   verb.option("--loss", r.loss, "cross_entropy, squared_error or reconstruction instead of the model's own");
   verb.option("--init", r.init,
               "initial weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");

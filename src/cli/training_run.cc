@@ -142,19 +142,25 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   ranks.agree([&] { data = load_data(setup, false, &ranks); });
   EngineOptions options;
   ranks.agree([&] { options = common.engine_options(setup.kernels); });
+  const Distribution& among = ranks.distribution();
+  if (!request.clip_norm && setup.update.clip_norm > 0 && (among.model_parts > 1 || among.shard_optimizer)) {
+    note("headroom: ranks that split layers or the optimizer's state do not clip gradients\n");
+    setup.update.clip_norm = 0;
+  }
   options.update = setup.update;
+  options.label_smoothing = setup.label_smoothing;
   options.groups = ranks.groups(*device);
   std::optional<Engine> made;
   ranks.agree([&] {
     made.emplace(setup.net, *device, options);
     if (!request.weights.empty()) load_weights(*made, request.weights);
-    require_trainable(*made, data, setup.train.batch);
+    require_trainable(*made, data, setup.train.batch, setup.train.accumulate);
   });
   Engine& engine = *made;
   if (ranks.distribution().shard_optimizer && !keeps_state(setup.update))
     note("headroom: this optimizer keeps no state: --shard-optimizer has no effect\n");
   if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train, request));
-  const Engine::Ready& ready = ready_to_train(engine, setup.train.batch);
+  const Engine::Ready& ready = ready_to_train(engine, setup.train.batch, setup.train.accumulate);
   const Plan& plan = ready.plan();
   if (common.explain) note(ready.explain());
   const auto checkpoints = prepare_checkpoints(request, ranks, engine, data, setup.train);
@@ -163,19 +169,29 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   const Prediction prediction = ranks.first() ? predict(plan, machine) : Prediction{};
 
   TrainResult result;
+  std::optional<Diverged> diverged;
   {
     Watcher watcher(fmt::format("training {} on {}", setup.net.name, setup.data), setup.train.epochs,
                     request.log_every, setup.net.loss != kReconstruction);
     note_signals();
     setup.train.stop = [] { return noted_signal() != 0; };
     setup.train.settle_every = request.log_every;
-    result = train(engine, data, setup.train, watcher);
+    try {
+      result = train(engine, data, setup.train, watcher);
+    } catch (const Diverged& error) {
+      if (ranks.several()) throw;  // the others do not know: the run ends at once
+      diverged = error, result = error.so_far;
+    }
   }
   std::optional<RanksReport> shared;
   if (ranks.several()) shared = report_ranks(engine, plan, result);
-  if (!request.save.empty()) save_weights(engine, request.save);
-  if (!request.save_onnx.empty()) save_onnx(engine, request.save_onnx);
+  if (!diverged && !request.save.empty()) save_weights(engine, request.save);
+  if (!diverged && !request.save_onnx.empty()) save_onnx(engine, request.save_onnx);
   if (result.stopped) leave(request, result);
+  const auto end = [&] {  // of the run: a diverged one has failed
+    if (diverged) throw *diverged;
+    if (!result.diverged.empty()) throw Error(Blame::run, result.diverged, Hint{kCalmer});
+  };
   if (!ranks.first()) return;
   const Json published =
       setup.recipe && !setup.recipe->published.empty() ? Json(setup.recipe->published) : Json();
@@ -195,6 +211,7 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
                                   .resources = process_resources(),
                                   .wall_s = std::chrono::duration<double>(Clock::now() - start).count()};
   if (!request.record.empty()) write_record(request.record, training_record(finished, command_line()));
+  if (diverged) return end();
   std::optional<DeterministicOverhead> overhead;
   if (common.deterministic && engine.queues() && !ranks.several())
     overhead = deterministic_overhead(setup.net, *device, options, setup.train.batch);
@@ -204,7 +221,8 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
       json["deterministic"] = {{"step_ms", spread_json(overhead->deterministic)},
                                {"plain_step_ms", spread_json(overhead->plain)},
                                {"times_slower", overhead->times()}};
-    return print_json(json);
+    print_json(json);
+    return end();
   }
   print(training_text(finished));
   if (overhead)
@@ -212,6 +230,7 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
                       human_seconds(overhead->deterministic.median), human_seconds(overhead->plain.median),
                       overhead->times()));
   if (demo) print(kNext);
+  end();
 }
 
 }  // namespace headroom::cli

@@ -47,7 +47,9 @@ std::int64_t ConvNet::scaled(std::int64_t maps) const {
 
 std::string ConvNet::conv(const std::string& name, Convolution options, const std::string& activation,
                           const std::string& from) {
-  if (options.init.empty()) options.init = "he";  // signals would vanish at this depth with the default
+  // With the default, signals would vanish at this depth. A normalisation sets the size of the signals
+  // itself: there it is the gradients that keep theirs.
+  if (options.init.empty()) options.init = bn_ ? "he_fan_out" : "he";
   options.bias = !bn_ || bias_with_bn_;
   if (!bn_) options.activation = activation;
   net.conv2d(name, options);
@@ -56,16 +58,22 @@ std::string ConvNet::conv(const std::string& name, Convolution options, const st
   return net.layers.back().name;
 }
 
+void ConvNet::begin_silent() {
+  Attrs& options = net.layers.back().options;
+  if (!bn_) options.set("init", std::string("constant"));
+  options.set("init_scale", 0.0);
+}
+
 void ConvNet::dropout(const std::string& name) {
   if (dropout_ > 0) net.dropout(name, dropout_);
 }
 
 void ConvNet::linear(const std::string& name, std::int64_t units, const std::string& activation) {
-  net.linear(name, {.units = scaled(units), .activation = activation, .init = "he"});
+  net.linear(name, {.units = scaled(units), .activation = activation, .init = "fan_in"});
 }
 
 void ConvNet::classify(const std::string& name, const std::string& activation) {
-  net.linear(name, {.units = classes_, .activation = activation});
+  net.linear(name, {.units = classes_, .activation = activation, .init = "normal"});
 }
 
 namespace {
@@ -80,11 +88,19 @@ std::string with_common(const std::string& own, const ImageDefaults& d = {}) {
 
 std::vector<ZooEntry> convnet_entries() {
   const std::vector<std::string> from_data = {"channels", "image", "classes"};
-  const TrainDefaults steep{.batch = 128, .epochs = 10, .lr = 0.01, .momentum = 0.9, .l2 = 0.0005};
-  TrainDefaults large = steep, normalized = steep, small = steep;
+  const TrainDefaults steep{.batch = 128,
+                            .epochs = 10,
+                            .lr = 0.01,
+                            .momentum = 0.9,
+                            .weight_decay = 0.0005,
+                            .schedule = "cosine",
+                            .warmup = 0.05};
+  TrainDefaults large = steep, residual = steep, inception = steep, fire = steep, mobile = steep;
   large.batch = 64;
-  normalized.lr = 0.05;
-  small.l2 = 0.0002;
+  residual.lr = 0.05, residual.weight_decay = 0.0001;
+  inception.weight_decay = 0.0002;
+  fire.weight_decay = 0.0002, fire.schedule = "polynomial";
+  mobile.lr = 0.045, mobile.weight_decay = 0.00004;
   return {
       {"alexnet", "AlexNet in one column (\"one weird trick\")", with_common("activation=threshold|relu"),
        make_alexnet, steep, from_data},
@@ -93,14 +109,14 @@ std::vector<ZooEntry> convnet_entries() {
       {"vgg", "VGG of 11 to 19 layers with weights", with_common("depth=16|11|13|19"), make_vgg, large,
        from_data},
       {"googlenet", "GoogLeNet v1 without its auxiliary classifiers", with_common("output=linear|relu"),
-       make_googlenet, steep, from_data},
+       make_googlenet, inception, from_data},
       {"resnet", "residual network",
        with_common("depth=50|18|34|101|152, version=1|1.5, stem=imagenet|cifar", {.bn = true}), make_resnet,
-       normalized, from_data},
-      {"squeezenet", "SqueezeNet", with_common("version=1.0|1.1", {.dropout = 0.5}), make_squeezenet, small,
+       residual, from_data},
+      {"squeezenet", "SqueezeNet", with_common("version=1.0|1.1", {.dropout = 0.5}), make_squeezenet, fire,
        from_data},
       {"mobilenet", "MobileNet", with_common("version=2|1", {.bn = true, .dropout = 0.2}), make_mobilenet,
-       normalized, from_data},
+       mobile, from_data},
   };
 }
 

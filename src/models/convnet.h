@@ -28,6 +28,7 @@ class ConvNet {
   // Returns the name of the last layer added.
   std::string conv(const std::string& name, Convolution options, const std::string& activation = "relu",
                    const std::string& from = {});
+  void begin_silent();  // the convolution just added, or its normalisation, gives 0 before training
   void keep_bias(bool keep) { bias_with_bn_ = keep; }  // before a normalisation; default: none
 
   void max_pool(const std::string& name, const Pool& options) { net.max_pool(name, options); }

@@ -30,18 +30,21 @@ Net make_ece408(ModelOptions& options) {
   for (const Term& term : kTerms) names.emplace_back(term.name);
   const Term term = term_named(options.choice("term", names));
   const std::string activation = term.relu ? "relu" : "tanh";
+  const std::string init = term.relu ? "normal" : "";  // deviation 0.01, as in that form's own program
   Net net("ece408", {1, term.image, term.image});
-  net.conv2d("conv1",
-             {.maps = term.maps1, .kernel = term.kernel, .bias = term.relu, .activation = activation});
+  net.conv2d(
+      "conv1",
+      {.maps = term.maps1, .kernel = term.kernel, .bias = term.relu, .activation = activation, .init = init});
   net.max_pool("pool1", {});
   if (term.maps2 > 0)
     net.conv2d("conv2", {.maps = term.maps2,
                          .kernel = term.kernel,
                          .bias = term.relu,
-                         .activation = term.relu ? activation : ""});
+                         .activation = term.relu ? activation : "",
+                         .init = init});
   if (term.relu) net.max_pool("pool2", {.kernel = 4});
-  net.linear("fc1", {.units = term.hidden, .activation = activation});
-  return net.linear("fc2", {.units = options.integer("classes", 10)});
+  net.linear("fc1", {.units = term.hidden, .activation = activation, .init = init});
+  return net.linear("fc2", {.units = options.integer("classes", 10), .init = init});
 }
 
 }  // namespace headroom

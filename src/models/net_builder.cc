@@ -70,6 +70,7 @@ Net& Net::linear(const std::string& layer, const Linear& o) {
 Net& Net::batch_norm(const std::string& layer, const BatchNorm& o) {
   Attrs attrs{{"epsilon", o.epsilon}, {"momentum", o.momentum}};
   if (!o.activation.empty()) attrs.set("activation", o.activation);
+  if (o.init_scale != 1) attrs.set("init_scale", o.init_scale);
   return append({"batch_norm", layer, {}, attrs});
 }
 

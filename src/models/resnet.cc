@@ -42,6 +42,7 @@ void add_block(ConvNet& n, const Block& b) {
     conv("_a", out, 3, b.stride, "relu", in);
     last = conv("_b", out, 3, 1, "");
   }
+  n.begin_silent();  // every block passes its input on at first
   n.net.add(b.name + "_add", last, shortcut);
   n.net.relu(b.name);
 }

@@ -132,10 +132,19 @@ Net make_gpt2(ModelOptions& options) {
 }
 
 std::vector<ZooEntry> transformer_entries() {
-  const TrainDefaults steady{
-      .batch = 64, .epochs = 10, .lr = 0.0005, .momentum = 0, .l2 = 0.05, .optimizer = "adamw"};
+  // DeiT's settings, and nanoGPT's for a small network.
+  const TrainDefaults steady{.batch = 64,
+                             .epochs = 10,
+                             .lr = 0.0005,
+                             .momentum = 0,
+                             .weight_decay = 0.05,
+                             .optimizer = "adamw",
+                             .schedule = "cosine",
+                             .warmup = 0.05,
+                             .clip_norm = 1};
   TrainDefaults words = steady;
-  words.batch = 16, words.epochs = 1, words.lr = 0.001, words.l2 = 0.01;
+  words.batch = 16, words.epochs = 1, words.lr = 0.001, words.weight_decay = 0.1;
+  words.optimizer = "adamw:beta2=0.95";
   return {
       {"vit",
        "Vision Transformer",

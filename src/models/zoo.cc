@@ -93,7 +93,7 @@ std::vector<ZooEntry> first_entries() {
        "LeNet of Caffe's example (20-50-500-10), 28x28 images",
        "channels=1, classes=10",
        make_lenet_caffe,
-       {.batch = 64, .epochs = 3, .lr = 0.01, .momentum = 0.9, .l2 = 0.0005},
+       {.batch = 64, .epochs = 3, .lr = 0.01, .momentum = 0.9, .weight_decay = 0.0005},
        {"channels", "classes"}},
       {"ece408",
        "the GPU convolution course's network, 72x72 images",

@@ -32,8 +32,11 @@ class ModelOptions {
 // How to train a model by default.
 struct TrainDefaults {
   std::int64_t batch = 64, epochs = 1;
-  double lr = 0.05, momentum = 0.9, l2 = 0;
-  std::string optimizer = "sgd";
+  double lr = 0.05, momentum = 0.9;
+  double weight_decay = 0;  // through the gradient; the reported loss is that of the data alone
+  std::string optimizer = "sgd", schedule = "constant";
+  double warmup = 0;        // share of the run
+  double clip_norm = 0;     // of all gradients together; 0: any
   std::string pixels = "";  // "raw" or "scaled" if the model is meant for it; else the data set's default
   std::string resize = "";  // how images of another size are made to fit; empty: they are refused
 };

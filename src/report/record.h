@@ -56,6 +56,7 @@ RecordedPlan record_plan(const Plan& plan, const std::vector<PassReport>& passes
 struct RecordedTraining {
   double images_per_s = 0, train_s = 0, eval_s = 0;
   bool classifier = true;
+  std::string diverged = {};  // a sentence if it did
   std::vector<EpochResult> epochs = {};
 };
 

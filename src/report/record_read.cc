@@ -211,6 +211,7 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
     r.training->epochs.push_back(epoch_from(epoch));
     r.training->classifier = epoch.has("accuracy");
   }
+  if (r.training) r.training->diverged = p.get<std::string>("diverged");
   for (const Section& table : p.list("tables")) r.tables.push_back(Sheet::from_json(table.json(), origin));
   r.ranks = p.get<Json>("ranks", nullptr);
   return r;

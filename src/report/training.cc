@@ -58,6 +58,11 @@ Json training_json(const FinishedTraining& f) {
   if (f.result.last_eval.metrics.images() > 0)
     json["metrics"] = metrics_json(f.result.last_eval.metrics, f.data.class_names);
   if (f.ranks != nullptr) json["ranks"] = to_json(*f.ranks);
+  if (f.options.accumulate > 1) {
+    json["batch"] = f.options.batch / f.options.accumulate;
+    json["accumulate"] = f.options.accumulate;
+  }
+  if (!f.result.diverged.empty()) json["diverged"] = f.result.diverged;
   if (f.options.target > 0) json["target_reached"] = f.result.target_reached;
   if (!f.published.is_null()) json["published"] = f.published;
   return json;
@@ -72,7 +77,7 @@ std::string layers_text(const FinishedTraining& f) {
   const bool gpu = device.kind == DeviceKind::cuda;
   const std::string how = gpu ? "images " + f.result.feed : fmt::format("{} threads", device.threads);
   text += fmt::format("\n{} on {}, batch {}, {}, {} ({}), one training step{}:\n\n", f.engine.net().name,
-                      f.data_name, f.options.batch, f.precision, device.name, how,
+                      f.data_name, f.options.batch / f.options.accumulate, f.precision, device.name, how,
                       f.ranks ? fmt::format(" of rank 0 of {}", f.ranks->distribution.ranks()) : "");
   text += layer_sheet(read_layers(f.plan, f.prediction, f.result.measurement), f.prediction.has_times).text();
   text +=
@@ -135,6 +140,7 @@ RunRecord training_record(const FinishedTraining& f, std::vector<std::string> co
                                      .train_s = f.result.train_seconds,
                                      .eval_s = f.result.eval_seconds,
                                      .classifier = f.classifier(),
+                                     .diverged = f.result.diverged,
                                      .epochs = f.result.state.epochs};
   if (f.ranks != nullptr) record.ranks = to_json(*f.ranks);
   return record;

@@ -112,13 +112,17 @@ RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOp
   const ScheduleSpec& s = o.schedule;
   // If the rate falls over all epochs, their number identifies the run too.
   const bool falls = s.kind == Schedule::Kind::cosine || s.kind == Schedule::Kind::polynomial;
+  // Settings that most runs lack stay out of their checkpoints.
+  const double smoothing = engine.options().label_smoothing;
+  const std::string smoothed = smoothing > 0 ? fmt::format(" label-smoothing={}", smoothing) : "";
+  const std::string parts = o.accumulate > 1 ? fmt::format(" in {} parts", o.accumulate) : "";
   return {{"model", to_json_text(engine.net())},
           {"data", data.name},
           {"number of training images", std::to_string(data.train.count())},
-          {"batch", std::to_string(o.batch)},
+          {"batch", std::to_string(o.batch) + parts},
           {"seed", std::to_string(o.seed)},
           {"precision", std::string(name_of(engine.options().precision))},
-          {"optimizer", to_text(engine.options().update)},
+          {"optimizer", to_text(engine.options().update) + smoothed},
           {"learning rate", fmt::format("{}", o.lr)},
           {"schedule", fmt::format("{} every={} gamma={} power={} min={} warmup={}{}",
                                    static_cast<int>(s.kind), s.every, s.gamma, s.power, s.least, o.warmup,

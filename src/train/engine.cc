@@ -53,6 +53,8 @@ BuildRequest build_request(const EngineOptions& options, const Target& target, M
           .target = target,
           .seed = options.seed,
           .update = options.update,
+          .label_smoothing = options.label_smoothing,
+          .accumulate = place.accumulate,
           .layout = options.layout,
           .streams = options.capture ? options.streams : 1,
           .keep_gradients = options.keep_gradients,
@@ -137,15 +139,21 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
   const double loss = ready.executor->read_scalar(alone ? ready.program.loss : ready.program.own_loss);
   if (!std::isfinite(loss)) {
     const std::string layer = ready.executor->first_nonfinite_layer();
-    throw Error(
+    throw LossNotFinite(
         Blame::run,
         fmt::format("the loss became {} at step {}; the first layer with a value that is not finite is '{}'",
                     loss, step, layer.empty() ? "loss" : layer),
-        Hint{"try a smaller `lr`"});
+        Hint{kCalmer});
   }
   ready.executor->run_phase(Phase::backward, recorders);
   ready.executor->run_phase(Phase::update, recorders);
   return alone ? loss : ready.executor->read_scalar(ready.program.loss);
+}
+
+void Engine::forget_gradients() {
+  for (const std::string& name : storage_.names(Role::scalar))
+    if (name.ends_with(kAccumulated))
+      device_.zero(storage_.data(name), static_cast<std::size_t>(storage_.type(name).bytes()));
 }
 
 double Engine::empty_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step) {

@@ -21,6 +21,7 @@ struct EngineOptions {
   int streams = 2;             // in a captured step; see plan/streams.h
   std::uint64_t seed = 0;
   Update update;
+  double label_smoothing = 0;  // of training
   Chooser choose = first_that_accepts;
   LayoutWish layout = LayoutWish::automatic;
   bool keep_gradients = false;
@@ -29,9 +30,10 @@ struct EngineOptions {
   Tuner::Watch on_tuning = {};    // called before each problem that is timed
 };
 
-// The place of a rank's share in a batch: items of all ranks, and items before this rank's first.
+// The place of a share in a batch: items of all ranks and steps, and items before the first here.
 struct BatchPlace {
   std::int64_t global = 0, first = 0;
+  Accumulate accumulate = Accumulate::none;
   auto operator<=>(const BatchPlace&) const = default;
 };
 
@@ -42,6 +44,15 @@ Target target_of(const Capabilities& device, const EngineOptions& options, const
 // The request such an engine passes to `build`.
 BuildRequest build_request(const EngineOptions& options, const Target& target, Mode mode, std::int64_t batch,
                            BatchPlace place = {});
+
+// What to try if a run diverges.
+inline constexpr const char* kCalmer = "try a smaller `lr`, a longer `warmup`, or `clip-norm` 1";
+
+// A loss that is not a number, or infinite.
+class LossNotFinite : public Error {
+ public:
+  using Error::Error;
+};
 
 // A network ready to run on a device: its weights, and a plan for every (mode, batch) requested so far. All
 // plans share the weights and one arena.
@@ -67,6 +78,7 @@ class Engine {
   // layer; no weight is changed.
   double train_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                     Recorders recorders = {});
+  void forget_gradients();  // before the first of several steps that add theirs up: see Accumulate
   // The step of a rank without images: it gives zeros to every exchange, then updates like the others.
   double empty_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step);
 

@@ -53,9 +53,36 @@ void add_reconstruction(Program& p, const Net& net, const Attrs& attrs) {
   p.loss = p.graph.add_node("squared_error", {p.logits, target}, attrs, kLossLayer).at(0);
 }
 
+// (1 - e) times the cross entropy with the label, plus e times its mean over all classes as the label.
+void smooth_labels(Program& p, double e, std::int64_t rows_everywhere) {
+  Graph& graph = p.graph;
+  auto add = [&](std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) {
+    return graph.add_node(op, std::move(inputs), std::move(attrs), kLossLayer).at(0);
+  };
+  auto times = [&](ValueId value, const char* name, double factor) {
+    const ValueId constant = graph.add_value({.name = name,
+                                              .type = {{1}, graph.value(value).type.dtype},
+                                              .role = Role::constant,
+                                              .producer = kNone,
+                                              .init = {Initializer::Kind::constant, factor},
+                                              .layer = {}});
+    return add("mul", {value, constant});
+  };
+  const double rows = double(graph.value(p.logits).type.shape[0]);
+  const double share = rows_everywhere > 0 ? rows / double(rows_everywhere) : 1;
+  const ValueId logs = add("log_softmax", {p.logits});
+  const ValueId mean = add("reduce_mean", {logs}, {{"axes", std::vector<std::int64_t>{0, 1}}});
+  const ValueId even = add("reshape", {mean}, {{"shape", std::vector<std::int64_t>{1}}});
+  p.loss = add("add", {times(p.loss, "loss.label_share", 1 - e), times(even, "loss.even_share", -e * share)});
+}
+
 }  // namespace
 
-void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t global_batch) {
+void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t global_batch,
+              double label_smoothing) {
+  if (label_smoothing > 0 && net.loss != kCrossEntropy)
+    reject(Hint{"leave `label-smoothing` out, or take `loss` cross_entropy"},
+           "`label-smoothing` is for the loss cross_entropy, and network '{}' has {}", net.name, net.loss);
   Attrs attrs;
   if (global_batch > 0) attrs.set("global_batch", global_batch);
   if (net.loss == kReconstruction) return add_reconstruction(p, net, attrs);
@@ -82,6 +109,8 @@ void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t globa
     const std::vector<std::string> losses = {kCrossEntropy, kSquaredError, kReconstruction};
     reject(nearest(net.loss, losses), "network '{}': unknown loss '{}'", net.name, net.loss);
   }
+  if (label_smoothing > 0)
+    smooth_labels(p, label_smoothing, global_batch > 0 ? global_batch * p.labels_each : 0);
   p.correct = p.graph.add_node("count_correct", {p.logits, p.labels}, {}, kLossLayer).at(0);
 }
 

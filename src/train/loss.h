@@ -10,7 +10,9 @@ inline constexpr const char* kLossLayer = "loss";
 void require_one_input(const Program& program, const Net& net);
 
 // The loss is the mean over all rows of the batch on all ranks: `global_batch` items (0: only those here).
-void add_loss(Program& program, const Net& net, std::int64_t batch, std::int64_t global_batch);
+// `label_smoothing`: this share of the target is divided equally among all classes.
+void add_loss(Program& program, const Net& net, std::int64_t batch, std::int64_t global_batch,
+              double label_smoothing = 0);
 
 // The penalty changes only the reported number: its gradient is part of the update.
 void add_penalty(Program& program, double l2);

@@ -41,6 +41,8 @@ struct Building {
   bool for_device() const { return request.fusion == Fusion::device; }
   const Distribution& ranks() const { return request.target.ranks; }
   bool spread() const { return trains() && ranks().ranks() > 1; }
+  bool accumulates() const { return trains() && request.accumulate != Accumulate::none; }
+  bool partial() const { return spread() || accumulates(); }  // the batch is larger than what is here
   bool narrow() const { return is_16bit(request.precision); }
   Graph& graph() { return program.graph; }
 };
@@ -119,7 +121,8 @@ void narrow_types(Building& b) {
 void add_loss_pass(Building& b) {
   require_complete(b.program, b.net);
   require_one_input(b.program, b.net);
-  add_loss(b.program, b.net, b.batch, b.spread() ? b.request.global_batch : 0);
+  add_loss(b.program, b.net, b.batch, b.partial() ? b.request.global_batch : 0,
+           b.trains() ? b.request.label_smoothing : 0);
 }
 
 void differentiate_pass(Building& b) {
@@ -136,13 +139,41 @@ void differentiate_pass(Building& b) {
   }
   const ValueId data_loss = p.loss;  // the penalty's gradient is part of the update
   const Update& update = b.request.update;
-  const double l2 = penalty_in_loss(update) ? update.l2 : 0;
+  const bool counted_later = b.request.accumulate == Accumulate::collect;
+  const double l2 = penalty_in_loss(update) && !counted_later ? update.l2 : 0;
   if (b.spread())
     add_ranks_report(p, l2, b.ranks());
   else
     add_penalty(p, l2);
   std::erase_if(wanted, [&](ValueId id) { return b.frozen.contains(graph.value(id).name); });
   b.gradients = differentiate(graph, data_loss, wanted);
+}
+
+// The sums of gradients are fp32 or fp64, like the parameters. The caller sets them to zero.
+void accumulate_pass(Building& b) {
+  if (b.spread())
+    reject(Hint{"take a larger `batch`: the ranks share it"},
+           "`accumulate` is for one process; {} ranks were started", b.ranks().ranks());
+  Graph& graph = b.graph();
+  const ValueId minus_one = graph.add_value({.name = "accumulate.rate",
+                                             .type = {{1}, DType::f64},
+                                             .role = Role::constant,
+                                             .producer = kNone,
+                                             .init = {Initializer::Kind::constant, -1},
+                                             .layer = {}});
+  for (auto& [parameter, gradient] : b.gradients) {
+    const Value value = graph.value(parameter);
+    const ValueId sum = graph.add_value({.name = value.name + std::string(kAccumulated),
+                                         .type = value.type,
+                                         .role = Role::scalar,
+                                         .producer = kNone,
+                                         .init = {},
+                                         .layer = value.layer});
+    if (b.request.accumulate == Accumulate::apply)
+      gradient = graph.add_node("add", {sum, gradient}, {}, value.layer, Phase::update).at(0);
+    else  // sum - (-1) gradient, in place
+      graph.add_node("sgd", {minus_one, sum, gradient}, {}, value.layer, Phase::update);
+  }
 }
 
 void reduce_pass(Building& b) {
@@ -153,8 +184,10 @@ void update_pass(Building& b) {
   Graph& graph = b.graph();
   for (const auto& [parameter, gradient] : b.gradients) {
     graph.value(gradient).name = graph.value(parameter).name + ".gradient";
-    if (b.request.keep_gradients) graph.outputs.push_back(gradient);
   }
+  clip_gradients(graph, b.gradients, b.request.update.clip_norm, b.ranks());
+  if (b.request.keep_gradients)
+    for (const auto& [parameter, gradient] : b.gradients) graph.outputs.push_back(gradient);
   add_updates(graph, b.gradients, b.request.update, b.ranks());
 }
 
@@ -190,11 +223,13 @@ constexpr Pass kPasses[] = {
     {"16-bit types", [](const Building& b) { return b.narrow(); }, narrow_types},
     {"loss", [](const Building& b) { return b.trains() || b.request.mode == Mode::eval; }, add_loss_pass},
     {"differentiate", [](const Building& b) { return b.differentiates(); }, differentiate_pass},
+    {"accumulate", [](const Building& b) { return b.accumulates(); }, accumulate_pass},
     {"reduce gradients", [](const Building& b) { return b.trains() && b.ranks().data_parts > 1; },
      reduce_pass},
-    {"updates", [](const Building& b) { return b.trains(); }, update_pass},
+    {"updates", [](const Building& b) { return b.trains() && b.request.accumulate != Accumulate::collect; },
+     update_pass},
     {"tally", [](const Building& b) { return b.trains() && b.on_gpu() && b.for_device(); },
-     [](Building& b) { add_tally(b.program, b.spread() ? b.request.global_batch : b.batch); }},
+     [](Building& b) { add_tally(b.program, b.partial() ? b.request.global_batch : b.batch); }},
     {"outputs", [](const Building&) { return true; }, name_outputs},
     {"fuse", [](const Building& b) { return b.request.fusion != Fusion::none; },
      [](Building& b) { fuse(b.graph()); }},

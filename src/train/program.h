@@ -30,6 +30,14 @@ struct Program {
 // Passes that rewrite the lowered graph: none, those valid on any device, or all that the target supports.
 enum class Fusion { none, portable, device };
 
+// Whether a step is one batch, or one of several whose gradients are added up before the update.
+enum class Accumulate {
+  none,
+  collect,  // adds its gradients to those of the batches before
+  apply     // the last of them: updates with the sum
+};
+inline constexpr std::string_view kAccumulated = ".accumulated";  // after a parameter's name: the sum so far
+
 // Everything a plan depends on beside the network. See train/build.h for the only way from here to a plan.
 struct BuildRequest {
   Mode mode = Mode::train;
@@ -38,12 +46,14 @@ struct BuildRequest {
   Target target = {};            // the device, what the user allows, and the ranks
   std::uint64_t seed = 0;        // of dropout
   Update update = {};
+  double label_smoothing = 0;  // training: share of the target that all classes divide equally
+  Accumulate accumulate = Accumulate::none;
   LayoutWish layout = LayoutWish::automatic;
   Fusion fusion = Fusion::device;
   int streams = 1;               // of a captured run; see plan/streams.h
   bool keep_gradients = false;   // every gradient stays readable after a run, for tests; see gradient_of
   bool image_gradients = false;  // Mode::gradients: also for the images
-  // For a batch shared by ranks: items on all ranks, and the position of this rank's first item.
+  // For a batch shared by ranks or taken in several steps: all its items, and the position of the first here.
   std::int64_t global_batch = 0, first_item = 0;
   Chooser choose = first_that_accepts;
 };

@@ -43,7 +43,9 @@ Machine machine_named(const std::string& name, int threads) {
 Update usual_update(const TrainDefaults& defaults) {
   Update update = parse_update(defaults.optimizer);
   if (update.momentum == 0) update.momentum = defaults.momentum;
-  update.l2 = defaults.l2;
+  update.l2 = defaults.weight_decay;
+  update.decay = true;
+  update.clip_norm = defaults.clip_norm;
   return update;
 }
 

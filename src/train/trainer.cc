@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "base/shares.h"
@@ -14,6 +15,16 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// The place of a batch's part. Only dropout asks where it begins, so that other networks need no plan for
+// each.
+BatchPlace part_of_batch(const Engine& engine, std::int64_t batch, std::int64_t first, bool last) {
+  const Net& net = engine.net();
+  const bool asks = net.imported || std::ranges::any_of(net.layers, [](const Layer& layer) {
+                      return layer.type == "dropout";
+                    });
+  return {batch, asks ? first : 0, last ? Accumulate::apply : Accumulate::collect};
+}
+
 class Training {
  public:
   Training(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer)
@@ -21,7 +32,7 @@ class Training {
         data_(data),
         options_(options),
         observer_(observer),
-        full_(ready_to_train(engine, options.batch)),
+        full_(ready_to_train(engine, options.batch, options.accumulate)),
         feed_(make_feed(engine.device(), data.train, training_loader(engine, options), options.feed)),
         timer_(engine.device(), full_.plan().steps.size(), options.timed_steps),
         total_(options.epochs * feed_->batches_per_epoch()),
@@ -42,7 +53,22 @@ class Training {
       engine_.take_tally();  // resets it, whatever ran before
   }
 
+  // A loss that is not finite ends the run without saving; checkpoints from before stay.
   TrainResult run() {
+    try {
+      run_all();
+    } catch (const LossNotFinite& error) {
+      finish();
+      result_.diverged = error.what();
+      throw Diverged(error, std::move(result_));
+    }
+    finish();
+    if (!result_.stopped) result_.diverged = divergence_of(result_.state, guessing_loss());
+    return std::move(result_);
+  }
+
+ private:
+  void run_all() {
     std::int64_t saved = state_.steps;
     auto save = [&] {
       if (!options_.save || saved == state_.steps) return;
@@ -65,23 +91,32 @@ class Training {
     }
     settle();
     save();
+  }
+
+  void finish() {
     result_.measurement = timer_.measurement();
     result_.measurement.run_s = result_.step_seconds;
     result_.state = std::move(state_);
-    return std::move(result_);
   }
 
- private:
+  // Of equal scores for all classes; of a network without classes, its first loss.
+  double guessing_loss() const {
+    const bool entropy = engine_.net().loss == kCrossEntropy && data_.classes > 1;
+    return entropy ? std::log(double(data_.classes)) : result_.state.first_loss;
+  }
+
   // True if steps are queued and their losses read later. Without capture the host waits for every step, so
   // that a loss that is not finite stops the run before it spoils the weights, and can be traced to a layer.
-  bool queued() const { return engine_.queues() && engine_.options().capture; }
+  // The parts of a batch are waited for too: their losses add up to that of the batch.
+  bool queued() const { return engine_.queues() && engine_.options().capture && options_.accumulate == 1; }
 
   void step(const DeviceBatch& b) {
     const bool whole = b.global == options_.batch;
-    Engine::Ready& ready = whole ? full_ : ready_to_train(engine_, b.global);
     if (!whole) settle();  // a stretch of whole batches ends here, and counts
     engine_.set_learning_rate(schedule_.at(state_.steps));
-    if (queued())
+    if (options_.accumulate > 1)
+      accumulate(b, whole);
+    else if (Engine::Ready& ready = whole ? full_ : ready_to_train(engine_, b.global); queued())
       queue(ready, b, whole);
     else
       wait(ready, b, whole);
@@ -104,9 +139,50 @@ class Training {
       if (timed) add_exchange(exposed() - waited, before, traffic());
       result_.stopped = engine_.anyone_stops(ready);
     }
+    count(loss, engine_.correct(ready), b.global);
+  }
+
+  void count(double loss, double correct, std::int64_t images) {
     if (state_.steps == 0) state_.first_loss = loss;
     state_.last_loss = loss;
-    state_.tally.add(loss, engine_.correct(ready), b.global);
+    state_.tally.add(loss, correct, images);
+  }
+
+  // One step in parts: all add their gradients up, and the last updates. Times are those of one part.
+  void accumulate(const DeviceBatch& b, bool whole) {
+    const bool timed = whole && state_.steps >= first_timed_;
+    const std::int64_t each = options_.batch / options_.accumulate;
+    const auto start = Clock::now();
+    double loss = 0, correct = 0;
+    engine_.forget_gradients();
+    for (std::int64_t first = 0; first < b.count; first += each) {
+      const std::int64_t part = std::min(each, b.count - first);
+      const bool last = first + part == b.count;
+      Engine::Ready& ready = engine_.ready(Mode::train, part, part_of_batch(engine_, b.global, first, last));
+      const bool recorded = timed && last && &ready == &full_;
+      loss += engine_.train_step(ready, images_from(ready, b, first, part),
+                                 b.labels + first * ready.program.labels_each, state_.steps + 1,
+                                 recorded ? Recorders(recorders_) : Recorders());
+      correct += engine_.correct(ready);
+    }
+    if (timed) result_.step_seconds.push_back(since(start) / double(options_.accumulate));
+    count(loss, correct, b.global);
+  }
+
+  // The images of a part. Kernels may rely on the alignment of whole batches, so a part that lacks it is
+  // copied.
+  const void* images_from(const Engine::Ready& ready, const DeviceBatch& b, std::int64_t first,
+                          std::int64_t part) {
+    const auto bytes =
+        static_cast<std::size_t>(ready.program.graph.value(ready.program.images).type.bytes() / part);
+    const std::byte* images =
+        static_cast<const std::byte*>(b.images) + static_cast<std::size_t>(first) * bytes;
+    constexpr std::size_t kAlignment = 256;
+    if (static_cast<std::size_t>(first) * bytes % kAlignment == 0) return images;
+    const std::size_t wanted = static_cast<std::size_t>(part) * bytes;
+    if (part_images_.bytes() < wanted) part_images_ = engine_.device().allocate(wanted);
+    engine_.device().copy(part_images_.data(), images, wanted);
+    return part_images_.data();
   }
 
   void queue(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
@@ -150,10 +226,11 @@ class Training {
     const auto sums = engine_.take_tally();
     const double seconds = since(stretch_start_);
     if (sums[kTallyBadStep] > 0)
-      throw Error(Blame::run,
-                  fmt::format("the loss became {} at step {}", sums[kTallyBadLoss],
-                              state_.steps - waiting_ + static_cast<std::int64_t>(sums[kTallyBadStep])),
-                  Hint{"try a smaller `lr`; with `no-graph` the run stops at the layer"});
+      throw LossNotFinite(
+          Blame::run,
+          fmt::format("the loss became {} at step {}", sums[kTallyBadLoss],
+                      state_.steps - waiting_ + static_cast<std::int64_t>(sums[kTallyBadStep])),
+          Hint{fmt::format("{}; with `no-graph` the run stops at the layer", kCalmer)});
     if (state_.steps == waiting_) state_.first_loss = sums[kTallyFirstLoss];
     state_.last_loss = sums[kTallyLastLoss];
     state_.tally.loss += sums[kTallyLoss];
@@ -179,7 +256,13 @@ class Training {
                       .seconds = since(epoch_start_)};
     result_.train_seconds += epoch.seconds;
     engine_.average_statistics();
-    result_.last_eval = evaluate(engine_, data_.test, options_.preprocess, options_.batch, options_.feed);
+    result_.last_eval = evaluate(engine_, data_.test, options_.preprocess,
+                                 options_.batch / options_.accumulate, options_.feed);
+    if (!std::isfinite(result_.last_eval.loss))
+      throw LossNotFinite(Blame::run,
+                          fmt::format("the loss of the test images is {} after epoch {}",
+                                      result_.last_eval.loss, epoch.epoch),
+                          Hint{kCalmer});
     result_.eval_seconds += result_.last_eval.seconds;
     epoch.test_accuracy = result_.last_eval.accuracy;
     epoch.test_loss = result_.last_eval.loss;
@@ -204,6 +287,7 @@ class Training {
   std::int64_t first_timed_ = 0;
   TrainResult result_;
   Clock::time_point epoch_start_;
+  Buffer part_images_;  // of a part of a batch that had to be copied
 
   // Queued steps: their number, their images, their start time, and whether all are alike.
   std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;
@@ -213,7 +297,21 @@ class Training {
 
 }  // namespace
 
-Engine::Ready& ready_to_train(Engine& engine, std::int64_t batch) {
+std::string divergence_of(const RunState& state, double guessing_loss) {
+  constexpr double kFar = 10;
+  if (state.epochs.empty() || !(guessing_loss > 0)) return {};
+  const double loss = state.epochs.back().test_loss;
+  if (!(loss > kFar * guessing_loss) || !(loss > state.first_loss)) return {};
+  return fmt::format(
+      "the run diverged: its test loss is {:.6g}; it was {:.4g} at the first step, and guessing has {:.4g}",
+      loss, state.first_loss, guessing_loss);
+}
+
+Engine::Ready& ready_to_train(Engine& engine, std::int64_t batch, std::int64_t accumulate) {
+  if (accumulate > 1) {
+    const std::int64_t each = batch / accumulate;
+    return engine.ready(Mode::train, each, part_of_batch(engine, batch, batch - each, true));
+  }
   const Distribution ranks = engine.ranks();
   const Share share = share_of(batch, ranks.data_parts, ranks.data_index);
   return engine.ready(Mode::train, std::max<std::int64_t>(1, share.count), {batch, share.first});
@@ -233,14 +331,16 @@ LoaderOptions training_loader(const Engine& engine, const TrainOptions& o) {
   return options;
 }
 
-void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) {
+void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch, std::int64_t accumulate) {
   if (fixed_batch(engine.net()) > 0 && engine.ranks().data_parts > 1)
     reject(Hint{"export it with an open batch"}, "model '{}' has a fixed batch, which ranks cannot split",
            engine.net().name);
   if (const int parts = engine.ranks().data_parts; batch < parts)
     reject(Hint{"take a larger `batch`, or fewer ranks"}, "a batch of {} cannot be split among {} ranks",
            batch, parts);
-  const Program& program = ready_to_train(engine, batch).program;
+  if (accumulate > 1 && fixed_batch(engine.net()) > 0)
+    reject(Hint{"leave `accumulate` out"}, "model '{}' has a fixed batch", engine.net().name);
+  const Program& program = ready_to_train(engine, batch, accumulate).program;
   const std::int64_t units = classes_of(program);
   require_labels(engine, program, data.train);
   const bool text = !data.train.text.empty();
@@ -267,7 +367,7 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch) 
 }
 
 TrainResult train(Engine& engine, const Dataset& data, const TrainOptions& options, TrainObserver& observer) {
-  require_trainable(engine, data, options.batch);
+  require_trainable(engine, data, options.batch, options.accumulate);
   return Training(engine, data, options, observer).run();
 }
 

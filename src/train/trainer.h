@@ -17,6 +17,7 @@ namespace headroom {
 
 struct TrainOptions {
   std::int64_t batch = 64, epochs = 1;
+  std::int64_t accumulate = 1;  // number of parts that a batch is taken in, one after the other
   double lr = 0.05;
   ScheduleSpec schedule;
   double warmup = 0;  // epochs
@@ -49,9 +50,21 @@ struct TrainResult {
   std::vector<double> waited_seconds;  // with several ranks, by timed step: waiting for others' data
   std::string feed;                    // how batches reached the device
   bool target_reached = false, stopped = false;
+  std::string diverged;     // a sentence that says so; empty: the run did not diverge
   Measurement measurement;  // the measured reading: of the training plan for a whole batch
   EvalResult last_eval;
 };
+
+// Thrown when a loss is not finite: the run ends there, and nothing of it is saved.
+class Diverged : public Error {
+ public:
+  Diverged(const Error& error, TrainResult result)
+      : Error(error.blame(), error.what(), Hint{error.hint()}), so_far(std::move(result)) {}
+  TrainResult so_far;
+};
+
+// A sentence if a finished run ended with a test loss far above that of guessing, and above its first loss.
+std::string divergence_of(const RunState& state, double guessing_loss);
 
 // Hears about progress; must not keep references. Called on the training thread.
 struct TrainObserver {
@@ -62,10 +75,11 @@ struct TrainObserver {
 
 // Rejects data that the network cannot learn from: other classes, images that do not fit, fewer items than
 // one batch. train() checks this itself; call it before slow work.
-void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch);
+void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch, std::int64_t accumulate = 1);
 
-// The plan for this rank's share of a batch, or for one image if its share is empty.
-Engine::Ready& ready_to_train(Engine& engine, std::int64_t batch);
+// The plan for this rank's share of a batch, or for one image if its share is empty. With `accumulate` above
+// 1: for the last of the batch's parts.
+Engine::Ready& ready_to_train(Engine& engine, std::int64_t batch, std::int64_t accumulate = 1);
 
 // How training images reach a network.
 LoaderOptions training_loader(const Engine& engine, const TrainOptions& options);

@@ -76,15 +76,46 @@ std::string to_text(const Update& update) {
   for (const auto& [name, value] : numbers_of(update))
     if (value) text += fmt::format(" {}={}", name, *value);
   return text + (update.nesterov ? " nesterov" : "") +
-         (update.l2 > 0 ? fmt::format(" l2={}", update.l2) : "") +
+         (update.l2 > 0 ? fmt::format(" {}={}", update.decay ? "weight-decay" : "l2", update.l2) : "") +
+         (update.clip_norm > 0 ? fmt::format(" clip-norm={}", update.clip_norm) : "") +
          (update.freeze.empty() ? "" : fmt::format(" freeze={}", fmt::join(update.freeze, ",")));
 }
 
-bool penalty_in_loss(const Update& update) { return !rule_of(update).decoupled; }
+bool penalty_in_loss(const Update& update) { return !rule_of(update).decoupled && !update.decay; }
 
 bool keeps_state(const Update& update) {
   const UpdateRule& rule = rule_of(update);
   return !layout_of(rule, settings_of(update, rule)).states.empty();
+}
+
+void clip_gradients(Graph& graph, std::map<ValueId, ValueId>& gradients, double limit,
+                    const Distribution& ranks) {
+  if (!(limit > 0) || gradients.empty()) return;
+  // A rank that holds a part of a layer, or of a gradient, does not know the norm of the whole.
+  if (ranks.model_parts > 1 || ranks.shard_optimizer)
+    reject(Hint{"take `parallel` data without `shard-optimizer`, or `clip-norm` 0"},
+           "`clip-norm` needs every gradient whole on every rank");
+  constexpr const char* kLayer = "clip";
+  auto add = [&](std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) {
+    return graph.add_node(op, std::move(inputs), std::move(attrs), kLayer, Phase::update).at(0);
+  };
+  std::vector<ValueId> all;
+  for (const auto& [parameter, gradient] : gradients) all.push_back(gradient);
+  const DType dtype = graph.value(all[0]).type.dtype;
+  const ValueId most = graph.add_value({.name = "clip.norm",
+                                        .type = {{1}, dtype},
+                                        .role = Role::constant,
+                                        .producer = kNone,
+                                        .init = {Initializer::Kind::constant, limit},
+                                        .layer = {}});
+  const ValueId norm = add("sqrt", {add("l2_penalty", all, {{"lambda", 2.0}})});
+  const ValueId factor = add("clip", {add("div", {most, norm})}, {{"min", 0.0}, {"max", 1.0}});
+  for (auto& [parameter, gradient] : gradients) {
+    const std::string name = graph.value(gradient).name;
+    graph.value(gradient).name += ".whole";  // callers find the gradient that is applied
+    gradient = add("mul", {gradient, factor});
+    graph.value(gradient).name = name;
+  }
 }
 
 void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update,

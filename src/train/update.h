@@ -18,6 +18,8 @@ struct Update {
   double momentum = 0;  // sgd, rmsprop
   bool nesterov = false;
   double l2 = 0;
+  bool decay = false;    // l2 acts through the gradient alone: it is no part of the reported loss
+  double clip_norm = 0;  // > 0: gradients are scaled down so that the norm of all of them is at most this
   std::optional<double> beta1 = {}, beta2 = {}, epsilon = {}, rho = {}, alpha = {};  // empty: its default
   std::vector<std::string> freeze = {};  // patterns of parameters that stay as they are; see train/freeze.h
 };
@@ -31,6 +33,10 @@ std::string to_text(const Update& update);  // the same form, with every setting
 // (is_sharded), each rank updates a share and sends it to the others.
 void add_updates(Graph& graph, const std::map<ValueId, ValueId>& gradients, const Update& update,
                  const Distribution& ranks = {});
+
+// Appends the scaling of all gradients by min(1, limit / their norm). Smaller gradients keep their bits.
+void clip_gradients(Graph& graph, std::map<ValueId, ValueId>& gradients, double limit,
+                    const Distribution& ranks);
 
 bool keeps_state(const Update& update);  // beside the weights: momentum, moments
 

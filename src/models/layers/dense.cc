@@ -10,7 +10,8 @@ ValueId lower_linear(const LayerContext& c) {
   const ValueId x = sequence ? c.inputs[0] : flattened(c);
   const Shape shape = c.graph.value(x).type.shape;
   const std::int64_t units = at_least_one(c, "units"), in = shape[shape.rank() - 1];
-  std::vector<ValueId> operands = {x, c.parameter("weight", {units, in}, initializer_of(c.layer), true)};
+  const Shape weight{units, in};
+  std::vector<ValueId> operands = {x, c.parameter("weight", weight, initializer_of(c.layer, weight), true)};
   if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter("bias", {units}, {}, false));
   return with_activation(c, c.emit("linear", operands));
 }

@@ -11,8 +11,9 @@ ValueId lower_batch_norm(const LayerContext& c) {
   if (x.rank() < 2) reject("layer '{}': batch_norm needs channels, not {}", c.layer.name, x.str());
   const Shape channels{x[1]};
   const double epsilon = c.layer.options.real("epsilon", 1e-5);
+  const Initializer scale{Initializer::Kind::constant, c.layer.options.real("init_scale", 1)};
   const std::vector<ValueId> operands = {
-      c.inputs[0], c.parameter("weight", channels, kOne, false), c.parameter("bias", channels, {}, false),
+      c.inputs[0], c.parameter("weight", channels, scale, false), c.parameter("bias", channels, {}, false),
       c.statistic("running_mean", channels, {}), c.statistic("running_var", channels, kOne)};
   if (!c.training)
     return with_activation(c, c.emit("batch_norm_inference", operands, {{"epsilon", epsilon}}));
@@ -44,7 +45,7 @@ std::vector<LayerType> normalize_layers() {
   using K = OptionKind;
   return {
       {"batch_norm",
-       {{"epsilon", K::real}, {"momentum", K::real}, {"activation", K::text}},
+       {{"epsilon", K::real}, {"momentum", K::real}, {"activation", K::text}, {"init_scale", K::real}},
        1,
        lower_batch_norm},
       {"layer_norm",

@@ -13,15 +13,15 @@ Shape sequence_shape(const LayerContext& c) {
   return x;
 }
 
-Initializer drawn(const LayerContext& c, const char* scale_option = "init_scale") {
+Initializer drawn(const LayerContext& c, const Shape& weight, const char* scale_option) {
   Layer layer = c.layer;
   if (c.layer.options.has(scale_option)) layer.options.set("init_scale", c.layer.options.real(scale_option));
-  return initializer_of(layer);
+  return initializer_of(layer, weight);
 }
 
 // A lookup table; initialised with a normal distribution of deviation 0.02 by default.
-Initializer table(const LayerContext& c) {
-  if (c.layer.options.has("init")) return initializer_of(c.layer);
+Initializer table(const LayerContext& c, const Shape& weight) {
+  if (c.layer.options.has("init")) return initializer_of(c.layer, weight);
   return {Initializer::Kind::normal, c.layer.options.real("init_scale", 0.02)};
 }
 
@@ -32,27 +32,30 @@ ValueId lower_embedding(const LayerContext& c) {
            "layer '{}': embedding needs tokens, but its input is {} {}", c.layer.name, name_of(ids.dtype),
            ids.shape.without_first().str());
   const Shape shape{at_least_one(c, "tokens"), at_least_one(c, "width")};
-  return c.emit("gather", {c.parameter("weight", shape, table(c), true), c.inputs[0]},
+  return c.emit("gather", {c.parameter("weight", shape, table(c, shape), true), c.inputs[0]},
                 {{"axis", std::int64_t{0}}});
 }
 
 ValueId lower_positions(const LayerContext& c) {
   const Shape x = sequence_shape(c);
-  return c.emit("add", {c.inputs[0], c.parameter("weight", {x[1], x[2]}, table(c), true)});
+  const Shape weight{x[1], x[2]};
+  return c.emit("add", {c.inputs[0], c.parameter("weight", weight, table(c, weight), true)});
 }
 
 // A learned vector in front of every sequence.
 ValueId lower_class_token(const LayerContext& c) {
   const Shape x = sequence_shape(c);
-  const ValueId token = c.parameter("weight", {1, 1, x[2]}, table(c), false);
+  const Shape weight{1, 1, x[2]};
+  const ValueId token = c.parameter("weight", weight, table(c, weight), false);
   const ValueId all = c.emit("expand", {token}, {{"shape", Ints{x[0], 1, x[2]}}});
   return c.emit("concat", {all, c.inputs[0]}, {{"axis", std::int64_t{1}}});
 }
 
 ValueId project(const LayerContext& c, ValueId x, const std::string& name, std::int64_t units,
-                Initializer init) {
-  const Shape shape = c.graph.value(x).type.shape;
-  std::vector<ValueId> operands = {x, c.parameter(name + ".weight", {units, shape[2]}, init, true)};
+                const char* scale_option) {
+  const Shape weight{units, c.graph.value(x).type.shape[2]};
+  std::vector<ValueId> operands = {
+      x, c.parameter(name + ".weight", weight, drawn(c, weight, scale_option), true)};
   if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter(name + ".bias", {units}, {}, false));
   return c.emit("linear", operands);
 }
@@ -65,8 +68,8 @@ ValueId lower_attention(const LayerContext& c) {
   Attrs attrs{{"heads", heads}};
   if (c.layer.options.integer("causal")) attrs.set("causal", std::int64_t{1});
   if (c.layer.options.has("scale")) attrs.set("scale", c.layer.options.real("scale"));
-  const ValueId qkv = project(c, c.inputs[0], "qkv", 3 * width, drawn(c));
-  return project(c, c.emit("attention", {qkv}, attrs), "out", width, drawn(c, "out_init_scale"));
+  const ValueId qkv = project(c, c.inputs[0], "qkv", 3 * width, "init_scale");
+  return project(c, c.emit("attention", {qkv}, attrs), "out", width, "out_init_scale");
 }
 
 ValueId lower_take_token(const LayerContext& c) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "models/layers/types.h"
@@ -23,12 +24,14 @@ const std::vector<OptionSpec>& weight_options() {
 
 // Uniform within 1/sqrt(fan-in) by default: the first outputs are small, so the first loss is near
 // log(classes), and a large learning rate with momentum works. "init" overrides it.
-Initializer initializer_of(const Layer& layer) {
+Initializer initializer_of(const Layer& layer, const Shape& weight, std::int64_t groups) {
   using Kind = Initializer::Kind;
   const std::string name = layer.options.text("init", "fan_in");
   const double scale = layer.options.real("init_scale", 0.01);
   if (name == "fan_in") return {Kind::fan_in};
   if (name == "he") return {Kind::he};
+  if (name == "he_fan_out")  // an output reaches this many values of the next layer's input
+    return {Kind::normal, std::sqrt(2 * double(weight[1] * groups) / double(weight.numel()))};
   if (name == "xavier") return {Kind::xavier};
   if (name == "orthonormal") return {Kind::orthonormal};
   if (name == "normal" || name == "gaussian") return {Kind::normal, scale};
@@ -37,8 +40,8 @@ Initializer initializer_of(const Layer& layer) {
   if (name == "course")
     return {Kind::layer_seeded_normal, scale,
             static_cast<std::uint64_t>(layer.options.integer("init_index"))};
-  const std::vector<std::string> names = {"fan_in",   "he",      "xavier",   "orthonormal", "normal",
-                                          "gaussian", "uniform", "constant", "course"};
+  const std::vector<std::string> names = {"fan_in", "he",       "he_fan_out", "xavier",   "orthonormal",
+                                          "normal", "gaussian", "uniform",    "constant", "course"};
   reject(nearest(name, names), "layer '{}': unknown init '{}'", layer.name, name);
 }
 

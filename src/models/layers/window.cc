@@ -18,9 +18,9 @@ ValueId lower_conv2d(const LayerContext& c) {
   Attrs attrs;
   copy_window(c.layer.options, attrs);
   if (groups != 1) attrs.set("groups", groups);
-  std::vector<ValueId> operands = {c.inputs[0]};
-  operands.push_back(
-      c.parameter("weight", {maps, x[1] / groups, kernel[0], kernel[1]}, initializer_of(c.layer), true));
+  const Shape weight{maps, x[1] / groups, kernel[0], kernel[1]};
+  std::vector<ValueId> operands = {
+      c.inputs[0], c.parameter("weight", weight, initializer_of(c.layer, weight, groups), true)};
   if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter("bias", {maps}, {}, false));
   return with_activation(c, c.emit("conv2d", operands, attrs));
 }
