@@ -122,7 +122,7 @@ TEST_F(CliCheckpoint, SignalsLeaveAWholeCheckpoint) {
     ::kill(child, signal);
     const Outcome outcome = finish(child);
     EXPECT_EQ(outcome.code, 128 + signal) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.out.find("interrupted after step "), std::string::npos) << outcome.out;
     EXPECT_NE(outcome.err.find(name), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find(fmt::format("after step {};", newest_step("b"))), std::string::npos)
         << "the newest checkpoint is of the last step: " << outcome.err;
@@ -211,6 +211,62 @@ TEST_F(CliCheckpoint, OneOfAnotherRunIsRefusedByWhatDiffers) {
   expect_refused(other, {"another run", "model"});
 }
 
+// A folder belongs to one run. Before, a second run rotated its own checkpoints away behind those of the
+// first.
+TEST_F(CliCheckpoint, AUsedFolderIsRefusedAndStaysAsItIs) {
+  succeed(small(checkpoints("c")));
+  const std::string newest = read_file(in_folder("c").at(0));
+  expect_refused(small(checkpoints("c")), {"folder c", "up to step 60", "--resume auto", "--checkpoint-dir"});
+  Words other = small(checkpoints("c"));
+  *(std::ranges::find(other, "--seed") + 1) = "4";
+  expect_refused(other, {"folder c", "another run", "seed is 3, not 4", "--checkpoint-dir"});
+  EXPECT_TRUE(read_file(in_folder("c").at(0)) == newest);
+}
+
+TEST_F(CliCheckpoint, ANamedFileDoesNotMixTwoRunsInOneFolder) {
+  succeed(small(with(checkpoints("c"), {"--keep", "9"})));
+  const std::string early = in_folder("c").at(5).string();
+  expect_refused(small(with(checkpoints("c"), {"--resume", early})),
+                 {"folder c", "up to step 60", fmt::format("after step {}", step_of(early))});
+  Words other = small({"--checkpoint-dir", "d", "--lr", "0.25"});
+  succeed(other);
+  expect_refused(small(with(checkpoints("d"), {"--resume", early})), {"folder d", "another run", "0.25"});
+  succeed(small(with(checkpoints("e"), {"--resume", early})));
+  EXPECT_TRUE(read_file(file("c.st")) == read_file(file("e.st")));
+}
+
+// An older checkpoint of another run would be rotated away without a word.
+TEST_F(CliCheckpoint, AnOlderOneOfAnotherRunIsNoticed) {
+  succeed(small(checkpoints("c")));
+  succeed(small({"--checkpoint-dir", "d", "--lr", "0.25"}));
+  std::filesystem::copy(in_folder("d").at(0), file("c/step-000000000005.safetensors"));
+  expect_refused(with(small(checkpoints("c")), {"--resume", "auto"}),
+                 {"folder c", "step-000000000005", "another run"});
+}
+
+TEST_F(CliCheckpoint, DamagedOnesDoNotPushNewOnesOut) {
+  succeed(small(checkpoints("c")));
+  for (const auto& path : in_folder("c")) put(std::filesystem::relative(path, folder()).string(), "damage");
+  const Words again =
+      train("mlp:hidden=8", {"--epochs", "1", "--checkpoint-dir", "c", "--keep", "1", "--resume", "auto"});
+  const Outcome outcome = succeed(again);
+  EXPECT_NE(outcome.err.find("starting from the beginning"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(files().count("c/step-000000000030.safetensors")) << "its own newest";
+  EXPECT_TRUE(files().count("c/step-000000000060.safetensors")) << "not ours to delete";
+  EXPECT_NE(succeed(again).err.find("resuming after step 30"), std::string::npos);
+}
+
+TEST_F(CliCheckpoint, ADamagedFileIsAWrongRequest) {
+  succeed(small(checkpoints("c")));
+  const std::string name = std::filesystem::relative(in_folder("c").at(0), folder()).string();
+  const std::string whole = read_file(file(name));
+  for (const std::string& damage :
+       {whole.substr(0, whole.size() / 2), std::string(), std::string(500, 'x')}) {
+    put(name, damage);
+    expect_refused(small({"--resume", name}), {name, "damaged", "--resume auto"});
+  }
+}
+
 TEST_F(CliCheckpoint, WeightsAreNoCheckpoint) {
   succeed(small({"--save", "w.st"}));
   expect_refused(small({"--resume", "w.st"}), {"w.st", "not a headroom checkpoint", "--weights"});
@@ -243,6 +299,18 @@ TEST_F(CliCheckpoint, AFullDiskStopsTheRunAndKeepsWhatIsThere) {
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
   EXPECT_EQ(files(), before);
   EXPECT_TRUE(read_file(in_folder("c").at(0)) == old);
+}
+
+// A full disk at the last checkpoint does not lose the result of the run.
+TEST_F(CliCheckpoint, AFullDiskAtTheEndStillPrintsTheResult) {
+  const Outcome outcome = run_shell(
+      "ulimit -f 16; exec \"$0\" train mlp:hidden=8 --train-size 600 --test-size 50 --batch 20 --epochs 1 "
+      "--checkpoint-dir c");
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_NE(outcome.out.find("accuracy"), std::string::npos) << outcome.out;
+  for (const char* part : {"cannot write c/step-000000000030", "ulimit -f"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  EXPECT_EQ(files(), std::set<std::string>{"c"});
 }
 
 TEST_F(CliCheckpoint, HalfWrittenFilesOfAKilledRunAreCleared) {

@@ -132,14 +132,14 @@ struct CliWeights : ProgramTest {
 };
 
 TEST_F(CliWeights, OfAnotherShapeNameTheTensor) {
-  const Words parts = {"w.safetensors", "'hidden.weight'", "8x784", "9x784", "saved from model 'mlp'"};
+  const Words parts = {"w.safetensors", "'hidden.weight'", "8x784", "9x784", "saved from model 'mlp:"};
   expect_refused(train({"--weights", "w.safetensors"}, "mlp:hidden=9"), parts);
   expect_refused({"eval", "mlp:hidden=9", "--weights", "w.safetensors"}, parts);
 }
 
 TEST_F(CliWeights, OfAnotherModelNameTheTensor) {
   expect_refused(train({"--weights", "w.safetensors"}, "lenet5"),
-                 {"no tensor 'C1.weight'", "saved from model 'mlp'"});
+                 {"no tensor 'C1.weight'", "saved from model 'mlp:"});
   put("one.json", R"({"input": [784], "layers": [{"type": "linear", "name": "out", "units": 10}]})");
   expect_refused(train({"--weights", "w.safetensors"}, "one.json"), {"'out.weight'", "10x8", "10x784"});
 }

@@ -81,7 +81,7 @@ TEST_F(CliTraining, AFileThatDescribesLenet5TrainsAsLenet5) {
       {"type": "linear", "name": "F6", "units": 84, "activation": "relu"},
       {"type": "linear", "name": "out", "units": 10}]})");
   const Words same = {"--lr", "0.02", "--momentum", "0.9", "--batch", "64", "--seed", "3"};
-  EXPECT_EQ(weights(train("mine.json", same)), weights(train("lenet5", same)));
+  EXPECT_TRUE(values(train("mine.json", same)) == values(train("lenet5", same)));
 }
 
 TEST_F(CliTraining, ContinuesFromSavedWeights) {

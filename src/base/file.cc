@@ -1,9 +1,11 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +44,15 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   return error ? path : target;
 }
 
+// A write that began and could not end: the disk or a limit, not the request.
+[[noreturn]] void cannot_finish(const std::filesystem::path& shown) {
+  const bool full = errno == ENOSPC || errno == EDQUOT, limited = errno == EFBIG;
+  throw Error(Blame::run, fmt::format("cannot write {}: {}", shown.string(), reason()),
+              Hint{full      ? "free some space, or name a file on another disk"
+                   : limited ? "the file would exceed the limit on file sizes: see ulimit -f"
+                             : ""});
+}
+
 // `shown` is the name of the file for the user.
 void write_bytes(const std::filesystem::path& path, const std::filesystem::path& shown, int flags,
                  std::string_view bytes) {
@@ -50,27 +61,63 @@ void write_bytes(const std::filesystem::path& path, const std::filesystem::path&
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("cannot write {}: {}", shown.string(), reason());
+    if (n < 0) cannot_finish(shown);
     done += static_cast<std::size_t>(n);
   }
   const bool lives_on_disk = (flags & O_CREAT) != 0;
-  if (lives_on_disk && ::fsync(file.fd) != 0) fail("cannot write {}: {}", shown.string(), reason());
+  if (lives_on_disk && ::fsync(file.fd) != 0) cannot_finish(shown);
+}
+
+// Files that a process cannot or must not hold in memory are refused with their reason, not read until the
+// memory is full: devices never end, and a sparse file of terabytes costs nothing to make.
+std::size_t readable_bytes(const std::filesystem::path& path, const struct stat& info) {
+  constexpr std::size_t kMaxPipe = std::size_t{1} << 30;
+  if (S_ISDIR(info.st_mode)) reject("cannot read {}: it is a folder", path.string());
+  if (S_ISFIFO(info.st_mode)) return kMaxPipe;
+  if (!S_ISREG(info.st_mode))
+    reject(Hint{"name a file, or a pipe"}, "cannot read {}: it is a device, not a file", path.string());
+  const std::int64_t limit = max_file_bytes();
+  if (info.st_size > limit)
+    reject(Hint{"take a smaller file"}, "cannot read {}: it has {} bytes; half of the memory here is {}",
+           path.string(), info.st_size, limit);
+  return static_cast<std::size_t>(limit);
+}
+
+// Rejects a pipe that stays silent.
+void wait_for_bytes(int fd, const std::filesystem::path& path) {
+  constexpr int kSeconds = 10;
+  pollfd pipe{fd, POLLIN, 0};
+  int ready = 0;
+  do ready = ::poll(&pipe, 1, 1000 * kSeconds);
+  while (ready < 0 && errno == EINTR);
+  if (ready == 0)
+    reject(Hint{"start the program that writes to it first"}, "cannot read {}: the pipe was silent for {} s",
+           path.string(), kSeconds);
 }
 
 }  // namespace
 
+std::int64_t max_file_bytes() {
+  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / 2;
+}
+
 std::string read_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK a pipe that nobody writes to would block here forever.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0) reject("cannot read {}: {}", path.string(), reason());
   struct stat info {};
-  if (::fstat(file.fd, &info) == 0 && S_ISDIR(info.st_mode))
-    reject("cannot read {}: it is a folder", path.string());
+  if (::fstat(file.fd, &info) != 0) reject("cannot read {}: {}", path.string(), reason());
+  const std::size_t limit = readable_bytes(path, info);
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t done = 0;
   for (;;) {
-    if (done == bytes.size()) bytes.resize(bytes.size() + 4096);  // pipes, and files that grew
+    if (done > limit)
+      reject("cannot read {}: it holds more than {} bytes, which is the limit for {}", path.string(), limit,
+             S_ISFIFO(info.st_mode) ? "pipes" : "files here");
+    if (done == bytes.size()) bytes.resize(bytes.size() + std::max<std::size_t>(4096, bytes.size() / 2));
+    if (S_ISFIFO(info.st_mode)) wait_for_bytes(file.fd, path);
     const ssize_t n = ::read(file.fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) reject("cannot read {}: {}", path.string(), reason());
     if (n == 0) break;
     done += static_cast<std::size_t>(n);

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace headroom {
 
-// The whole file as bytes; an Error names the path and the system's reason.
+// The whole file as bytes; an Error names the path and the system's reason. Refuses what cannot be held:
+// devices, files larger than half of the memory, pipes that stay silent or do not end.
 std::string read_file(const std::filesystem::path& path);
+
+// Half of the memory: more than this is not read into it.
+std::int64_t max_file_bytes();
 
 // Writes to a second file, syncs and renames: the target is either the old file or the complete new one.
 // Writes devices and pipes in place.

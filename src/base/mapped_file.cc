@@ -19,7 +19,8 @@ MappedFile map_file(const std::filesystem::path& path) {
   const bool known = ::fstat(fd, &info) == 0;
   if (!known || !S_ISREG(info.st_mode)) {
     ::close(fd);
-    reject("cannot read {}: it is {}", path.string(), S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
+    reject("cannot read {}: it is {}", path.string(),
+           S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
   }
   const auto size = static_cast<std::size_t>(info.st_size);
   void* at = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -35,9 +35,14 @@ std::string keep(const Result& result, DeviceKind device) {
   const char* name = device == DeviceKind::cpu ? "here" : "here-gpu";
   std::error_code error;
   if (!std::filesystem::exists(machine_file(name), error)) return {};
-  Machine machine = find_machine(name);
-  machine.rank_link = {result.ranks, result.latency_s(), result.bytes_per_s()};
-  save_machine(machine);
+  try {
+    Machine machine = find_machine(name);
+    machine.rank_link = {result.ranks, result.latency_s(), result.bytes_per_s()};
+    save_machine(machine);
+  } catch (const Error& reason) {  // the measurement is still worth printing
+    warn(fmt::format("the link was not saved: {}", reason.what()));
+    return {};
+  }
   return name;
 }
 

@@ -34,6 +34,7 @@ void print_tables(const BenchOutput& output, const Common& common, const BenchTa
 void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,
                   const Machine* machine) {
   print_tables(output, common, target);
+  flush_output();
   RunRecord record = start_record(output.verb, command_line());
   if (machine != nullptr) record.machine = *machine;
   for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);

@@ -17,7 +17,7 @@ struct Request {
   Common common;
   std::string name, data_dir, mirror, folder;
   std::optional<std::int64_t> train_size, test_size, image_size;
-  bool zipped = false;
+  bool zipped = false, force = false;
 };
 
 // Whether a set is ready for use; `where` is the place to look in both cases.
@@ -96,8 +96,9 @@ void make(const Request& request) {
   options.image_size = positive(request.image_size, 28, "--image-size");
   if (request.name != "glyphs")
     reject(Hint{"headroom data make glyphs DIR"}, "'{}' cannot be made; glyphs can", request.name);
+  require_free_idx_folder(request.folder, request.zipped, request.force);  // before the drawing
   const Dataset set = load_dataset("glyphs", options);
-  write_idx_folder(request.folder, set, request.zipped);
+  write_idx_folder(request.folder, set, request.zipped, request.force);
   if (request.common.json)
     return print_json({{"data", "idx:" + request.folder},
                        {"train", set.train.count()},
@@ -118,6 +119,7 @@ void add_data_make(Command verb) {
   made.option("--image-size", request->image_size, "pixels per side (28)");
   made.option("--seed", request->common.seed, "a different seed draws a different set");
   made.flag("--gzip", request->zipped, "write .gz files");
+  made.flag("--force", request->force, "overwrite files of these names");
   add_json(made, request->common);
   made.example("headroom data make glyphs digits --train-size 5000 --test-size 1000");
   made.runs([request] { make(*request); });

@@ -7,12 +7,12 @@
 #include "cli/layer_waits.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
+#include "cli/weights_file.h"
 #include "models/onnx/imported.h"
 #include "predict/predict.h"
 #include "report/layers.h"
 #include "report/metrics.h"
 #include "train/program.h"
-#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -37,7 +37,7 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
   const std::int64_t fixed = fixed_batch(setup.net);
   const std::int64_t batch = fixed > 0 ? fixed : std::min(setup.train.batch, data.test.count());
   Engine engine(setup.net, *device, common.engine_options(setup.kernels));
-  if (!request.weights.empty()) load_weights(engine, request.weights);
+  if (!request.weights.empty()) load(engine, request.weights);
   Arena arena(*device);
   Engine::Ready ready =
       engine.make_ready(build_request(engine.options(), engine.target(), Mode::infer, batch), arena);
@@ -75,6 +75,53 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
   write_record(request.record, record);
 }
 
+struct Evaluated {
+  const RunSetup& setup;
+  const Dataset& data;
+  const Capabilities& device;
+  const EvalResult& result;
+  const std::vector<LayerReading>& layers;
+  bool has_times;
+};
+
+void print_evaluated(const Evaluated& e, bool as_json) {
+  const auto& [setup, data, device, result, layers, has_times] = e;
+  const bool classifier = result.metrics.images() > 0;
+  const double rate = double(result.images) / result.seconds;
+  const std::int64_t each = data.test.labels_each();  // more than one: text
+  if (as_json) {
+    Json json = {{"model", setup.net.name},    {"data", setup.data},
+                 {"loss", result.loss},        {"images", result.images},
+                 {"batch", setup.train.batch}, {"images_per_s", rate},
+                 {"seconds", result.seconds},  {"layers", layers_json(layers)},
+                 {"device", device.name},      {"threads", device.threads}};
+    if (each > 1) {
+      json["accuracy"] = {{"test", result.accuracy}};
+      json["tokens_per_s"] = rate * double(each);
+      json["text"] = {{"perplexity", std::exp(result.loss)}, {"bits_per_byte", result.loss / std::log(2.0)}};
+    }
+    if (classifier) {
+      json["accuracy"] = {{"test", result.accuracy}};
+      json["metrics"] = metrics_json(result.metrics, data.class_names);
+    }
+    return print_json(json);
+  }
+  print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, setup.train.batch));
+  print(layer_sheet(layers, has_times).text() + "\n");
+  if (classifier)
+    print(metrics_table(result.metrics, data.class_names) + fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ",
+                                                                        result.accuracy, result.metrics.top(),
+                                                                        result.metrics.top_accuracy()));
+  if (each > 1) {
+    print(fmt::format("accuracy {:.4f}, loss {:.4f}, {:.4f} bits per byte, perplexity {:.3f}; ",
+                      result.accuracy, result.loss, result.loss / std::log(2.0), std::exp(result.loss)));
+    return print(fmt::format("{} tokens in {} ({} tokens/s)\n", with_commas(result.images * each),
+                             human_seconds(result.seconds), with_commas(std::llround(rate * double(each)))));
+  }
+  print(fmt::format("loss {:.4f}; {} images in {} ({} images/s)\n", result.loss, with_commas(result.images),
+                    human_seconds(result.seconds), with_commas(std::llround(rate))));
+}
+
 void eval(const RunRequest& request, const Common& common) {
   if (request.weights.empty() && !is_onnx_name(request.model))
     reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
@@ -88,60 +135,22 @@ void eval(const RunRequest& request, const Common& common) {
   Engine engine(setup.net, *device, common.engine_options(setup.kernels));
   const Engine::Ready& ready = engine.ready(Mode::eval, setup.train.batch);
   const Plan& plan = ready.plan();
-  if (!request.weights.empty()) load_weights(engine, request.weights);
+  if (!request.weights.empty()) load(engine, request.weights);
   if (common.explain) note(ready.explain());
   const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
   const Machine machine = common.machine(*device);
   const Prediction prediction = predict(plan, machine);
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.measurement);
-  if (!request.record.empty()) {
-    RunRecord record = start_record("eval", command_line());
-    record.machine = machine;
-    record.model = recorded_model(engine);
-    record.data = setup.data;
-    add_readings(record, plan, ready.passes, prediction, result.measurement);
-    record.wall_s = result.seconds, record.resources = process_resources();
-    write_record(request.record, record);
-  }
-  const bool classifier = result.metrics.images() > 0;
-  const double rate = double(result.images) / result.seconds;
-  const std::int64_t each = data.test.labels_each();  // more than one: text
-  if (common.json) {
-    Json json = {{"model", setup.net.name},
-                 {"data", setup.data},
-                 {"loss", result.loss},
-                 {"images", result.images},
-                 {"batch", setup.train.batch},
-                 {"images_per_s", rate},
-                 {"seconds", result.seconds},
-                 {"layers", layers_json(layers)},
-                 {"device", device->capabilities().name},
-                 {"threads", device->capabilities().threads}};
-    if (each > 1) {
-      json["accuracy"] = {{"test", result.accuracy}};
-      json["tokens_per_s"] = rate * double(each);
-      json["text"] = {{"perplexity", std::exp(result.loss)}, {"bits_per_byte", result.loss / std::log(2.0)}};
-    }
-    if (classifier) {
-      json["accuracy"] = {{"test", result.accuracy}};
-      json["metrics"] = metrics_json(result.metrics, data.class_names);
-    }
-    return print_json(json);
-  }
-  print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, setup.train.batch));
-  print(layer_sheet(layers, prediction.has_times).text() + "\n");
-  if (classifier)
-    print(metrics_table(result.metrics, data.class_names) + fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ",
-                                                                        result.accuracy, result.metrics.top(),
-                                                                        result.metrics.top_accuracy()));
-  if (each > 1) {
-    print(fmt::format("accuracy {:.4f}, loss {:.4f}, {:.4f} bits per byte, perplexity {:.3f}; ",
-                      result.accuracy, result.loss, result.loss / std::log(2.0), std::exp(result.loss)));
-    return print(fmt::format("{} tokens in {} ({} tokens/s)\n", with_commas(result.images * each),
-                             human_seconds(result.seconds), with_commas(std::llround(rate * double(each)))));
-  }
-  print(fmt::format("loss {:.4f}; {} images in {} ({} images/s)\n", result.loss, with_commas(result.images),
-                    human_seconds(result.seconds), with_commas(std::llround(rate))));
+  print_evaluated({setup, data, device->capabilities(), result, layers, prediction.has_times}, common.json);
+  flush_output();  // the result is out before a file can fail
+  if (request.record.empty()) return;
+  RunRecord record = start_record("eval", command_line());
+  record.machine = machine;
+  record.model = recorded_model(engine);
+  record.data = setup.data;
+  add_readings(record, plan, ready.passes, prediction, result.measurement);
+  record.wall_s = result.seconds, record.resources = process_resources();
+  write_record(request.record, record);
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 #include "base/file.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "cli/weights_file.h"
 #include "models/onnx/imported.h"
 #include "train/save_onnx.h"
-#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -19,14 +19,14 @@ void export_onnx(const Request& r) {
   if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.out.empty())
     reject(Hint{"headroom model export lenet5 --weights FILE -o lenet5.onnx"}, "no file to write: -o FILE");
-  const Net net = find_net(r.model);
+  const Net net = find_net(adopted(r.model, r.weights));
   require_writable(r.out);
   const auto device = open_device("cpu", 0);
   EngineOptions options;
   options.seed = r.seed;
   Engine engine(net, *device, options);
   if (!r.weights.empty())
-    load_weights(engine, r.weights);
+    load(engine, r.weights);
   else if (!is_onnx_name(r.model))
     note(fmt::format("headroom: no --weights: '{}' is written with its initial weights, from --seed {}\n",
                      net.name, r.seed));

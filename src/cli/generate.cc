@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
-#include "train/weights.h"
+#include "cli/weights_file.h"
 
 namespace headroom::cli {
 namespace {
@@ -59,7 +59,7 @@ std::string text_of(std::int32_t token) {
 void run(const Request& r) {
   require_sound(r);
   const auto device = r.common.open();
-  const Net net = find_net(r.model);
+  const Net net = find_net(adopted(r.model, r.weights));
   Engine engine(net, *device, r.common.engine_options());
   TokenChoice choice = r.choice;
   choice.seed = r.common.seed;
@@ -67,7 +67,7 @@ void run(const Request& r) {
   std::vector<std::int32_t> tokens = prompt_of(r, generator);
   const auto prompt = static_cast<std::ptrdiff_t>(tokens.size());
   if (!r.weights.empty())
-    load_weights(engine, r.weights);
+    load(engine, r.weights);
   else if (!is_onnx_name(r.model))
     note(fmt::format("headroom: no --weights: '{}' runs with its initial weights, from --seed {}\n", net.name,
                      r.common.seed));

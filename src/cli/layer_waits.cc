@@ -9,9 +9,9 @@
 #include "base/units.h"
 #include "bench/layer_waits.h"
 #include "bench/random_batch.h"
+#include "cli/weights_file.h"
 #include "report/sampling.h"
 #include "train/evaluate.h"
-#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -125,7 +125,7 @@ void time_layer_waits(const RunRequest& request, const Common& common, const Lay
   }
   Engine engine(setup.net, *device, common.engine_options(setup.kernels));
   const Engine::Ready& ready = engine.ready(Mode::eval, setup.train.batch);
-  if (!request.weights.empty()) load_weights(engine, request.weights);
+  if (!request.weights.empty()) load(engine, request.weights);
   if (common.explain) note(ready.explain());
   const TimedBatch batch(engine, setup, data ? &*data : nullptr);
   const LayerWaits reading =

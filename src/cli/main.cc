@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <thread>
@@ -71,6 +72,7 @@ const std::vector<std::string>& command_line() { return words; }
 
 int main(int argc, char** argv) {
   using namespace headroom;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error like a full disk, not the end
   try {
     cli::run(argc, argv);
     if (cli::ranks_started()) World::instance().finish();

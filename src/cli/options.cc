@@ -79,11 +79,13 @@ std::unique_ptr<Device> Common::open() const {
 }
 
 Machine Common::machine(Device& opened) const {
-  Machine machine = ceilings_of(opened, threads, !one_of_several);
+  Machine machine = ceilings_of(opened, threads, !one_of_several, warn);
   if (!machine.doubt.empty())
-    note(fmt::format("the ceilings of this machine are doubtful: {}\n", machine.doubt));
+    warn(fmt::format("the ceilings of this machine are doubtful: {}", machine.doubt));
   return machine;
 }
+
+void warn(const std::string& what) { note(fmt::format("headroom: {}\n", with_options(what))); }
 
 void add_record_option(Command verb, std::string& file) {
   verb.option("--record", file, "write the run record, JSON, to this file");
@@ -134,6 +136,7 @@ void be_silent() { speaks = false; }
 void print(const std::string& text) {
   if (speaks) std::fwrite(text.data(), 1, text.size(), stdout);
 }
+void flush_output() { std::fflush(stdout); }
 void note(const std::string& text) {
   if (speaks) std::fwrite(text.data(), 1, text.size(), stderr);
 }

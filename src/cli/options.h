@@ -53,7 +53,9 @@ TuningTable& tuning_table();
 
 void be_silent();                     // silences the next two functions: only the first rank prints
 void print(const std::string& text);  // to standard output
+void flush_output();                  // so that a later failure cannot lose what was printed
 void note(const std::string& text);   // to standard error: anything that is not the result
+void warn(const std::string& what);   // to standard error: the run goes on, but the user should know
 // Rewrites the settings in a library message as options: `batch` becomes --batch.
 std::string with_options(std::string_view message);
 std::string json_text(const Json& json);

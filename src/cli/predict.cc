@@ -114,7 +114,7 @@ void run(const Request& r) {
     note(fmt::format("'{}' has a batch of {}, set by its file; --batch has no effect\n", net.name, fixed));
   std::vector<Machine> machines;
   for (const std::string& name : split(r.machines, ','))
-    machines.push_back(machine_named(name, r.common.threads));
+    machines.push_back(machine_named(name, r.common.threads, warn));
 
   std::vector<Forecast> all;
   for (std::int64_t batch : batches)

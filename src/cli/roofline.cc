@@ -19,11 +19,19 @@ struct Request {
   std::optional<double> seconds;  // per device
 };
 
-std::string page(const Machine& machine) {
-  const std::string saved = machine.doubt.empty() ? fmt::format("saved as machine '{}': {}", machine.name,
-                                                                machine_file(machine.name).string())
-                                                  : fmt::format("not saved: {}", machine.doubt);
-  return fmt::format("{}\n{}\n{}\n", machine_page(machine), draw_roofline(machine), saved);
+// Prints all before it saves, and a folder that cannot be written loses only the saving.
+void save_all(const std::vector<Machine>& machines, bool json) {
+  for (const Machine& machine : machines) try {
+      if (!machine.doubt.empty()) {
+        if (!json) print(fmt::format("not saved: {}\n", machine.doubt));
+        continue;
+      }
+      save_machine(with_saved_link(machine));
+      if (!json)
+        print(fmt::format("saved as machine '{}': {}\n", machine.name, machine_file(machine.name).string()));
+    } catch (const Error& error) {
+      warn(fmt::format("'{}' was not saved, so later runs measure again: {}", machine.name, error.what()));
+    }
 }
 
 std::vector<Machine> measure(const Request& request) {
@@ -60,16 +68,16 @@ void add_roofline(Command app) {
     if (request->seconds && !(*request->seconds >= 0.1 && *request->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", *request->seconds);
     const std::vector<Machine> machines = measure(*request);
-    for (const Machine& machine : machines)
-      if (machine.doubt.empty()) save_machine(with_saved_link(machine));
     if (request->common.json) {
       Json json = to_json(machines[0]);
       if (machines.size() > 1) json["gpu"] = to_json(machines[1]);
-      return print_json(json);
+      print_json(json);
+    } else {
+      for (const Machine& machine : machines)
+        print(fmt::format("{}\n{}\n", machine_page(machine), draw_roofline(machine)));
     }
-    std::string text;
-    for (const Machine& machine : machines) text += (text.empty() ? "" : "\n") + page(machine);
-    print(text);
+    flush_output();
+    save_all(machines, request->common.json);
   });
 }
 

@@ -11,14 +11,15 @@
 #include "cli/options.h"
 #include "cli/run_cases.h"
 #include "cli/run_report.h"
+#include "cli/saving.h"
 #include "cli/verbs.h"
+#include "cli/weights_file.h"
 #include "data/npy.h"
 #include "models/onnx/for_arrays.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/tensor_file.h"
 #include "report/layers.h"
 #include "train/inference.h"
-#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -157,7 +158,7 @@ struct Subject {
 Subject subject_of(const Request& r) {
   if (!is_onnx_name(r.model)) {
     if (!r.dims.empty()) reject("--dim sets an open size of an ONNX file, and '{}' is not one", r.model);
-    return {find_net(r.model), {}};
+    return {find_net(adopted(r.model, r.weights)), {}};
   }
   onnx::Spec spec = onnx::parse_spec(r.model);
   spec.sizes.insert(spec.sizes.end(), r.dims.begin(), r.dims.end());
@@ -219,13 +220,12 @@ void run(const Request& r) {
   }
   const auto wanted = read_arrays(r.expected, names_of(inference.outputs()), "output", net.name);
   if (!r.weights.empty())
-    load_weights(engine, r.weights);
+    load(engine, r.weights);
   else if (!is_onnx_name(r.model))
     note(fmt::format("headroom: no --weights: '{}' runs with its initial weights, from --seed {}\n", net.name,
                      r.common.seed));
   const std::vector<NamedTensor> outputs = inference.run(inputs);
   if (r.common.explain) note(inference.explain());
-  if (!r.output.empty()) write_outputs(r.output, outputs);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
   std::optional<Readings> readings;
   if (r.time || !r.record.empty()) readings = read_again(r, inference, *device);
@@ -249,7 +249,12 @@ void run(const Request& r) {
     print_compared(compared);
     if (r.time) print(time_text(*readings, inference.batch()));
   }
-  if (!r.record.empty()) write_record(r.record, record_of(*readings, engine, inference));
+  flush_output();  // the result is out before a file can fail
+  Saving saving;
+  if (!r.output.empty()) saving.attempt([&] { write_outputs(r.output, outputs); });
+  if (!r.record.empty())
+    saving.attempt([&] { write_record(r.record, record_of(*readings, engine, inference)); });
+  saving.finish();
   for (const Compared& c : compared)
     if (!c.difference.passed())
       throw Error(Blame::run, fmt::format("output {}", c.str()),

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/weights_file.h"
 #include "data/glyphs.h"
 #include "models/layers.h"
 #include "models/onnx/imported.h"
@@ -193,7 +194,22 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
   require_number(setup.train.warmup, "--warmup", true);
 }
 
+std::optional<DType> save_precision_of(const RunRequest& request) {
+  if (request.save_precision.empty()) return {};
+  if (request.save.empty() && !request.keep_best)
+    reject(Hint{"--save FILE"}, "--save-precision is the precision of a file, and none is named");
+  const std::vector<std::string> names = {"fp32", "fp64", "bf16", "fp16"};
+  if (std::ranges::find(names, request.save_precision) == names.end())
+    reject(nearest(request.save_precision, names), "unknown --save-precision '{}'", request.save_precision);
+  return parse_dtype(request.save_precision);
+}
+
 void require_sound(const RunRequest& request, const RunSetup& setup) {
+  if (request.new_head && request.weights.empty())
+    reject(Hint{"--weights FILE"},
+           "--new-head replaces the last layer of loaded weights, and none are named");
+  if (request.keep_best && request.save.empty() && request.checkpoint_dir.empty())
+    reject(Hint{"--save FILE"}, "--keep-best needs a file for the weights, or a --checkpoint-dir");
   require_positive(setup.train.batch, "--batch");
   require_positive(setup.train.epochs, "--epochs");
   constexpr std::int64_t kMaxEpochs = 1'000'000;
@@ -224,14 +240,17 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
 
 }  // namespace
 
+std::string RunSetup::spec() const { return in_zoo(model) ? model : ""; }
+
 RunSetup resolve(const RunRequest& request, const Common& common) {
   std::optional<Recipe> recipe;
   if (!request.recipe.empty()) recipe = find_recipe(request.recipe);
-  const std::string model = model_of(request, recipe);
+  const std::string model = adopted(model_of(request, recipe), request.weights, request.new_head);
   const TrainDefaults defaults = train_defaults(model);
   RunSetup setup{
       .model = model, .loss = request.loss, .init = request.init, .net = Net("", {}), .recipe = recipe};
   setup.net = build_net(setup);
+  setup.save_precision = save_precision_of(request);
   if (recipe && common.dtype() == DType::f32) setup.kernels = recipe->kernels_fp32;
 
   setup.data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";

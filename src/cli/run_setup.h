@@ -17,7 +17,7 @@ struct RunRequest {
   std::string model, recipe, data, data_dir, weights, save, save_onnx, record;
   std::string image_size, resize, pixels, normalize, augment;
   std::string optimizer, schedule, loss, init;
-  std::string checkpoint_dir, resume;
+  std::string checkpoint_dir, resume, save_precision;
   std::vector<std::string> dims;  // open dimensions of an ONNX file
   std::vector<std::string> freeze;
   std::string check_against;  // a device, and a precision after a slash
@@ -29,7 +29,7 @@ struct RunRequest {
   std::optional<bool> shuffle;
   FeedOptions feed;
   ParallelOptions ranks;
-  bool nesterov = false;
+  bool nesterov = false, new_head = false, keep_best = false;
   double target = 0;
   std::int64_t log_every = 0;
 };
@@ -46,6 +46,9 @@ struct RunSetup {
   double label_smoothing = 0;
   std::optional<Recipe> recipe;
   std::vector<std::string> kernels;  // the recipe's, as "op=name"
+  std::optional<DType> save_precision;
+
+  std::string spec() const;  // the model as it can be named again; empty for a file
 };
 
 void add_data_options(Command verb, RunRequest& request);

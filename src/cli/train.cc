@@ -49,7 +49,12 @@ void add_train(Command app) {
   verb.flag("--pinned,!--no-pinned", r.feed.pinned, "stream from pinned host memory, or from pageable");
   verb.flag("--overlap,!--no-overlap", r.feed.overlap,
             "copy the next batch during the computation, or after it");
+  verb.flag("--new-head", r.new_head,
+            "fine-tuning: load the --weights that fit, and start the last layer anew for the data's classes");
   verb.option("--save", r.save, "write the weights to this safetensors file");
+  verb.option("--save-precision", r.save_precision, "of that file: fp32, fp64, bf16 or fp16; else the run's");
+  verb.flag("--keep-best", r.keep_best,
+            "save the weights of the best epoch, by test accuracy (else loss), not those of the last");
   verb.option("--save-onnx", r.save_onnx, "write network and weights as ONNX to this file");
   add_record_option(verb, r.record);
   verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints; a run can resume from them");
@@ -67,6 +72,7 @@ void add_train(Command app) {
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
   verb.example(
       "headroom train lenet5 --weights lenet5.safetensors --data fashion-mnist --freeze 'C1.*,C3.*'");
+  verb.example("headroom train resnet:depth=18 --weights w.safetensors --new-head --data images:DIR");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");

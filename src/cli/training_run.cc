@@ -9,17 +9,18 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "bench/deterministic_overhead.h"
+#include "cli/best_weights.h"
+#include "cli/checkpoints.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
+#include "cli/weights_file.h"
 #include "data/checksum.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
 #include "report/sampling.h"
 #include "report/training.h"
-#include "train/checkpoint.h"
 #include "train/save_onnx.h"
-#include "train/weights.h"
 
 namespace headroom::cli {
 namespace {
@@ -41,7 +42,9 @@ class Watcher final : public TrainObserver {
                     : fmt::format("test loss {:.4f}", e.test_loss);
     progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, {}, {}", e.epoch, epochs_, e.loss, success,
                                human_seconds(e.seconds)));
+    if (best != nullptr) best->on_epoch(e);
   }
+  BestWeights* best = nullptr;
 
  private:
   Progress progress_;
@@ -52,10 +55,11 @@ class Watcher final : public TrainObserver {
 // Everything in which two ranks could differ unnoticed, or wait for each other forever.
 std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train,
                      const RunRequest& request) {
-  std::string text =
-      fmt::format("epochs={};target={};log={};checkpoints={} every {};resume={};weights to save={}, {};",
-                  train.epochs, train.target, request.log_every, request.checkpoint_dir,
-                  request.checkpoint_every.value_or(0), request.resume, request.save, request.save_onnx);
+  std::string text = fmt::format(
+      "epochs={};target={};log={};checkpoints={} every {};resume={};weights to save={}, {};best={};",
+      train.epochs, train.target, request.log_every, request.checkpoint_dir,
+      request.checkpoint_every.value_or(0), request.resume, request.save, request.save_onnx,
+      request.keep_best);
   std::uint32_t weights = 0;  // of the weights that every rank holds whole
   for (const std::string& name : engine.storage().names(Role::parameter)) {
     if (engine.storage().part(name)) continue;
@@ -76,39 +80,8 @@ constexpr const char* kNext =
     "care\n"
     "  headroom recipe list                                           published cases to repeat\n";
 
-// Resumes an earlier run on request and sets up this run's own checkpoints.
-std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request, const RankRun& ranks,
-                                                      Engine& engine, const Dataset& data,
-                                                      TrainOptions& train) {
-  const RunIdentity identity = identity_of(engine, data, train);
-  const bool newest = request.resume == "auto";
-  std::unique_ptr<CheckpointFolder> folder;
-  ranks.agree([&] {
-    // Before the folder is made: a wrong file leaves nothing behind.
-    if (!newest && !request.resume.empty()) train.start = read_checkpoint(request.resume, engine, identity);
-    if (!request.checkpoint_dir.empty())
-      folder = std::make_unique<CheckpointFolder>(request.checkpoint_dir, request.keep.value_or(3));
-  });
-  if (folder) {
-    train.save_every = request.checkpoint_every.value_or(0);
-    train.save = [&engine, identity, to = folder.get()](const RunState& state) {
-      to->write(engine, state, identity);
-    };
-  }
-  if (newest) {
-    const auto found = folder->resume(engine, identity, [](const std::string& what) {
-      note(fmt::format("headroom: {}; using the one before it\n", what));
-    });
-    if (found) train.start = *found;
-  }
-  ranks.agree([&] {
-    if (train.start.epoch > train.epochs)
-      reject(Hint{"ask for more --epochs, or take another --checkpoint-dir"},
-             "the run to be resumed has already finished its {} epochs", train.start.epoch);
-  });
-  if (train.start.steps > 0)
-    note(fmt::format("resuming after step {}, in epoch {}\n", train.start.steps, train.start.epoch + 1));
-  return folder;
+std::string best_file(const RunRequest& request) {
+  return request.save.empty() ? request.checkpoint_dir + "/best.safetensors" : request.save;
 }
 
 [[noreturn]] void leave(const RunRequest& request, const TrainResult& result) {
@@ -124,113 +97,192 @@ std::unique_ptr<CheckpointFolder> prepare_checkpoints(const RunRequest& request,
   throw Interrupted{128 + signal};
 }
 
-}  // namespace
-
-void training_run(const RunRequest& request, const Common& wanted, bool demo) {
-  const auto start = Clock::now();
-  Common common = wanted;
-  RankRun ranks(request.ranks, common);
-  std::optional<RunSetup> resolved;
-  std::unique_ptr<Device> device;
-  Dataset data;
-  ranks.agree([&] {
-    resolved = resolve(request, common);
-    device = common.open();
-    if (!request.save_onnx.empty()) require_onnx(resolved->net);  // check before the training, not after
-  });
-  RunSetup& setup = *resolved;
-  ranks.agree([&] { data = load_data(setup, false, &ranks); });
-  EngineOptions options;
-  ranks.agree([&] { options = common.engine_options(setup.kernels); });
-  const Distribution& among = ranks.distribution();
-  if (!request.clip_norm && setup.update.clip_norm > 0 && (among.model_parts > 1 || among.shard_optimizer)) {
-    note("headroom: ranks that split layers or the optimizer's state do not clip gradients\n");
-    setup.update.clip_norm = 0;
-  }
-  options.update = setup.update;
-  options.label_smoothing = setup.label_smoothing;
-  options.groups = ranks.groups(*device);
-  std::optional<Engine> made;
-  ranks.agree([&] {
-    made.emplace(setup.net, *device, options);
-    if (!request.weights.empty()) load_weights(*made, request.weights);
-    require_trainable(*made, data, setup.train.batch, setup.train.accumulate);
-  });
-  Engine& engine = *made;
-  if (ranks.distribution().shard_optimizer && !keeps_state(setup.update))
-    note("headroom: this optimizer keeps no state: --shard-optimizer has no effect\n");
-  if (ranks.several()) ranks.require_same("run", run_text(engine, data, setup.train, request));
-  const Engine::Ready& ready = ready_to_train(engine, setup.train.batch, setup.train.accumulate);
-  const Plan& plan = ready.plan();
-  if (common.explain) note(ready.explain());
-  const auto checkpoints = prepare_checkpoints(request, ranks, engine, data, setup.train);
-  // Any rank can measure the machine's ceilings; the others wait at their first exchange.
-  const Machine machine = ranks.first() ? common.machine(*device) : Machine{};
-  const Prediction prediction = ranks.first() ? predict(plan, machine) : Prediction{};
-
-  TrainResult result;
-  std::optional<Diverged> diverged;
-  {
-    Watcher watcher(fmt::format("training {} on {}", setup.net.name, setup.data), setup.train.epochs,
-                    request.log_every, setup.net.loss != kReconstruction);
-    note_signals();
-    setup.train.stop = [] { return noted_signal() != 0; };
-    setup.train.settle_every = request.log_every;
-    try {
-      result = train(engine, data, setup.train, watcher);
-    } catch (const Diverged& error) {
-      if (ranks.several()) throw;  // the others do not know: the run ends at once
-      diverged = error, result = error.so_far;
-    }
-  }
-  std::optional<RanksReport> shared;
-  if (ranks.several()) shared = report_ranks(engine, plan, result);
-  if (!diverged && !request.save.empty()) save_weights(engine, request.save);
-  if (!diverged && !request.save_onnx.empty()) save_onnx(engine, request.save_onnx);
-  if (result.stopped) leave(request, result);
-  const auto end = [&] {  // of the run: a diverged one has failed
-    if (diverged) throw *diverged;
-    if (!result.diverged.empty()) throw Error(Blame::run, result.diverged, Hint{kCalmer});
-  };
-  if (!ranks.first()) return;
-  const Json published =
-      setup.recipe && !setup.recipe->published.empty() ? Json(setup.recipe->published) : Json();
-  const FinishedTraining finished{.engine = engine,
-                                  .data = data,
-                                  .options = setup.train,
-                                  .plan = plan,
-                                  .passes = ready.passes,
-                                  .machine = machine,
-                                  .prediction = prediction,
-                                  .result = result,
-                                  .ranks = shared ? &*shared : nullptr,
-                                  .data_name = setup.data,
-                                  .precision = common.precision,
-                                  .optimizer = to_text(setup.update),
-                                  .published = published,
-                                  .resources = process_resources(),
-                                  .wall_s = std::chrono::duration<double>(Clock::now() - start).count()};
-  if (!request.record.empty()) write_record(request.record, training_record(finished, command_line()));
-  if (diverged) return end();
-  std::optional<DeterministicOverhead> overhead;
-  if (common.deterministic && engine.queues() && !ranks.several())
-    overhead = deterministic_overhead(setup.net, *device, options, setup.train.batch);
+void print_result(const FinishedTraining& finished, const Common& common,
+                  const std::optional<DeterministicOverhead>& overhead, const BestWeights* best) {
   if (common.json) {
     Json json = training_json(finished);
+    if (best != nullptr) json["best"] = best->json();
     if (overhead)
       json["deterministic"] = {{"step_ms", spread_json(overhead->deterministic)},
                                {"plain_step_ms", spread_json(overhead->plain)},
                                {"times_slower", overhead->times()}};
-    print_json(json);
-    return end();
+    return print_json(json);
   }
   print(training_text(finished));
+  if (best != nullptr) print(best->text());
   if (overhead)
     print(fmt::format("bits       the same every run: a step takes {}, {} without: {:.2f} times as long\n",
                       human_seconds(overhead->deterministic.median), human_seconds(overhead->plain.median),
                       overhead->times()));
-  if (demo) print(kNext);
-  end();
+}
+
+// One training, from its options to its files.
+class TrainingRun {
+ public:
+  TrainingRun(const RunRequest& request, const Common& wanted)
+      : request_(request), common_(wanted), ranks_(request.ranks, common_) {}
+  void prepare();  // everything that can be refused, before the first step
+  void train();
+  void report(bool demo);
+  void finish();  // writes files; throws if one could not be written, or if the run failed
+
+ private:
+  EngineOptions engine_options();
+  void keep_best();
+  void save(const std::string& file, SaveOptions options = {});
+  void save_weights_and_onnx();
+  std::optional<DeterministicOverhead> overhead() const;
+
+  const RunRequest& request_;
+  Common common_;
+  RankRun ranks_;
+  Clock::time_point start_ = Clock::now();
+  std::optional<RunSetup> setup_;
+  std::unique_ptr<Device> device_;
+  Dataset data_;
+  std::optional<Engine> engine_;
+  const Engine::Ready* ready_ = nullptr;
+  Saving saving_;
+  std::unique_ptr<CheckpointFolder> checkpoints_;
+  std::optional<BestWeights> best_;
+  Machine machine_;
+  Prediction prediction_;
+  TrainResult result_;
+  std::optional<Diverged> diverged_;
+  std::optional<RanksReport> shared_;
+  std::optional<FinishedTraining> finished_;
+};
+
+EngineOptions TrainingRun::engine_options() {
+  EngineOptions options;
+  ranks_.agree([&] { options = common_.engine_options(setup_->kernels); });
+  const Distribution& among = ranks_.distribution();
+  const bool parts = among.model_parts > 1 || among.shard_optimizer;
+  if (!request_.clip_norm && setup_->update.clip_norm > 0 && parts) {
+    note("headroom: ranks that split layers or the optimizer's state do not clip gradients\n");
+    setup_->update.clip_norm = 0;
+  }
+  options.update = setup_->update;
+  options.label_smoothing = setup_->label_smoothing;
+  options.groups = ranks_.groups(*device_);
+  return options;
+}
+
+void TrainingRun::prepare() {
+  ranks_.agree([&] {
+    setup_ = resolve(request_, common_);
+    device_ = common_.open();
+    if (!request_.save_onnx.empty()) require_onnx(setup_->net);  // check before the training, not after
+  });
+  ranks_.agree([&] { data_ = load_data(*setup_, false, &ranks_); });
+  const EngineOptions options = engine_options();
+  TrainOptions& training = setup_->train;
+  ranks_.agree([&] {
+    engine_.emplace(setup_->net, *device_, options);
+    if (!request_.weights.empty()) load(*engine_, request_.weights, request_.new_head);
+    require_trainable(*engine_, data_, training.batch, training.accumulate);
+  });
+  if (ranks_.distribution().shard_optimizer && !keeps_state(setup_->update))
+    note("headroom: this optimizer keeps no state: --shard-optimizer has no effect\n");
+  if (ranks_.several()) ranks_.require_same("run", run_text(*engine_, data_, training, request_));
+  ready_ = &ready_to_train(*engine_, training.batch, training.accumulate);
+  if (common_.explain) note(ready_->explain());
+  checkpoints_ = prepare_checkpoints(request_, ranks_, *engine_, data_, training, saving_);
+  if (request_.keep_best) keep_best();
+  if (!ranks_.first()) return;
+  // Any rank can measure the machine's ceilings; the others wait at their first exchange.
+  machine_ = common_.machine(*device_);
+  prediction_ = predict(ready_->plan(), machine_);
+}
+
+void TrainingRun::save(const std::string& file, SaveOptions options) {
+  options.spec = setup_->spec();
+  options.precision = setup_->save_precision;
+  saving_.attempt([&] {
+    for (const std::string& what : save_weights(*engine_, file, options)) warn(what);
+  });
+}
+
+void TrainingRun::keep_best() {
+  best_.emplace(best_file(request_), setup_->net.loss != kReconstruction, [&](const EpochResult& epoch) {
+    save(best_->file(), {.facts = {{"epoch", std::to_string(epoch.epoch)},
+                                   {"test_accuracy", fmt::format("{}", epoch.test_accuracy)},
+                                   {"test_loss", fmt::format("{}", epoch.test_loss)}}});
+  });
+  best_->resume(setup_->train.start.epochs);
+}
+
+void TrainingRun::train() {
+  Watcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
+                  request_.log_every, setup_->net.loss != kReconstruction);
+  watcher.best = best_ ? &*best_ : nullptr;
+  note_signals();
+  setup_->train.stop = [&] { return noted_signal() != 0 || saving_.failed(); };
+  setup_->train.settle_every = request_.log_every;
+  try {
+    result_ = headroom::train(*engine_, data_, setup_->train, watcher);
+  } catch (const Diverged& error) {
+    if (ranks_.several()) throw;  // the others do not know: the run ends at once
+    diverged_ = error, result_ = error.so_far;
+  }
+}
+
+std::optional<DeterministicOverhead> TrainingRun::overhead() const {
+  if (!common_.deterministic || !engine_->queues() || ranks_.several() || result_.stopped) return {};
+  return deterministic_overhead(setup_->net, *device_, engine_->options(), setup_->train.batch);
+}
+
+void TrainingRun::report(bool demo) {
+  if (ranks_.several()) shared_ = report_ranks(*engine_, ready_->plan(), result_);
+  const std::optional<Recipe>& recipe = setup_->recipe;
+  finished_.emplace(
+      FinishedTraining{.engine = *engine_,
+                       .data = data_,
+                       .options = setup_->train,
+                       .plan = ready_->plan(),
+                       .passes = ready_->passes,
+                       .machine = machine_,
+                       .prediction = prediction_,
+                       .result = result_,
+                       .ranks = shared_ ? &*shared_ : nullptr,
+                       .data_name = setup_->data,
+                       .precision = common_.precision,
+                       .optimizer = to_text(setup_->update),
+                       .published = recipe && !recipe->published.empty() ? Json(recipe->published) : Json(),
+                       .resources = process_resources(),
+                       .wall_s = std::chrono::duration<double>(Clock::now() - start_).count()});
+  if (!ranks_.first() || diverged_) return;
+  print_result(*finished_, common_, overhead(), best_ ? &*best_ : nullptr);
+  if (demo && !result_.stopped && !common_.json) print(kNext);
+  flush_output();  // the result is out before a file can fail
+}
+
+void TrainingRun::save_weights_and_onnx() {
+  const bool kept = best_ && best_->best();
+  if (!request_.save.empty() && !kept) save(request_.save);
+  if (request_.save_onnx.empty()) return;
+  if (kept) saving_.attempt([&] { load_weights(*engine_, best_->file()); });
+  saving_.attempt([&] { save_onnx(*engine_, request_.save_onnx); });
+}
+
+void TrainingRun::finish() {
+  if (!diverged_) save_weights_and_onnx();
+  if (ranks_.first() && !request_.record.empty())
+    saving_.attempt([&] { write_record(request_.record, training_record(*finished_, command_line())); });
+  saving_.finish();
+  if (diverged_) throw *diverged_;
+  if (result_.stopped) leave(request_, result_);
+  if (!result_.diverged.empty()) throw Error(Blame::run, result_.diverged, Hint{kCalmer});
+}
+
+}  // namespace
+
+void training_run(const RunRequest& request, const Common& wanted, bool demo) {
+  TrainingRun run(request, wanted);
+  run.prepare();
+  run.train();
+  run.report(demo);
+  run.finish();
 }
 
 }  // namespace headroom::cli

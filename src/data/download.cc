@@ -27,6 +27,7 @@ struct Transfer {
   CURL* curl = nullptr;
   int file = -1;
   std::int64_t before = 0;  // bytes in `part` at the start
+  std::int64_t received = 0, limit = 0;
   bool begun = false;
   std::string trouble;
   const DownloadProgress* progress = nullptr;
@@ -35,6 +36,7 @@ struct Transfer {
     if (file >= 0) ::close(file);
     if (curl != nullptr) curl_easy_cleanup(curl);
   }
+  bool too_long() const { return before + received > limit; }
   long status() const {
     long code = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
@@ -50,6 +52,8 @@ std::size_t write_piece(char* bytes, std::size_t, std::size_t count, void* conte
     if (::ftruncate(transfer.file, 0) != 0) transfer.trouble = std::strerror(errno);
   }
   transfer.begun = true;
+  transfer.received += static_cast<std::int64_t>(count);
+  if (transfer.too_long()) return 0;
   for (std::size_t done = 0; done < count && transfer.trouble.empty();) {
     const ssize_t n = ::write(transfer.file, bytes + done, count - done);
     if (n < 0 && errno != EINTR) transfer.trouble = std::strerror(errno);
@@ -79,6 +83,7 @@ void set_up(Transfer& transfer, const std::string& url) {
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(transfer.limit));
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_piece);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -91,7 +96,8 @@ void set_up(Transfer& transfer, const std::string& url) {
 
 bool can_download() { return true; }
 
-void download(const std::string& url, const std::filesystem::path& part, const DownloadProgress& progress) {
+void download(const std::string& url, const std::filesystem::path& part, std::int64_t limit,
+              const DownloadProgress& progress) {
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     reject(Hint{"an address starts with http:// or https://"}, "'{}' is not a download address", url);
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -102,10 +108,18 @@ void download(const std::string& url, const std::filesystem::path& part, const D
   transfer.file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (transfer.file < 0) reject("cannot write {}: {}", part.string(), std::strerror(errno));
   transfer.before = ::lseek(transfer.file, 0, SEEK_END);
+  transfer.limit = limit;
+  // More than the whole file cannot be its beginning.
+  if (transfer.before > limit && ::ftruncate(transfer.file, 0) == 0) transfer.before = 0;
   set_up(transfer, url);
   const CURLcode code = curl_easy_perform(transfer.curl);
   if (code == CURLE_OK) return;
   if (!transfer.trouble.empty()) fail("cannot write {}: {}", part.string(), transfer.trouble);
+  if (code == CURLE_FILESIZE_EXCEEDED || transfer.too_long()) {
+    ::unlink(part.c_str());
+    reject(Hint{"name another source with `mirror`"}, "{} is longer than {} bytes, so it is not that file",
+           url, limit);
+  }
   const long status = transfer.status();
   // The whole file is already here; its checksum will verify it.
   if (code == CURLE_HTTP_RETURNED_ERROR && status == kBeyondTheEnd && transfer.before > 0) return;
@@ -117,7 +131,7 @@ void download(const std::string& url, const std::filesystem::path& part, const D
 
 bool can_download() { return false; }
 
-void download(const std::string& url, const std::filesystem::path&, const DownloadProgress&) {
+void download(const std::string& url, const std::filesystem::path&, std::int64_t, const DownloadProgress&) {
   fail("{} cannot be fetched: this program was built without libcurl", url);
 }
 

@@ -14,6 +14,8 @@ bool can_download();  // true if this build has libcurl
 
 // Fetches the URL into `part`, continuing after the bytes `part` already holds if the server supports it.
 // Received bytes stay there if the connection breaks. Errors blame the run, in one sentence without a hint.
-void download(const std::string& url, const std::filesystem::path& part, const DownloadProgress& progress);
+// Rejects a source that sends more than `limit` bytes, and removes what it sent.
+void download(const std::string& url, const std::filesystem::path& part, std::int64_t limit,
+              const DownloadProgress& progress);
 
 }  // namespace headroom

@@ -27,21 +27,21 @@ const std::vector<Published>& published() {
   static const std::vector<Published> kPublished = {
       {"mnist",
        "https://ossci-datasets.s3.amazonaws.com/mnist/",
-       {{"train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"},
-        {"train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"},
-        {"t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"},
-        {"t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"}},
+       {{"train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9912422},
+        {"train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432", 28881},
+        {"t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3", 1648877},
+        {"t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c", 4542}},
        {}},
       {"fashion-mnist",
        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-       {{"train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"},
-        {"train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"},
-        {"t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"},
-        {"t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"}},
+       {{"train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d", 26421880},
+        {"train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe", 29515},
+        {"t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79", 4422102},
+        {"t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310", 5148}},
        {}},
       {"cifar10",
        "https://www.cs.toronto.edu/~kriz/",
-       {{"cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"}},
+       {{"cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530", 170052171}},
        {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin",
         "test_batch.bin"}},
   };
@@ -76,7 +76,7 @@ void fetch_file(const FetchPlan& plan, const FetchFile& file, FetchObserver& obs
   std::error_code ignored;
   observer.on_start(url, is_here(part) ? static_cast<std::int64_t>(fs::file_size(part, ignored)) : 0);
   try {
-    download(url, part, [&](std::int64_t done, std::int64_t of) { observer.on_bytes(done, of); });
+    download(url, part, file.bytes, [&](std::int64_t done, std::int64_t of) { observer.on_bytes(done, of); });
   } catch (const Error& error) {
     if (is_here(part) && fs::file_size(part, ignored) == 0) fs::remove(part, ignored);
     if (!error.hint().empty()) throw;

@@ -12,6 +12,7 @@ namespace headroom {
 
 struct FetchFile {
   std::string name, md5;
+  std::int64_t bytes = std::int64_t{1} << 30;  // a source that sends more is refused at once
 };
 
 // The source of a data set and how to verify it.

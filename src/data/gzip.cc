@@ -90,6 +90,18 @@ std::string gunzip(std::string_view bytes, std::string_view where, std::int64_t 
   return out;
 }
 
+std::string gunzip_start(std::string_view bytes, std::size_t count) {
+  std::string out(count, '\0');
+  Inflater inflater;
+  inflater->next_in = input_pointer(bytes);
+  inflater->avail_in = piece(bytes.size());
+  inflater->next_out = reinterpret_cast<Bytef*>(out.data());
+  inflater->avail_out = piece(count);
+  inflater.step();
+  out.resize(count - inflater->avail_out);
+  return out;
+}
+
 std::string gzip(std::string_view bytes) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK)

@@ -12,6 +12,9 @@ bool is_gzip(std::string_view bytes);  // by its first two bytes
 // than `limit` bytes of output are rejected, so that a damaged or hostile file cannot fill the memory.
 std::string gunzip(std::string_view bytes, std::string_view where, std::int64_t limit);
 
+// The first bytes of the inflated file, at most `count`; fewer if it is shorter or damaged.
+std::string gunzip_start(std::string_view bytes, std::size_t count);
+
 // One gzip member of these bytes.
 std::string gzip(std::string_view bytes);
 

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;
 constexpr std::int64_t kMaxImages = 100'000'000, kWidest = 16384;
-constexpr std::int64_t kMaxBytes = std::int64_t{16} << 30;
 
 const Hint kAgain{"fetch the file again"};
 
@@ -56,9 +55,30 @@ std::vector<std::uint8_t> bytes_from(std::string_view bytes, std::size_t start) 
   return {bytes.begin() + static_cast<std::ptrdiff_t>(start), bytes.end()};
 }
 
+// The size that a header announces; 0 if it is not a sound header.
+std::int64_t announced_bytes(std::string_view start) {
+  if (start.size() < 8) return 0;
+  const std::int64_t count = word(start, 1);
+  if (count > kMaxImages) return 0;
+  if (word(start, 0) == kLabelsMagic) return 8 + count;
+  if (start.size() < 16 || word(start, 0) != kImagesMagic) return 0;
+  const std::int64_t rows = word(start, 2), columns = word(start, 3);
+  return rows > kWidest || columns > kWidest ? 0 : 16 + count * rows * columns;
+}
+
+// A few kilobytes can inflate to gigabytes. So the header decides how much is inflated; without a sound one
+// the start is enough for the message.
 std::string contents(const std::filesystem::path& path) {
   std::string bytes = read_file(path);
-  return is_gzip(bytes) ? gunzip(bytes, path.string(), kMaxBytes) : bytes;
+  if (!is_gzip(bytes)) return bytes;
+  constexpr std::size_t kHeader = 16;
+  std::string start = gunzip_start(bytes, kHeader);
+  const std::int64_t announced = announced_bytes(start);
+  if (announced == 0 && start.size() == kHeader) return start;
+  if (announced > max_file_bytes())
+    reject(kAgain, "{} announces {}, more than half of the memory here", path.string(),
+           human_bytes(double(announced)));
+  return gunzip(bytes, path.string(), std::max<std::int64_t>(announced, kHeader));
 }
 
 }  // namespace

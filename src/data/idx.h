@@ -28,8 +28,11 @@ std::string idx_image_bytes(const Split& split);
 std::string idx_label_bytes(const Split& split);
 
 // The four files of a set, each written completely or not at all, gzipped on request. Rejects a folder that
-// already holds the other form, because a reader could not know which one to use.
-void write_idx_folder(const std::filesystem::path& folder, const Dataset& set, bool zipped);
+// already holds such files, unless `force` allows to overwrite them. Files of the other form (plain or
+// gzipped) are always rejected, because a reader could not know which ones to use.
+void require_free_idx_folder(const std::filesystem::path& folder, bool zipped, bool force);
+void write_idx_folder(const std::filesystem::path& folder, const Dataset& set, bool zipped,
+                      bool force = false);
 
 // For parsing without a file; `where` names the source in error messages.
 IdxImages parse_idx_images(std::string_view bytes, std::string_view where);

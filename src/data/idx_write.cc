@@ -28,15 +28,24 @@ std::string idx_label_bytes(const Split& split) {
   return words({0x801, split.count()}).append(split.labels.begin(), split.labels.end());
 }
 
-void write_idx_folder(const fs::path& folder, const Dataset& set, bool zipped) {
+void require_free_idx_folder(const fs::path& folder, bool zipped, bool force) {
+  std::error_code ignored;
+  for (const char* stem : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                           "t10k-labels-idx1-ubyte"}) {
+    const fs::path plain = folder / stem, packed = plain.string() + ".gz";
+    if (const fs::path& other = zipped ? plain : packed; fs::exists(other, ignored))
+      reject(Hint{"remove it, or name another folder"},
+             "{} already exists, and a reader could read it instead", other.string());
+    if (const fs::path& same = zipped ? packed : plain; !force && fs::exists(same, ignored))
+      reject(Hint{"name another folder, or add `force` to overwrite it"}, "{} already exists", same.string());
+  }
+}
+
+void write_idx_folder(const fs::path& folder, const Dataset& set, bool zipped, bool force) {
+  require_free_idx_folder(folder, zipped, force);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) reject("cannot make the folder {}: {}", folder.string(), error.message());
-  for (const char* stem : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-                           "t10k-labels-idx1-ubyte"})
-    if (const fs::path other = folder / (stem + std::string(zipped ? "" : ".gz")); fs::exists(other, error))
-      reject(Hint{"remove it, or name another folder"},
-             "{} already exists, and a reader could read it instead", other.string());
   auto put = [&](const std::string& stem, const std::string& bytes) {
     write_file(folder / (stem + (zipped ? ".gz" : "")), zipped ? gzip(bytes) : bytes);
   };

@@ -46,6 +46,8 @@ Classes list_classes(const fs::path& folder) {
     for (const fs::path& picture : entries_of(path)) {
       if (fs::is_directory(picture, ignored))
         reject(Hint{kLayout}, "{} is a folder within a class", picture.string());
+      if (!fs::is_regular_file(picture, ignored))
+        reject(Hint{kLayout}, "{} is not a regular file", picture.string());
       pictures.push_back(picture);
     }
     if (pictures.empty()) reject(Hint{kLayout}, "the class folder {} is empty", path.string());

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
 #include "base/units.h"
 
 namespace headroom {
@@ -43,10 +44,21 @@ void require_sound(const std::filesystem::path& path, const TensorFile& file) {
   }
 }
 
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.data.get()), file.size};
+}
+
 // Checks one file; every message names it.
 class Reader {
  public:
   Reader(const std::filesystem::path& path, std::string_view bytes) : where_(path.string()), bytes_(bytes) {}
+
+  std::map<std::string, std::string> metadata() {
+    const Json header = parse_header();
+    TensorFile file;
+    if (const auto found = header.find(kMetadata); found != header.end()) read_metadata(*found, file);
+    return file.metadata;
+  }
 
   TensorFile read() {
     const Json header = parse_header();
@@ -212,8 +224,13 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& file
 }
 
 TensorFile read_safetensors(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
-  return Reader(path, bytes).read();
+  const MappedFile file = map_file(path);
+  return Reader(path, text_of(file)).read();
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path) {
+  const MappedFile file = map_file(path);
+  return Reader(path, text_of(file)).metadata();
 }
 
 }  // namespace headroom

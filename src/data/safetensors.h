@@ -25,5 +25,7 @@ struct TensorFile {
 // element types first so that each tensor is aligned. Reading checks every offset.
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 TensorFile read_safetensors(const std::filesystem::path& path);
+// The metadata alone: reads the header, not the tensors.
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
 
 }  // namespace headroom

@@ -18,13 +18,14 @@ Machine measure_gpu(Device&, double, const std::function<void(const std::string&
 }
 #endif
 
-Machine here_gpu_or_measure(Device& gpu) {
+Machine here_gpu_or_measure(Device& gpu, const Warn& warn) {
   if (std::error_code error; std::filesystem::exists(machine_file("here-gpu"), error)) {
     try {
       Machine saved = find_machine("here-gpu");
       if (saved.title == gpu.capabilities().name) return saved;
-    } catch (const Error&) {
+    } catch (const Error& damage) {
       // The file only saves time here; a damaged one is measured and written again.
+      if (warn) warn(fmt::format("{}; measuring this machine again", damage.what()));
     }
   }
   Machine machine = measure_gpu(gpu, kQuick);

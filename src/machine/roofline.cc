@@ -186,13 +186,14 @@ Machine higher_ceilings(Machine now, const Machine& before) {
   return now;
 }
 
-Machine here_or_measure(int threads, double seconds, bool keep) {
+Machine here_or_measure(int threads, double seconds, bool keep, const Warn& warn) {
   if (std::error_code error; std::filesystem::exists(machine_file("here"), error)) {
     try {
       Machine saved = find_machine("here");
       if (saved.title == title_of(cpu_capabilities(threads))) return saved;
-    } catch (const Error&) {
+    } catch (const Error& damage) {
       // The file only saves time here; a damaged one is measured and written again.
+      if (warn) warn(fmt::format("{}; measuring this machine again", damage.what()));
     }
   }
   Machine machine = measure_cpu(threads, seconds);

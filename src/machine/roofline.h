@@ -21,8 +21,10 @@ Machine measure_cpu(int threads, double seconds,
 Machine higher_ceilings(Machine now, const Machine& before);
 
 // The saved "here" if it was measured on this processor with as many threads; otherwise measures it now
-// (1.5 s is enough) and saves it. If the cache folder cannot be written, only the saving is lost.
-Machine here_or_measure(int threads, double seconds, bool keep = true);
+// (1.5 s is enough) and saves it. If the cache folder cannot be written, only the saving is lost. Calls
+// `warn` if the saved file is damaged.
+using Warn = std::function<void(const std::string&)>;
+Machine here_or_measure(int threads, double seconds, bool keep = true, const Warn& warn = {});
 
 // Measures this GPU in about `seconds`: each unit's peak and sustained rate; L2 and memory; copies to and
 // from the host; the cost of starting a kernel and of waiting for it. Matrix units are measured with our own
@@ -32,6 +34,6 @@ Machine measure_gpu(Device& gpu, double seconds,
                     const std::function<void(const std::string&)>& progress = {});
 
 // The saved "here-gpu" if measured on a GPU of this name; otherwise measures it in under 3 s and saves it.
-Machine here_gpu_or_measure(Device& gpu);
+Machine here_gpu_or_measure(Device& gpu, const Warn& warn = {});
 
 }  // namespace headroom

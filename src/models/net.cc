@@ -39,6 +39,9 @@ Net& Net::append(Layer layer) {
   if (layer.name == "input" || layer.name == "loss")
     reject("network '{}': no layer may be called '{}', which names the network's own {}", name, layer.name,
            layer.name);
+  constexpr std::size_t kMaxLayers = 20'000;  // far beyond any that trains; more only costs time and memory
+  if (layers.size() == kMaxLayers)
+    reject(Hint{"take a smaller depth"}, "network '{}' has more than {} layers", name, kMaxLayers);
   if (std::any_of(layers.begin(), layers.end(), [&](const Layer& l) { return l.name == layer.name; }))
     reject("network '{}': two layers are called '{}'", name, layer.name);
   const std::size_t reads = layer.from.empty() ? 1 : layer.from.size();

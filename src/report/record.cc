@@ -223,6 +223,7 @@ Json to_json(const RunRecord& r) {
   }
   if (r.measurement) json["measurement"] = measurement_json(r);
   if (r.training && !r.training->diverged.empty()) json["diverged"] = r.training->diverged;
+  if (r.training && r.training->interrupted) json["interrupted"] = true;
   if (r.training)
     for (const EpochResult& e : r.training->epochs)
       json["curve"].push_back(epoch_json(e, r.training->classifier));

@@ -57,6 +57,7 @@ struct RecordedTraining {
   double images_per_s = 0, train_s = 0, eval_s = 0;
   bool classifier = true;
   std::string diverged = {};  // a sentence if it did
+  bool interrupted = false;   // stopped early: by a signal, or because a file could not be written
   std::vector<EpochResult> epochs = {};
 };
 

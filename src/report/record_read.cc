@@ -212,6 +212,7 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
     r.training->classifier = epoch.has("accuracy");
   }
   if (r.training) r.training->diverged = p.get<std::string>("diverged");
+  if (r.training) r.training->interrupted = p.get<bool>("interrupted", false);
   for (const Section& table : p.list("tables")) r.tables.push_back(Sheet::from_json(table.json(), origin));
   r.ranks = p.get<Json>("ranks", nullptr);
   return r;

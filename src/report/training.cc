@@ -15,6 +15,17 @@ Json text_json(double loss) {
   return {{"perplexity", std::exp(loss)}, {"bits_per_byte", loss / std::log(2.0)}};
 }
 
+// The last complete epoch. If none is complete, the part of the first one that ran, without a test.
+EpochResult last_epoch(const FinishedTraining& f) {
+  if (!f.result.state.epochs.empty()) return f.result.state.epochs.back();
+  const Tally& tally = f.result.state.tally;
+  const auto images = static_cast<double>(tally.images);
+  return {.loss = tally.loss / images,
+          .train_accuracy = tally.correct / images,
+          .test_accuracy = std::nan(""),
+          .test_loss = std::nan("")};
+}
+
 }  // namespace
 
 double FinishedTraining::images_per_s() const {
@@ -22,11 +33,12 @@ double FinishedTraining::images_per_s() const {
 }
 
 Json training_json(const FinishedTraining& f) {
-  const EpochResult& last = f.result.state.epochs.back();
+  const EpochResult last = last_epoch(f);
   Json epochs = Json::array();
   for (const EpochResult& e : f.result.state.epochs) epochs.push_back(epoch_json(e, f.classifier()));
   Json json = {{"model", f.engine.net().name},
                {"data", f.data_name},
+               {"interrupted", f.result.stopped},
                {"loss", last.loss},
                {"test_loss", last.test_loss},
                {"first_loss", f.result.state.first_loss},
@@ -90,8 +102,11 @@ std::string layers_text(const FinishedTraining& f) {
 
 // The accuracy and loss reached.
 std::string success_text(const FinishedTraining& f) {
+  const EpochResult last = last_epoch(f);
+  if (f.result.state.epochs.empty())
+    return fmt::format("loss       {:.4f} so far, {:.5f} first step; not tested: no epoch was completed\n",
+                       last.loss, f.result.state.first_loss);
   std::string text;
-  const EpochResult& last = f.result.state.epochs.back();
   if (f.classifier())
     text += fmt::format("accuracy   {:.4f} test, {:.4f} training (as it ran)\n", last.test_accuracy,
                         last.train_accuracy);
@@ -110,7 +125,11 @@ std::string success_text(const FinishedTraining& f) {
 }  // namespace
 
 std::string training_text(const FinishedTraining& f) {
-  std::string text = layers_text(f) + success_text(f);
+  std::string text = layers_text(f);
+  if (f.result.stopped)
+    text += fmt::format("interrupted after step {}, in epoch {} of {}; the numbers are of what ran\n",
+                        with_commas(f.result.state.steps), f.result.state.epoch + 1, f.options.epochs);
+  text += success_text(f);
   const Spread step = spread_of(f.result.step_seconds);
   const std::string unit = f.tokens_each() > 0 ? "tokens" : "images";
   const double rate = f.images_per_s() * double(std::max<std::int64_t>(1, f.tokens_each()));
@@ -141,6 +160,7 @@ RunRecord training_record(const FinishedTraining& f, std::vector<std::string> co
                                      .eval_s = f.result.eval_seconds,
                                      .classifier = f.classifier(),
                                      .diverged = f.result.diverged,
+                                     .interrupted = f.result.stopped,
                                      .epochs = f.result.state.epochs};
   if (f.ranks != nullptr) record.ranks = to_json(*f.ranks);
   return record;

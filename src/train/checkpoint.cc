@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kFormat = "headroom-checkpoint-1";
 constexpr const char* kChecksum = "checksum";
-constexpr std::string_view kEnding = ".safetensors";
+constexpr std::string_view kStart = "step-", kEnding = ".safetensors";
 
 // Covers names, types, bytes and all metadata except itself.
 std::string checksum_of(const TensorFile& file) {
@@ -42,9 +42,14 @@ std::vector<std::string> tensor_names(const Storage& storage) {
   return names;
 }
 
+// Lets resume() tell damage from other reasons to reject a file.
+struct Damaged : Error {
+  using Error::Error;
+};
+
 [[noreturn]] void damaged(const std::filesystem::path& path, std::string_view why) {
-  throw Error(Blame::run, fmt::format("checkpoint {} is damaged: {}", path.string(), why),
-              Hint{"resume from another one, or use `resume` auto: it takes the newest intact one"});
+  throw Damaged(Blame::request, fmt::format("checkpoint {} is damaged: {}", path.string(), why),
+                Hint{"resume from another one, or use `resume` auto: it takes the newest intact one"});
 }
 
 TensorFile read_unsharded(const std::filesystem::path& path) {
@@ -66,7 +71,8 @@ TensorFile read_unsharded(const std::filesystem::path& path) {
   return file;
 }
 
-void require_same_run(const std::filesystem::path& path, const RunIdentity& saved, const RunIdentity& now) {
+// What distinguishes two runs; empty if nothing does.
+std::string differences_of(const RunIdentity& saved, const RunIdentity& now) {
   std::string differences;
   for (const auto& [what, value] : now) {
     const auto it = saved.find(what);
@@ -76,7 +82,11 @@ void require_same_run(const std::filesystem::path& path, const RunIdentity& save
     differences += fmt::format("{}its {} {}", differences.empty() ? "" : "; ", what,
                                short_enough ? fmt::format("is {}, not {}", before, value) : "differs");
   }
-  if (!differences.empty())
+  return differences;
+}
+
+void require_same_run(const std::filesystem::path& path, const RunIdentity& saved, const RunIdentity& now) {
+  if (const std::string differences = differences_of(saved, now); !differences.empty())
     reject(Hint{"give the options the run was started with, or another `checkpoint-dir`"},
            "checkpoint {} belongs to another run: {}", path.string(), differences);
 }
@@ -93,6 +103,19 @@ void require_same_tensors(const std::filesystem::path& path, const TensorFile& f
   if (file.tensors.size() != names.size())
     reject("checkpoint {} has {} tensors, but this run needs {}", path.string(), file.tensors.size(),
            names.size());
+}
+
+// From the header alone; nothing if it cannot be read.
+std::optional<RunIdentity> identity_in(const std::filesystem::path& path) {
+  try {
+    return Json::parse(read_safetensors_metadata(path).at("identity")).get<RunIdentity>();
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::int64_t step_in(const std::filesystem::path& path) {
+  return std::atoll(path.filename().string().substr(kStart.size()).c_str());
 }
 
 // With several ranks, all resume from the file the first rank found.
@@ -175,7 +198,7 @@ std::vector<std::filesystem::path> CheckpointFolder::files(std::string_view endi
   std::vector<std::filesystem::path> list;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && name.ends_with(ending)) list.push_back(entry.path());
+    if (name.starts_with(kStart) && name.ends_with(ending)) list.push_back(entry.path());
   }
   std::ranges::sort(list, std::greater<>());
   return list;
@@ -183,14 +206,34 @@ std::vector<std::filesystem::path> CheckpointFolder::files(std::string_view endi
 
 std::filesystem::path CheckpointFolder::write(const Engine& engine, const RunState& state,
                                               const RunIdentity& identity) {
-  const auto path = folder_ / fmt::format("step-{:012}{}", state.steps, kEnding);
+  const auto path = folder_ / fmt::format("{}{:012}{}", kStart, state.steps, kEnding);
   write_checkpoint(path, engine, state, identity);
   if (!engine.is_first()) return path;
-  const auto all = files(kEnding);
+  damaged_.erase(path);
+  auto all = files(kEnding);
+  std::erase_if(all, [&](const auto& file) { return damaged_.contains(file); });
   std::error_code ignored;  // one file too many must not stop a run
   for (std::size_t i = static_cast<std::size_t>(keep_); i < all.size(); ++i)
     std::filesystem::remove(all[i], ignored);
   return path;
+}
+
+void CheckpointFolder::require_own(const RunIdentity& identity, const RunState& start) {
+  for (const auto& path : files(kEnding)) {
+    if (damaged_.contains(path)) continue;
+    const auto saved = identity_in(path);
+    const std::string differences = saved ? differences_of(*saved, identity) : "";
+    if (!differences.empty())
+      reject(Hint{"name another `checkpoint-dir` for this run"},
+             "the checkpoint folder {} belongs to another run: in {}, {}", folder_.string(),
+             path.filename().string(), differences);
+    if (step_in(path) > start.steps)
+      reject(Hint{"add `resume` auto to continue that run, or name another `checkpoint-dir`"},
+             "the checkpoint folder {} already holds a run up to step {}, but this run starts {}",
+             folder_.string(), step_in(path),
+             start.steps == 0 ? "from the beginning" : fmt::format("after step {}", start.steps));
+    if (!saved) damaged_.insert(path);
+  }
 }
 
 std::optional<RunState> CheckpointFolder::resume(Engine& engine, const RunIdentity& identity,
@@ -206,8 +249,8 @@ std::optional<RunState> CheckpointFolder::resume(Engine& engine, const RunIdenti
       const RunState state = read_checkpoint(path, engine, identity);
       told_by_first(engine, path.string());
       return state;
-    } catch (const Error& error) {
-      if (error.blame() == Blame::request) throw;
+    } catch (const Damaged& error) {
+      damaged_.insert(path);
       warn(error.what());
     }
   told_by_first(engine, {});

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,18 +24,23 @@ RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOp
 void write_checkpoint(const std::filesystem::path& path, const Engine& engine, const RunState& state,
                       const RunIdentity& identity);
 
-// Restores the tensors and returns the state of the run. A damaged file fails (Blame::run); a file of another
-// run is rejected. Both change nothing. The engine must have its training plan ready.
+// Restores the tensors and returns the state of the run. Rejects a damaged file and a file of another run;
+// both change nothing. The engine must have its training plan ready.
 RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, const RunIdentity& identity);
 
-// A folder of checkpoints named by step. Only the newest `keep` stay.
+// A folder of checkpoints named by step. Only the newest `keep` stay. A folder belongs to one run: the files
+// of another one could neither be told apart nor be rotated without loss.
 class CheckpointFolder {
  public:
   CheckpointFolder(std::filesystem::path folder, std::int64_t keep);
+
+  // Rejects a folder that holds checkpoints of another run, or of this run after `start`, where it begins.
+  // Damaged files that resume() passed over do not count.
+  void require_own(const RunIdentity& identity, const RunState& start);
   std::filesystem::path write(const Engine& engine, const RunState& state, const RunIdentity& identity);
 
-  // Resumes from the newest intact checkpoint, if any. Calls `warn` for each damaged one it skips. Removes
-  // files that a killed run left half written.
+  // Resumes from the newest intact checkpoint, if any. Calls `warn` for each damaged one it skips; these stay
+  // until the run writes the same step again. Removes files that a killed run left half written.
   std::optional<RunState> resume(Engine& engine, const RunIdentity& identity,
                                  const std::function<void(const std::string&)>& warn);
 
@@ -42,6 +48,7 @@ class CheckpointFolder {
   std::vector<std::filesystem::path> files(std::string_view ending) const;  // newest first
   std::filesystem::path folder_;
   std::int64_t keep_;
+  std::set<std::filesystem::path> damaged_;  // passed over, never rotated away
 };
 
 }  // namespace headroom

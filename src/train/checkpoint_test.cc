@@ -158,7 +158,7 @@ TEST_F(Checkpoint, AlteredBytesAreSeen) {
       read_checkpoint(path_, engine, same);
       ADD_FAILURE() << "byte " << at << " '" << whole[at] << "' was altered unseen";
     } catch (const Error& error) {
-      EXPECT_EQ(error.blame(), Blame::run) << "byte " << at << ": " << error.what();
+      EXPECT_EQ(error.blame(), Blame::request) << "byte " << at << ": " << error.what();
     }
   }
   EXPECT_EQ(tensors(engine), before);

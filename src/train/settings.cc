@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "machine/roofline.h"
 
 namespace headroom {
 namespace {
@@ -31,13 +30,13 @@ void require_threads(int threads) {
     reject("`threads` is {}; it must lie between 1 and {}, or be 0 for one per core", threads, kMaxThreads);
 }
 
-Machine ceilings_of(Device& device, int threads, bool keep) {
-  if (device.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuickRoofline, keep);
-  return here_gpu_or_measure(device);
+Machine ceilings_of(Device& device, int threads, bool keep, const Warn& warn) {
+  if (device.kind() == DeviceKind::cpu) return here_or_measure(threads, kQuickRoofline, keep, warn);
+  return here_gpu_or_measure(device, warn);
 }
 
-Machine machine_named(const std::string& name, int threads) {
-  return name == "here" ? here_or_measure(threads, kQuickRoofline) : find_machine(name);
+Machine machine_named(const std::string& name, int threads, const Warn& warn) {
+  return name == "here" ? here_or_measure(threads, kQuickRoofline, true, warn) : find_machine(name);
 }
 
 Update usual_update(const TrainDefaults& defaults) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "machine/machine.h"
+#include "machine/roofline.h"
 #include "models/zoo.h"
 #include "train/engine.h"
 
@@ -21,10 +21,10 @@ void require_cpu_precision(const Precision& precision, const std::string& name);
 void require_threads(int threads);  // of a CPU: 0 means one per core
 
 // The ceilings of the open device: saved ones, or measured now, which takes seconds. `keep`: save them for
-// later runs.
-Machine ceilings_of(Device& device, int threads, bool keep = true);
+// later runs. `warn` hears of a damaged file.
+Machine ceilings_of(Device& device, int threads, bool keep = true, const Warn& warn = {});
 // A machine by name; "here" is measured if necessary.
-Machine machine_named(const std::string& name, int threads);
+Machine machine_named(const std::string& name, int threads, const Warn& warn = {});
 
 // The default update of a model.
 Update usual_update(const TrainDefaults& defaults);

@@ -90,6 +90,7 @@ class Training {
       if (due) save();
     }
     settle();
+    if (state_.batch > 0) result_.train_seconds += since(epoch_start_);  // stopped within an epoch
     save();
   }
 
@@ -346,8 +347,9 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch, 
   const bool text = !data.train.text.empty();
   // A text need not use the whole vocabulary.
   if (units != 0 && (text ? units < data.classes : units != data.classes))
-    reject(Hint{fmt::format("give its last layer {0} units; models of the zoo take :{1}={0}", data.classes,
-                            text ? "vocab" : "classes")},
+    reject(Hint{fmt::format("give its last layer {0} units; models of the zoo take :{1}={0}{2}", data.classes,
+                            text ? "vocab" : "classes",
+                            text ? "" : "; to keep trained `weights`, add `new-head`")},
            "model '{}' has {} classes, but data set '{}' has {}", engine.net().name, units, data.name,
            data.classes);
   if (engine.parameter_count() == 0)
