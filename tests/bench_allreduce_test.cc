@@ -20,7 +20,7 @@ class BenchAllReduce : public ProgramTest {
 
 TEST_F(BenchAllReduce, TimesEverySizeBesidePlainMpiAndKeepsTheLink) {
   for (int ranks : {2, 3}) {
-    const Outcome outcome = on_ranks(ranks, {"--most", "1048576", "--json"});
+    const Outcome outcome = on_ranks(ranks, {"--max-bytes", "1048576", "--json"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const Json json = Json::parse(outcome.out, nullptr, false);
     ASSERT_TRUE(json.is_object()) << outcome.out;
@@ -46,7 +46,7 @@ TEST_F(BenchAllReduce, TimesEverySizeBesidePlainMpiAndKeepsTheLink) {
 
 TEST_F(BenchAllReduce, TheFirstRankPrintsATable) {
   std::filesystem::remove(temporary_.path() / "cache/machines/here.json");
-  const Outcome outcome = on_ranks(2, {"--most", "1048576"});
+  const Outcome outcome = on_ranks(2, {"--max-bytes", "1048576"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::size_t first = outcome.out.find("plain MPI us");
   ASSERT_NE(first, std::string::npos) << outcome.out;
@@ -55,14 +55,14 @@ TEST_F(BenchAllReduce, TheFirstRankPrintsATable) {
 }
 
 TEST_F(BenchAllReduce, LatencyAloneIsNotKept) {
-  const Outcome outcome = on_ranks(2, {"--most", "1024"});
+  const Outcome outcome = on_ranks(2, {"--max-bytes", "1024"});
   EXPECT_NE(outcome.out.find("show only latency"), std::string::npos) << outcome.out;
   EXPECT_FALSE(here().contains("rank_link"));
 }
 
 TEST_F(BenchAllReduce, AloneItSaysHowToStartIt) {
   expect_refused({"bench", "allreduce"}, {"mpirun -n 2 headroom bench allreduce"});
-  expect_refused({"bench", "allreduce", "--most", "100"}, {"--most is 100"});
+  expect_refused({"bench", "allreduce", "--max-bytes", "100"}, {"--max-bytes is 100"});
 }
 
 }  // namespace

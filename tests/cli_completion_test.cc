@@ -119,6 +119,22 @@ TEST_F(Completion, BashKnowsValues) {
   EXPECT_EQ(in_bash("headroom train --lr \"\""), Set{});
 }
 
+// bash splits words at : and =.
+TEST_F(Completion, BashKnowsOptionsOfModelsAndKernels) {
+  script("bash");
+  EXPECT_EQ(in_bash("headroom train mlp : hid"), Set{"hidden="});
+  EXPECT_TRUE(has(in_bash("headroom model show mlp :"), "classes="));
+  EXPECT_EQ(in_bash("headroom train mlp : activation = s"), Set{"sigmoid"});
+  EXPECT_EQ(in_bash("headroom train mlp : hidden = 5,cl"), Set{"5,classes="});
+  EXPECT_EQ(in_bash("headroom predict mlp : hidden = 5,activation = re"), Set{"relu"});
+  EXPECT_EQ(in_bash("headroom train nosuch : hid"), Set{});
+  EXPECT_EQ(in_bash("headroom bench ops batch_norm_inference_g"), Set{"batch_norm_inference_grad"});
+  EXPECT_EQ(in_bash("headroom train mlp --kernel cross_entropy_g"), Set{"cross_entropy_grad="});
+  EXPECT_TRUE(has(in_bash("headroom train mlp --kernel linear ="), "cpu:blas"));
+  EXPECT_EQ(in_bash("headroom train mlp --kernel linear = cpu : bl"), Set{"blas"});
+  EXPECT_TRUE(has(in_bash("headroom recipe run lenet5-g"), "lenet5-glyphs"));
+}
+
 TEST_F(Completion, ZshKnowsTheSame) {
   if (!installed("zsh")) GTEST_SKIP() << "no zsh here";
   script("zsh");

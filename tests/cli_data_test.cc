@@ -42,7 +42,7 @@ TEST_F(CliDataVerb, ListTellsWhatIsHereAndWhatIsMissing) {
   EXPECT_EQ(by_name.at("cifar10").at("image"), Json({3, 32, 32}));
   EXPECT_EQ(by_name.at("glyphs").at("state"), "embedded");
   EXPECT_EQ(by_name.at("images").at("state"), "named");
-  const std::string text = succeed({"data", "list"}).out;
+  const std::string text = succeed({"data", "list", "--wide"}).out;
   for (const char* word : {"60,000", "3x32x32", "there is no folder"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
 }

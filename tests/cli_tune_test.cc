@@ -32,7 +32,7 @@ TEST_F(CliTune, ADamagedTableIsIgnoredWithAWarning) {
   put_table(std::string(kWinner) + "damaged\n");
   const Outcome outcome = succeed({"tune", "--list"});
   EXPECT_NE(outcome.err.find("1 line could not be read"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.out.find("1 winners"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("1 winner in"), std::string::npos) << outcome.out;
 }
 
 TEST_F(CliTune, OnACpuThereIsNothingToChooseAmong) {

@@ -26,6 +26,8 @@ struct Descriptor {
 };
 
 std::string reason() { return std::strerror(errno); }
+const Hint kNotAFolder{"name a file"};
+const Hint kElsewhere{"name a place that you can write to"};
 
 std::string aside_of(const std::filesystem::path& path) {
   return fmt::format("{}.{}.part", path.string(), ::getpid());
@@ -57,7 +59,7 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
 void write_bytes(const std::filesystem::path& path, const std::filesystem::path& shown, int flags,
                  std::string_view bytes) {
   const Descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
-  if (file.fd < 0) reject("cannot write {}: {}", shown.string(), reason());
+  if (file.fd < 0) reject(kElsewhere, "cannot write {}: {}", shown.string(), reason());
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
@@ -72,7 +74,7 @@ void write_bytes(const std::filesystem::path& path, const std::filesystem::path&
 // memory is full: devices never end, and a sparse file of terabytes costs nothing to make.
 std::size_t readable_bytes(const std::filesystem::path& path, const struct stat& info) {
   constexpr std::size_t kMaxPipe = std::size_t{1} << 30;
-  if (S_ISDIR(info.st_mode)) reject("cannot read {}: it is a folder", path.string());
+  if (S_ISDIR(info.st_mode)) reject(kNotAFolder, "cannot read {}: it is a folder", path.string());
   if (S_ISFIFO(info.st_mode)) return kMaxPipe;
   if (!S_ISREG(info.st_mode))
     reject(Hint{"name a file, or a pipe"}, "cannot read {}: it is a device, not a file", path.string());
@@ -101,12 +103,21 @@ std::int64_t max_file_bytes() {
   return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / 2;
 }
 
+void reject_unreadable(const std::filesystem::path& path) {
+  const std::string why = reason();
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  const bool relative = path.is_relative() && !error;
+  reject(Hint{"check the path" + (relative ? "; it is relative to " + here.string() : "")},
+         "cannot read {}: {}", path.string(), why);
+}
+
 std::string read_file(const std::filesystem::path& path) {
   // Without O_NONBLOCK a pipe that nobody writes to would block here forever.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) reject("cannot read {}: {}", path.string(), reason());
+  if (file.fd < 0) reject_unreadable(path);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) reject("cannot read {}: {}", path.string(), reason());
+  if (::fstat(file.fd, &info) != 0) reject_unreadable(path);
   const std::size_t limit = readable_bytes(path, info);
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t done = 0;
@@ -118,7 +129,7 @@ std::string read_file(const std::filesystem::path& path) {
     if (S_ISFIFO(info.st_mode)) wait_for_bytes(file.fd, path);
     const ssize_t n = ::read(file.fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (n < 0) reject("cannot read {}: {}", path.string(), reason());
+    if (n < 0) reject_unreadable(path);
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
@@ -132,7 +143,8 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::string aside = aside_of(target);
   try {
     write_bytes(aside, path, O_WRONLY | O_CREAT | O_TRUNC, bytes);
-    if (::rename(aside.c_str(), target.c_str()) != 0) reject("cannot write {}: {}", path.string(), reason());
+    if (::rename(aside.c_str(), target.c_str()) != 0)
+      reject(kElsewhere, "cannot write {}: {}", path.string(), reason());
   } catch (...) {
     ::unlink(aside.c_str());
     throw;
@@ -141,9 +153,10 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
 
 void require_writable(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) reject("cannot write {}: it is a folder", path.string());
+  if (std::filesystem::is_directory(path, ignored))
+    reject(kNotAFolder, "cannot write {}: it is a folder", path.string());
   if (is_device(path)) {
-    if (::access(path.c_str(), W_OK) != 0) reject("cannot write {}: {}", path.string(), reason());
+    if (::access(path.c_str(), W_OK) != 0) reject(kElsewhere, "cannot write {}: {}", path.string(), reason());
     return;
   }
   const std::filesystem::path target = behind_links(path);
@@ -154,7 +167,7 @@ void require_writable(const std::filesystem::path& path) {
   // Permissions do not cover everything (root, read-only and full file systems, long names), so try it.
   const std::string aside = aside_of(target);
   const Descriptor file(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.fd < 0) reject("cannot write {}: {}", path.string(), reason());
+  if (file.fd < 0) reject(kElsewhere, "cannot write {}: {}", path.string(), reason());
   ::unlink(aside.c_str());
 }
 

@@ -14,6 +14,9 @@ std::string read_file(const std::filesystem::path& path);
 // Half of the memory: more than this is not read into it.
 std::int64_t max_file_bytes();
 
+// The Error for a file that a system call could not open or read; errno says why.
+[[noreturn]] void reject_unreadable(const std::filesystem::path& path);
+
 // Writes to a second file, syncs and renames: the target is either the old file or the complete new one.
 // Writes devices and pipes in place.
 void write_file(const std::filesystem::path& path, std::string_view bytes);

@@ -9,17 +9,18 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace headroom {
 
 MappedFile map_file(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) reject("cannot read {}: {}", path.string(), std::strerror(errno));
+  if (fd < 0) reject_unreadable(path);
   struct stat info {};
   const bool known = ::fstat(fd, &info) == 0;
   if (!known || !S_ISREG(info.st_mode)) {
     ::close(fd);
-    reject("cannot read {}: it is {}", path.string(),
+    reject(Hint{"name a file"}, "cannot read {}: it is {}", path.string(),
            S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
   }
   const auto size = static_cast<std::size_t>(info.st_size);

@@ -6,19 +6,22 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/table.h"
 #include "base/units.h"
 
 namespace headroom {
 namespace {
 
-constexpr std::array<std::pair<Column::Format, std::string_view>, 9> kFormats = {
+constexpr std::array<std::pair<Column::Format, std::string_view>, 13> kFormats = {
     {{Column::Format::plain, "plain"},
      {Column::Format::commas, "commas"},
      {Column::Format::tenths, "tenths"},
      {Column::Format::hundredths, "hundredths"},
      {Column::Format::thousandths, "thousandths"},
+     {Column::Format::ten_thousandths, "ten_thousandths"},
+     {Column::Format::millionths, "millionths"},
      {Column::Format::scientific, "scientific"},
+     {Column::Format::scientific_hundredths, "scientific_hundredths"},
+     {Column::Format::six_digits, "six_digits"},
      {Column::Format::si, "si"},
      {Column::Format::bytes, "bytes"},
      {Column::Format::seconds, "seconds"}}};
@@ -35,7 +38,7 @@ Column::Format format_named(const std::string& name) {
   return Column::Format::plain;
 }
 
-std::string printed(double value, const Column& column) {
+std::string number_text(double value, const Column& column) {
   switch (column.format) {
     case Column::Format::commas:
       return with_commas(std::llround(value));
@@ -45,8 +48,16 @@ std::string printed(double value, const Column& column) {
       return fmt::format("{:.2f}", value);
     case Column::Format::thousandths:
       return fmt::format("{:.3f}", value);
+    case Column::Format::ten_thousandths:
+      return fmt::format("{:.4f}", value);
+    case Column::Format::millionths:
+      return fmt::format("{:.6f}", value);
     case Column::Format::scientific:
       return fmt::format("{:.1e}", value);
+    case Column::Format::scientific_hundredths:
+      return fmt::format("{:.2e}", value);
+    case Column::Format::six_digits:
+      return fmt::format("{:.6g}", value);
     case Column::Format::si:
       return si(value, column.unit.c_str());
     case Column::Format::bytes:
@@ -57,15 +68,6 @@ std::string printed(double value, const Column& column) {
       break;
   }
   return fixed_or_small(value);
-}
-
-std::string for_people(const Cell& cell, const Column& column) {
-  if (column.dash_zero && (cell == Cell(0.0) || cell == Cell(std::int64_t{0}))) return "-";
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* count = std::get_if<std::int64_t>(&cell))
-    return column.format == Column::Format::plain ? std::to_string(*count) : printed(double(*count), column);
-  if (const auto* number = std::get_if<double>(&cell)) return printed(*number, column);
-  return "-";
 }
 
 std::string for_csv(const Cell& cell) {
@@ -118,21 +120,14 @@ const Cell& Sheet::at(std::size_t row, const std::string& key) const {
   fail("table '{}' has no column '{}'", name_, key);
 }
 
-std::string Sheet::text() const {
-  std::vector<std::size_t> shown;
-  std::vector<std::string> header;
-  for (std::size_t c = 0; c < columns_.size(); ++c)
-    if (!columns_[c].title.empty()) shown.push_back(c), header.push_back(columns_[c].title);
-  Table table(header);
-  for (std::size_t i = 0; i < shown.size(); ++i)
-    if (columns_[shown[i]].left) table.left(i);
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    if (rows_[r].after_rule) table.rule();
-    std::vector<std::string> cells;
-    for (const std::size_t c : shown) cells.push_back(for_people(rows_[r].cells[c], columns_[c]));
-    table.row(std::move(cells));
-  }
-  return table.str();
+std::string Sheet::printed(const Cell& cell, const Column& column) {
+  if (column.dash_zero && (cell == Cell(0.0) || cell == Cell(std::int64_t{0}))) return "-";
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&cell))
+    return column.format == Column::Format::plain ? std::to_string(*count)
+                                                  : number_text(double(*count), column);
+  if (const auto* number = std::get_if<double>(&cell)) return number_text(*number, column);
+  return "-";
 }
 
 std::string Sheet::csv() const {

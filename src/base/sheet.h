@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/table_view.h"
 
 namespace headroom {
 
@@ -14,7 +15,21 @@ namespace headroom {
 // same cells.
 struct Column {
   // The printed format of a number; CSV and JSON hold it in full.
-  enum class Format { plain, commas, tenths, hundredths, thousandths, scientific, si, bytes, seconds };
+  enum class Format {
+    plain,
+    commas,
+    tenths,
+    hundredths,
+    thousandths,
+    ten_thousandths,
+    millionths,
+    scientific,
+    scientific_hundredths,
+    six_digits,
+    si,
+    bytes,
+    seconds
+  };
 
   std::string key;    // in CSV and JSON: "forward_ms"
   std::string title;  // printed: "forward ms"; empty: not printed
@@ -22,6 +37,8 @@ struct Column {
   Format format = Format::plain;
   bool left = false;       // left-aligned; the first column always is
   bool dash_zero = false;  // prints 0 as "-"
+  bool wrap = false;       // in a narrow terminal a long text is wrapped; without this it is cut
+  int priority = 0;        // in a narrow terminal the highest goes first; 0: never left out
 };
 
 // An empty cell is "-" in print, empty in CSV and null in JSON.
@@ -44,7 +61,9 @@ class Sheet {
   std::size_t rows() const { return rows_.size(); }
   const Cell& at(std::size_t row, const std::string& key) const;  // fails for an unknown key
 
-  std::string text() const;
+  std::string text(const TableView& view = {}) const;
+  bool has_column(const std::string& name) const;
+  std::size_t sort_column(const std::string& name) const;  // by key or title; rejects an unknown name
   std::string csv() const;  // a header of keys; texts with commas or quotes are quoted
   Json objects() const;     // rows as objects by key, without empty cells and totals
   Json to_json() const;     // name, columns with their units, rows; from_json reads it
@@ -56,6 +75,9 @@ class Sheet {
     std::vector<Cell> cells;
     bool is_total = false, after_rule = false;
   };
+  std::vector<const Row*> rows_for(const TableView& view) const;
+  static std::string printed(const Cell& cell, const Column& column);
+
   std::string name_;
   std::vector<Column> columns_;
   std::vector<Row> rows_;

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/units.h"
+
 namespace headroom {
 namespace {
 
@@ -60,9 +62,74 @@ Hint nearest(std::string_view wrong, std::span<const std::string> names) {
     return farness(wrong, a) < farness(wrong, b);
   });
   // A word with more than half of its letters changed is not a misspelling.
-  if (edit_distance(wrong, *best) * 2 <= std::max(wrong.size(), best->size()))
+  // The dashes of options are not letters.
+  const std::size_t dashes = wrong.starts_with("--") && best->starts_with("--") ? 2 : 0;
+  if (edit_distance(wrong, *best) * 2 <= std::max(wrong.size(), best->size()) - dashes)
     return {fmt::format("did you mean '{}'?", *best)};
-  return {fmt::format("known: {}", fmt::join(names, ", "))};
+  constexpr std::size_t kMaxListed = 24;
+  if (names.size() <= kMaxListed) return {fmt::format("known: {}", fmt::join(names, ", "))};
+  std::vector<std::string> sorted(names.begin(), names.end());
+  std::ranges::stable_sort(sorted, {}, [&](const std::string& name) { return farness(wrong, name); });
+  sorted.resize(kMaxListed / 2);
+  return {fmt::format("known: {} and {} more", fmt::join(sorted, ", "), names.size() - sorted.size())};
+}
+
+std::vector<Setting> parse_settings(std::string_view text, std::string_view what, std::string_view example) {
+  std::vector<Setting> settings;
+  if (text.empty()) return settings;
+  for (const std::string& item : split(text, ',')) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == item.size())
+      reject(Hint{fmt::format("write {}", example)}, "{} '{}' has no {}", what, item,
+             equals == 0 ? "name" : "value");
+    settings.push_back({item.substr(0, equals), item.substr(equals + 1)});
+    const std::string& name = settings.back().name;
+    if (std::ranges::count(settings, name, &Setting::name) > 1)
+      reject(Hint{"give it once"}, "{} '{}' is given twice", what, name);
+  }
+  return settings;
+}
+
+namespace {
+
+// The length of the UTF-8 character at the front of a text; 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = byte(0) < 0x80                      ? 1
+                             : byte(0) >= 0xC2 && byte(0) < 0xE0 ? 2
+                             : byte(0) >= 0xE0 && byte(0) < 0xF0 ? 3
+                             : byte(0) >= 0xF0 && byte(0) < 0xF5 ? 4
+                                                                 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, bool lines) {
+  std::string out;
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    std::size_t length = utf8_length(text);
+    // U+0080 to U+009F are control characters, too: 0x9b alone begins an escape sequence.
+    const bool c1 = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
+    const bool kept = lines && (first == '\n' || first == '\t');
+    const bool safe = kept || (length > 0 && first >= 0x20 && first != 0x7F && !c1);
+    length = std::max<std::size_t>(length, 1);
+    if (safe)
+      out += text.substr(0, length);
+    else
+      for (const char c : text.substr(0, length))
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : "s");
 }
 
 std::int64_t parse_int(std::string_view text, std::string_view what) {

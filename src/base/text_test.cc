@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/table.h"
 #include "base/testing/bad_input.h"
 
 namespace headroom {
@@ -42,32 +41,27 @@ TEST(Text, NumbersAreReadWholeAndAreFinite) {
     expect_rejected([&] { parse_double(wrong, "--lr"); }, {"--lr", fmt::format("'{}'", wrong)});
 }
 
-TEST(Table, AlignsNamesLeftAndNumbersRight) {
-  Table table({"layer", "output", "ms"});
-  table.left(1);
-  table.row({"C1", "6x28x28", "1.25"});
-  table.row({"out", "10", "12.50"});
-  table.rule();
-  table.row({"total", "", "13.75"});
-  EXPECT_EQ(table.str(),
-            "layer  output      ms\n"
-            "---------------------\n"
-            "C1     6x28x28   1.25\n"
-            "out    10       12.50\n"
-            "---------------------\n"
-            "total           13.75\n");
+TEST(Text, SettingsHaveNamesAndValuesOnce) {
+  const auto settings = parse_settings("a=1,b=x=y", "option", "m:a=1");
+  ASSERT_EQ(settings.size(), 2u);
+  EXPECT_EQ(settings[1].name, "b");
+  EXPECT_EQ(settings[1].value, "x=y");
+  EXPECT_TRUE(parse_settings("", "option", "").empty());
+  for (const char* wrong : {"a", "a=", "=1", "a=1,", "a=1,a=2"})
+    EXPECT_THROW(parse_settings(wrong, "option", ""), Error) << wrong;
 }
 
-TEST(Table, LeavesNoBlanksAtLineEndsAndFillsShortRows) {
-  Table table({"name", "what it is"});
-  table.left(1);
-  table.row({"a"});
-  table.row({"longer name", "x"});
-  EXPECT_EQ(table.str(),
-            "name         what it is\n"
-            "-----------------------\n"
-            "a\n"
-            "longer name  x\n");
+TEST(Text, CountsInTheRightNumber) {
+  EXPECT_EQ(counted(0, "thread"), "0 threads");
+  EXPECT_EQ(counted(1, "thread"), "1 thread");
+  EXPECT_EQ(counted(10000, "image"), "10,000 images");
+}
+
+TEST(Text, ALongListOfNamesIsCut) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) names.push_back("operator" + std::to_string(i));
+  const std::string hint = nearest("zzzzzzzzzzzzzzzzzzz", names).text;
+  EXPECT_NE(hint.find("and 88 more"), std::string::npos) << hint;
 }
 
 }  // namespace

@@ -46,16 +46,17 @@ std::string shortened(std::string problem) {
 
 BenchTable operators_table(const OperatorBench& bench) {
   using enum Column::Format;
-  Sheet sheet("operators",
-              {{.key = "problem", .title = "problem"},
-               {.key = "kernel", .title = "kernel", .left = true},
-               {.key = "ms", .title = "ms", .unit = "ms"},
-               {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths},
-               {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
-               {.key = "level", .title = "in"},
-               {.key = "fraction_of_bandwidth", .title = "of its bandwidth", .format = hundredths},
-               {.key = "fraction_of_copy", .title = "of a copy", .format = hundredths},
-               {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths}});
+  Sheet sheet(
+      "operators",
+      {{.key = "problem", .title = "problem"},
+       {.key = "kernel", .title = "kernel", .left = true},
+       {.key = "ms", .title = "ms", .unit = "ms"},
+       {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths, .priority = 1},
+       {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths, .priority = 4},
+       {.key = "level", .title = "in", .priority = 3},
+       {.key = "fraction_of_bandwidth", .title = "of its bandwidth", .format = hundredths, .priority = 2},
+       {.key = "fraction_of_copy", .title = "of a copy", .format = hundredths, .priority = 2},
+       {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths}});
   std::vector<Sampled> medians;
   for (const OperatorTiming& t : bench.timings) {
     sheet.row({shortened(t.problem.str()), t.kernel, t.seconds.median * 1e3, t.bytes_per_s() / 1e9,
@@ -89,7 +90,7 @@ void add_bench_operators(Command verb) {
     {
       Progress progress("bench");
       bench = bench_operators(*device, machine, r->common.chooser(), r->operators, r->rounds,
-                              [&](const std::string& name) { progress.update(0, 0, name); });
+                              [&](const std::string& name) { progress.stage(name); });
     }
     finish_bench({"bench ops", {operators_table(bench)}, to_json(bench, machine)}, r->common, r->target,
                  &machine);
@@ -117,9 +118,9 @@ Json to_json(const std::vector<SwitchTiming>& timings, const Device& device) {
 BenchTable switches_table(const std::vector<SwitchTiming>& timings) {
   using enum Column::Format;
   Sheet sheet("switches", {{.key = "model", .title = "model"},
-                           {.key = "batch", .title = "batch"},
+                           {.key = "batch", .title = "batch", .priority = 2},
                            {.key = "switches", .title = "switches", .left = true},
-                           {.key = "feed", .title = "batches come", .left = true},
+                           {.key = "feed", .title = "batches come", .left = true, .priority = 1},
                            {.key = "epoch_ms", .title = "epoch ms", .unit = "ms"},
                            {.key = "images_per_s", .title = "images/s", .format = commas},
                            {.key = "times_slower", .title = "times slower", .format = hundredths}});

@@ -14,7 +14,7 @@ namespace {
 struct Request {
   Common common;
   ParallelOptions parallel;
-  std::int64_t most = kMaxAllReduce;
+  std::int64_t max_bytes = kMaxAllReduce;
   BenchTarget target;
 };
 
@@ -75,17 +75,18 @@ Sheet sizes_sheet(const Result& r) {
   using enum Column::Format;
   const bool staged = r.timings.back().copy_s > 0;
   const auto shown = [&](const char* title) { return std::string(staged ? title : ""); };
-  Sheet sheet("allreduce",
-              {{.key = "bytes", .title = "bytes", .unit = "B", .format = commas},
-               {.key = "us", .title = "us", .unit = "us"},
-               {.key = "us_p10_to_p90", .title = "10 to 90 %"},
-               {.key = "bus_gb_per_s", .title = "bus GB/s", .unit = "GB/s", .format = thousandths},
-               {.key = "plain_mpi_us", .title = "plain MPI us", .unit = "us"},
-               {.key = "of_plain_mpi", .title = "of plain MPI", .format = hundredths},
-               {.key = "copies_us", .title = shown("copies us"), .unit = "us"},
-               {.key = "mpi_us", .title = shown("MPI us"), .unit = "us"},
-               {.key = "total_us", .title = shown("total us"), .unit = "us"},
-               {.key = "copies_hidden", .title = shown("copies hidden"), .format = hundredths}});
+  Sheet sheet(
+      "allreduce",
+      {{.key = "bytes", .title = "bytes", .unit = "B", .format = commas},
+       {.key = "us", .title = "us", .unit = "us"},
+       {.key = "us_p10_to_p90", .title = "10 to 90 %", .priority = 2},
+       {.key = "bus_gb_per_s", .title = "bus GB/s", .unit = "GB/s", .format = thousandths},
+       {.key = "plain_mpi_us", .title = "plain MPI us", .unit = "us", .priority = 1},
+       {.key = "of_plain_mpi", .title = "of plain MPI", .format = hundredths},
+       {.key = "copies_us", .title = shown("copies us"), .unit = "us", .priority = 3},
+       {.key = "mpi_us", .title = shown("MPI us"), .unit = "us", .priority = 4},
+       {.key = "total_us", .title = shown("total us"), .unit = "us", .priority = 4},
+       {.key = "copies_hidden", .title = shown("copies hidden"), .format = hundredths, .priority = 3}});
   auto us = [](double seconds) { return fixed_or_small(seconds * 1e6); };
   for (const AllReduceTiming& t : r.timings)
     sheet.row({std::int64_t{t.bytes}, t.seconds.median * 1e6,
@@ -122,8 +123,9 @@ std::string notes(const Result& r) {
 
 void run(Request& r) {
   require_output(r.target, r.common);
-  if (r.most < kLeastAllReduce || r.most > std::int64_t{1} << 34)
-    reject("--most is {}; it must lie between {} and 16 GiB", r.most, kLeastAllReduce);
+  if (r.max_bytes < kLeastAllReduce || r.max_bytes > std::int64_t{1} << 34)
+    reject("--max-bytes is {}; it must lie between {} and 17179869184 (16 GiB)", r.max_bytes,
+           kLeastAllReduce);
   if (!launched_as_one_of_several())
     reject(Hint{"start several ranks: mpirun -n 2 headroom bench allreduce"},
            "an all-reduce needs at least two ranks");
@@ -141,10 +143,10 @@ void run(Request& r) {
   {
     Progress progress("bench");
     const auto say = [&](const std::string& size) {
-      if (ranks.first()) progress.update(0, 0, size);
+      if (ranks.first()) progress.stage(size);
     };
     result.timings =
-        bench_all_reduce(communicator, world.communicator(), gpu ? device.get() : nullptr, r.most, say);
+        bench_all_reduce(communicator, world.communicator(), gpu ? device.get() : nullptr, r.max_bytes, say);
   }
   if (!ranks.first()) return;
   result.kept = keep(result, device->kind());
@@ -158,9 +160,10 @@ void add_bench_allreduce(Command verb) {
   auto r = std::make_shared<Request>();
   Command all = verb.verb("allreduce", "sums over ranks, 512 B to 256 MB, against plain MPI; under mpirun");
   add_json(all, r->common);
+  add_table_options(all, r->common.tables);
   add_bench_output(all, r->target);
   all.option("--device", r->common.device, "memory to exchange: cpu or cuda");
-  all.option("--most", r->most, "max size in bytes");
+  all.option("--max-bytes", r->max_bytes, "size of the largest sum in bytes");
   all.flag("--nccl,!--no-nccl", r->parallel.nccl,
            "exchange between GPUs by NCCL if each rank has its own, or by MPI");
   all.example("mpirun -n 2 headroom bench allreduce");

@@ -81,17 +81,18 @@ std::string published_code_of(const std::string& model, std::string_view library
 
 Sheet separate_loops(const std::vector<ConvnetTiming>& timings) {
   using enum Column::Format;
-  Sheet sheet("separate loops",
-              {{.key = "name", .title = "separate loops"},
-               {.key = "batch", .title = "batch"},
-               {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-               {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
-               {.key = "total_ms", .title = "total ms", .unit = "ms"},
-               {.key = "images_per_s", .title = "images/s", .format = commas},
-               {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s"},
-               {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths},
-               {.key = "titan_x_cudnn_r4", .title = "Titan X cuDNN R4"},
-               {.key = "titan_x_neon", .title = "Titan X neon"}});
+  Sheet sheet(
+      "separate loops",
+      {{.key = "name", .title = "separate loops"},
+       {.key = "batch", .title = "batch"},
+       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+       {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
+       {.key = "total_ms", .title = "total ms", .unit = "ms"},
+       {.key = "images_per_s", .title = "images/s", .format = commas, .priority = 2},
+       {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s", .priority = 3},
+       {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths, .priority = 1},
+       {.key = "titan_x_cudnn_r4", .title = "Titan X cuDNN R4", .priority = 4},
+       {.key = "titan_x_neon", .title = "Titan X neon", .priority = 5}});
   for (const ConvnetTiming& t : timings)
     sheet.row({t.name, std::int64_t{t.batch}, t.forward_s.median * 1e3, t.backward_s() * 1e3,
                t.total_s() * 1e3, double(t.batch) / t.total_s(), t.flop / t.total_s() / 1e12,
@@ -102,17 +103,18 @@ Sheet separate_loops(const std::vector<ConvnetTiming>& timings) {
 
 Sheet whole_steps(const std::vector<ConvnetTiming>& timings) {
   using enum Column::Format;
-  Sheet sheet("whole steps",
-              {{.key = "name", .title = "whole steps"},
-               {.key = "batch", .title = "batch"},
-               {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-               {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
-               {.key = "step_ms", .title = "step ms", .unit = "ms"},
-               {.key = "step_p10_to_p90", .title = "10 to 90 %"},
-               {.key = "images_per_s", .title = "images/s", .format = commas},
-               {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s"},
-               {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths},
-               {.key = "peak_bytes", .title = "peak memory", .unit = "B", .format = bytes}});
+  Sheet sheet(
+      "whole steps",
+      {{.key = "name", .title = "whole steps"},
+       {.key = "batch", .title = "batch"},
+       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+       {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
+       {.key = "step_ms", .title = "step ms", .unit = "ms"},
+       {.key = "step_p10_to_p90", .title = "10 to 90 %", .priority = 4},
+       {.key = "images_per_s", .title = "images/s", .format = commas, .priority = 2},
+       {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s", .priority = 3},
+       {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths, .priority = 1},
+       {.key = "peak_bytes", .title = "peak memory", .unit = "B", .format = bytes, .priority = 5}});
   for (const ConvnetTiming& t : timings)
     if (!is_layer(t))
       sheet.row({t.name, std::int64_t{t.batch}, t.step_forward_s.median * 1e3, t.step_backward_s.median * 1e3,
@@ -125,12 +127,12 @@ Sheet whole_steps(const std::vector<ConvnetTiming>& timings) {
 Sheet code_features(const std::vector<ConvnetTiming>& timings) {
   Sheet sheet("code", {{.key = "name", .title = "code"},
                        {.key = "layers", .title = "layers"},
-                       {.key = "net_json_lines", .title = "lines of net.json"},
+                       {.key = "net_json_lines", .title = "lines of net.json", .priority = 3},
                        {.key = "steps", .title = "steps"},
                        {.key = "launches", .title = "launches"},
-                       {.key = "kernels", .title = "different kernels"},
-                       {.key = "neon", .title = "neon lines / routines"},
-                       {.key = "torch", .title = "Torch lines / routines"}});
+                       {.key = "kernels", .title = "different kernels", .priority = 2},
+                       {.key = "neon", .title = "neon lines / routines", .priority = 1},
+                       {.key = "torch", .title = "Torch lines / routines", .priority = 1}});
   const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   for (const ConvnetTiming& t : timings)
     if (!is_layer(t))

@@ -34,15 +34,16 @@ Json to_json(const ForwardTiming& t) {
 
 BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps) {
   using enum Column::Format;
-  Sheet sheet("forward", {{.key = "name", .title = "network"},
-                          {.key = "batch", .title = "batch"},
-                          {.key = "parameters", .title = "parameters", .format = commas},
-                          {.key = "gflop", .title = "GFLOP", .unit = "GFLOP"},
-                          {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-                          {.key = "forward_min_ms", .title = "fastest", .unit = "ms"},
-                          {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
-                          {.key = "step_ms", .title = steps ? "step ms" : "", .unit = "ms"},
-                          {.key = "step_min_ms", .title = steps ? "fastest" : "", .unit = "ms"}});
+  Sheet sheet("forward",
+              {{.key = "name", .title = "network"},
+               {.key = "batch", .title = "batch"},
+               {.key = "parameters", .title = "parameters", .format = commas, .priority = 2},
+               {.key = "gflop", .title = "GFLOP", .unit = "GFLOP", .priority = 3},
+               {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+               {.key = "forward_min_ms", .title = "fastest", .unit = "ms", .priority = 1},
+               {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
+               {.key = "step_ms", .title = steps ? "step ms" : "", .unit = "ms"},
+               {.key = "step_min_ms", .title = steps ? "fastest" : "", .unit = "ms", .priority = 1}});
   std::vector<Sampled> medians;
   for (const ForwardTiming& t : timings) {
     sheet.row({t.model, std::int64_t{t.batch}, std::int64_t{t.parameters}, t.flop / 1e9,
@@ -56,9 +57,10 @@ BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps) 
 
 void run(const Request& r) {
   require_output(r.target, r.common);
+  require_tables(r.common.tables, timings_table({}, r.timing.steps).sheet);
   if (r.timing.batch < 1) reject("--batch is {}; it must be at least 1", r.timing.batch);
   if (!(r.timing.seconds > 0 && r.timing.seconds <= 3600))
-    reject("--seconds is {}; it must lie between 0 and 3600", r.timing.seconds);
+    reject("--seconds is {}; it must be above 0, and at most 3600", r.timing.seconds);
   if (r.models.empty())
     reject(Hint{"headroom model list names them"}, "bench forward needs a network to time");
   const auto device = r.common.open();
@@ -66,10 +68,12 @@ void run(const Request& r) {
   EngineOptions options = r.common.engine_options();
   options.update.momentum = 0.9;
   {
+    std::vector<Net> nets;
+    for (const std::string& model : r.models) nets.push_back(find_net(model));
     Progress progress("bench");
-    for (const std::string& model : r.models) {
-      progress.update(0, 0, model);
-      timings.push_back(bench_forward(*device, options, find_net(model), r.timing));
+    for (const Net& net : nets) {
+      progress.stage(net.name);
+      timings.push_back(bench_forward(*device, options, net, r.timing));
     }
   }
   Json nets = Json::array();
@@ -91,6 +95,7 @@ void add_bench_forward(Command verb) {
   forward.option("model", r->models, "zoo names with options, net.json or ONNX files");
   add_run_options(forward, r->common);
   add_bench_output(forward, r->target);
+  add_layer_table_options(forward, r->common.tables);
   forward.option("--batch", r->timing.batch, "images per batch");
   forward.option("--seconds", r->timing.seconds, "how long each is timed");
   forward.flag("--step", r->timing.steps, "also time training steps with momentum");

@@ -64,20 +64,22 @@ Sheet nets_sheet(const NetBench& bench) {
   using enum Column::Format;
   const double base = bench.product.flop_per_s();
   const bool epochs = bench.nets.at(0).epoch_s.samples > 0;
-  Sheet sheet(
-      "nets",
-      {{.key = "name", .title = "workload"},
-       {.key = "batch", .title = "batch"},
-       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-       {.key = "step_ms", .title = "step ms", .unit = "ms"},
-       {.key = "step_p10_to_p90", .title = "10 to 90 %"},
-       {.key = "gflop", .title = "GFLOP", .unit = "GFLOP"},
-       {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
-       {.key = "fraction_of_sgemm", .title = epochs ? "of matmul" : "of sgemm", .format = thousandths},
-       {.key = "forward_fraction_of_sgemm",
-        .title = epochs ? "forward of matmul" : "forward of sgemm",
-        .format = thousandths},
-       {.key = "epoch_ms", .title = epochs ? "epoch ms" : "", .unit = "ms"}});
+  Sheet sheet("nets", {{.key = "name", .title = "workload"},
+                       {.key = "batch", .title = "batch"},
+                       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+                       {.key = "step_ms", .title = "step ms", .unit = "ms"},
+                       {.key = "step_p10_to_p90", .title = "10 to 90 %", .priority = 4},
+                       {.key = "gflop", .title = "GFLOP", .unit = "GFLOP", .priority = 3},
+                       {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
+                       {.key = "fraction_of_sgemm",
+                        .title = epochs ? "of matmul" : "of sgemm",
+                        .format = thousandths,
+                        .priority = 1},
+                       {.key = "forward_fraction_of_sgemm",
+                        .title = epochs ? "forward of matmul" : "forward of sgemm",
+                        .format = thousandths,
+                        .priority = 2},
+                       {.key = "epoch_ms", .title = epochs ? "epoch ms" : "", .unit = "ms", .priority = 3}});
   for (const NetTiming& t : bench.nets)
     sheet.row(
         {t.workload.model, std::int64_t{t.workload.batch}, t.forward_s.median * 1e3, t.step_s.median * 1e3,
@@ -90,15 +92,15 @@ Sheet nets_sheet(const NetBench& bench) {
 BenchTable nets_table(const NetBench& bench, const Machine& machine, const Common& common) {
   const double base = bench.product.flop_per_s(), peak = peak_of(machine, common);
   const std::string where = bench.product.threads > 0
-                                ? fmt::format("sgemm on {} threads", bench.product.threads)
+                                ? fmt::format("sgemm on {}", counted(bench.product.threads, "thread"))
                                 : fmt::format("matmul in {}", common.precision);
   std::vector<Sampled> medians = {bench.product.seconds};
   for (const NetTiming& t : bench.nets) medians.insert(medians.end(), {t.forward_s, t.step_s, t.epoch_s});
   return {nets_sheet(bench), "",
-          fmt::format("\n{0} of {1}x{1}x{1}, {2}, {3:.1f} % of the measured peak ({4}). Medians of {5} "
-                      "rounds, in turn.\n",
+          fmt::format("\n{0} of {1}x{1}x{1}, {2}, {3:.1f} % of the measured peak ({4}). Medians of {5}, "
+                      "in turn.\n",
                       where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
-                      bench.product.seconds.samples) +
+                      counted(bench.product.seconds.samples, "round")) +
               sampling_note(medians)};
 }
 
@@ -123,6 +125,7 @@ std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
 void run(const Request& r) {
   require_rounds(r.rounds);
   require_output(r.target, r.common);
+  require_tables(r.common.tables, nets_sheet({.nets = {{}}}));
   if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
   const auto device = r.common.open();
   const std::vector<std::string> sets = sets_of(r, device->kind());
@@ -175,6 +178,7 @@ void add_bench_nets(Command verb) {
   nets.option("model", r->models, "zoo names with options, or files, in place of a set");
   add_run_options(nets, r->common);
   add_bench_output(nets, r->target);
+  add_layer_table_options(nets, r->common.tables);
   nets.option("--set", r->sets, "course, convnets, layers; else course on a CPU, all on a GPU");
   nets.option("--batch", r->batch, "images per step of convnets and layers; by default as published");
   nets.flag("--no-check", r->no_check, "do not compare a GPU's scores with the CPU's first");

@@ -12,11 +12,20 @@ void add_bench_output(Command verb, BenchTarget& target) {
 }
 
 void require_output(const BenchTarget& target, const Common& common) {
-  if (common.json && target.csv) reject("--json and --csv are two ways to print; take one");
+  if (common.json && target.csv)
+    reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
+  common.tables.view();  // rejects a width out of range
   if (!target.record.empty()) require_writable(target.record);
 }
 
 namespace {
+
+// A verb may print tables with different columns; --sort applies to those that have its column.
+TableView view_of(const Sheet& sheet, const Common& common) {
+  TableView view = common.tables.layers();
+  if (!view.sort.empty() && !sheet.has_column(view.sort)) view.sort.clear();
+  return view;
+}
 
 void print_tables(const BenchOutput& output, const Common& common, const BenchTarget& target) {
   if (common.json) return print_json(output.json);
@@ -25,7 +34,7 @@ void print_tables(const BenchOutput& output, const Common& common, const BenchTa
     if (target.csv)
       print((i > 0 ? "\n" : "") + table.sheet.csv());
     else
-      print(table.before + table.sheet.text() + table.after);
+      print(table.before + table.sheet.text(view_of(table.sheet, common)) + table.after);
   }
 }
 

@@ -85,7 +85,8 @@ std::vector<int> team_sizes(const Request& r, int ranks) {
   }
   if (sizes.empty())
     reject(Hint{fmt::format("start it with mpirun -n {}", split(r.ranks, ',').front())},
-           "--ranks {}, but there {} {}", r.ranks, ranks == 1 ? "is" : "are", ranks);
+           "--ranks is {}, but {} started", r.ranks,
+           ranks == 1 ? "only one rank was" : fmt::format("{} ranks were", ranks));
   return sizes;
 }
 
@@ -99,7 +100,8 @@ class Bench {
     ranks_.agree([&] {
       require_rounds(r_.rounds);
       if (const std::string& way = r_.parallel.parallel; !way.empty() && way != "data" && way != "model")
-        reject(nearest(way, std::vector<std::string>{"data", "model"}), "--parallel {}", way);
+        reject(nearest(way, std::vector<std::string>{"data", "model"}),
+               "--parallel: unknown way to split the work '{}'", way);
       cases = cases_of(r_), precisions = precisions_of(r_);
       sizes_ = team_sizes(r_, ranks_.size());
       cpu_ = open_device("cpu", common_.threads);
@@ -208,6 +210,7 @@ void add_bench_perceptron(Command verb) {
   perceptron.option("case", r->cases,
                     "small1, nsys1, case3, 2021-case3, …; all but 2021's and 2023's if none");
   add_json(perceptron, r->common);
+  add_table_options(perceptron, r->common.tables);
   add_bench_output(perceptron, r->target);
   perceptron.flag("--quick", r->quick, "only cases that take at most a second");
   perceptron.option("--precision", r->precisions, "fp32, fp64 or both");

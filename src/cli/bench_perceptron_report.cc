@@ -63,21 +63,21 @@ std::string published_text(const PerceptronRow& row) {
 PerceptronReport::PerceptronReport(int threads) : threads_(threads) {
   using enum Column::Format;
   sheet_ = Sheet("perceptron", {{.key = "case", .title = "case"},
-                                {.key = "precision", .title = "precision", .left = true},
+                                {.key = "precision", .title = "precision", .left = true, .priority = 1},
                                 {.key = "device", .title = "on", .left = true},
                                 {.key = "ranks", .title = "ranks"},
                                 {.key = "serial_s", .title = "serial s", .unit = "s"},
                                 {.key = "parallel_s", .title = "parallel s", .unit = "s"},
                                 {.key = "speed_up", .title = "faster", .format = hundredths},
-                                {.key = "error_w1", .title = "W1", .format = scientific},
-                                {.key = "error_b1", .title = "b1", .format = scientific},
-                                {.key = "error_w2", .title = "W2", .format = scientific},
-                                {.key = "error_b2", .title = "b2", .format = scientific},
-                                {.key = "held", .title = "held", .format = scientific},
-                                {.key = "tolerance", .title = "at most", .format = scientific},
-                                {.key = "accuracy", .title = "accuracy", .format = plain},
+                                {.key = "error_w1", .title = "W1", .format = scientific, .priority = 5},
+                                {.key = "error_b1", .title = "b1", .format = scientific, .priority = 5},
+                                {.key = "error_w2", .title = "W2", .format = scientific, .priority = 5},
+                                {.key = "error_b2", .title = "b2", .format = scientific, .priority = 5},
+                                {.key = "held", .title = "held", .format = scientific, .priority = 3},
+                                {.key = "tolerance", .title = "at most", .format = scientific, .priority = 3},
+                                {.key = "accuracy", .title = "accuracy", .format = plain, .priority = 2},
                                 {.key = "verdict", .title = "verdict"},
-                                {.key = "published_s", .title = "published s"}});
+                                {.key = "published_s", .title = "published s", .priority = 4}});
 }
 
 void PerceptronReport::add(const PerceptronRow& row) {

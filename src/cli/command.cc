@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <span>
 #include <sstream>
 
@@ -88,9 +90,21 @@ void require_no_empty_word(std::span<const std::string> typed) {
              i == 0 ? "" : fmt::format(" after '{}'", typed[typed[i].empty() ? i - 1 : i]));
 }
 
+// What is wrong with a whole number that the type cannot hold: the parser would wrap it, or take the largest.
+template <class T>
+std::string beyond(const std::string& text) {
+  if (std::is_unsigned_v<T> && text.starts_with("-")) return fmt::format("{} must not be negative", text);
+  T number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc::result_out_of_range) return "";
+  return fmt::format("{} is out of range; it must lie between {} and {}", text, std::numeric_limits<T>::min(),
+                     std::numeric_limits<T>::max());
+}
+
 template <class T>
 void add(CLI::App& app, const std::string& name, T& value, const std::string& help) {
-  app.add_option(name, value, help)->capture_default_str();
+  CLI::Option* option = app.add_option(name, value, help)->capture_default_str();
+  if constexpr (std::is_integral_v<T>) option->check(beyond<T>);
 }
 
 }  // namespace
@@ -114,16 +128,13 @@ void Command::option(const std::string& name, std::int64_t& value, const std::st
   add(*app_, name, value, help);
 }
 void Command::option(const std::string& name, std::uint64_t& value, const std::string& help) {
-  app_->add_option(name, value, help)->capture_default_str()->check([](const std::string& text) {
-    return text.starts_with("-") ? fmt::format("{} must not be negative", text)
-                                 : "";  // the parser would wrap it
-  });
+  app_->add_option(name, value, help)->capture_default_str()->check(beyond<std::uint64_t>);
 }
 void Command::option(const std::string& name, std::vector<std::string>& value, const std::string& help) {
   app_->add_option(name, value, help);
 }
 void Command::option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help) {
-  app_->add_option(name, value, help);
+  app_->add_option(name, value, help)->check(beyond<std::int64_t>);
 }
 void Command::option(const std::string& name, std::optional<double>& value, const std::string& help) {
   app_->add_option(name, value, help);

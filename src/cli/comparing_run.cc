@@ -1,7 +1,7 @@
 #include "cli/comparing_run.h"
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "train/compare.h"
@@ -30,11 +30,15 @@ Json to_json(const Divergence& d) {
   return {{"step", d.step}, {"loss", d.loss}, {"other_loss", d.other_loss}, {"arrays", arrays}};
 }
 
-void print_arrays(const Divergence& last) {
-  Table table({"weights", "relative error", "largest error over largest weight"});
-  for (const ArrayDistance& a : last.arrays)
-    table.row({a.name, fmt::format("{:.2e}", a.relative), fmt::format("{:.2e}", a.relative_max)});
-  print("\n" + table.str());
+Sheet arrays_sheet(const Divergence& last) {
+  using enum Column::Format;
+  Sheet sheet("weights", {{.key = "weights", .title = "weights"},
+                          {.key = "relative", .title = "relative error", .format = scientific_hundredths},
+                          {.key = "relative_max",
+                           .title = "largest error over largest weight",
+                           .format = scientific_hundredths}});
+  for (const ArrayDistance& a : last.arrays) sheet.row({a.name, a.relative, a.relative_max});
+  return sheet;
 }
 
 }  // namespace
@@ -59,15 +63,19 @@ void comparing_run(const RunRequest& request, const Common& common) {
   note_signals();
   setup.train.stop = [] { return noted_signal() != 0; };
 
-  Table table(
-      {"step", "loss " + label(common), "loss " + label(other), "largest relative error of a weight array"});
+  using enum Column::Format;
+  Sheet sheet("steps", {{.key = "step", .title = "step"},
+                        {.key = "loss", .title = "loss " + label(common), .format = millionths},
+                        {.key = "other_loss", .title = "loss " + label(other), .format = millionths},
+                        {.key = "worst",
+                         .title = "largest relative error of a weight array",
+                         .format = scientific_hundredths}});
   std::vector<Divergence> list;
   {
     Progress progress(fmt::format("training {} twice", setup.net.name));
     list = compare_training(*engine, *reference, data, setup.train, [&](const Divergence& d) {
       progress.line(fmt::format("step {}: {:.2e}", d.step, d.worst()));
-      table.row({std::to_string(d.step), fmt::format("{:.6f}", d.loss), fmt::format("{:.6f}", d.other_loss),
-                 fmt::format("{:.2e}", d.worst())});
+      sheet.row({std::int64_t{d.step}, d.loss, d.other_loss, d.worst()});
     });
   }
   const double accuracy = evaluate(*engine, data.test, setup.train.preprocess, setup.train.batch).accuracy,
@@ -82,8 +90,8 @@ void comparing_run(const RunRequest& request, const Common& common) {
                        {"accuracy", {{"test", accuracy}, {"other_test", other_accuracy}}},
                        {"divergence", steps}});
   }
-  print(table.str());
-  if (!list.empty()) print_arrays(list.back());
+  print(sheet.text(common.tables.view()));
+  if (!list.empty()) print("\n" + arrays_sheet(list.back()).text(common.tables.view()));
   print(fmt::format("\naccuracy {:.4f} by {}, {:.4f} by {}\n", accuracy, label(common), other_accuracy,
                     label(other)));
 }

@@ -16,21 +16,35 @@ void collect(const VerbTree& verb, const std::string& verbs, std::vector<VerbAt>
     collect(below, verbs.empty() ? below.name : verbs + " " + below.name, all);
 }
 
-constexpr const char* kBashHead = R"(# bash completion for headroom: source <(headroom completion bash)
-_headroom() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} i
-  local verbs='' names='' words='' list='' files=''
-  # bash splits --name=value into three words
-  if [[ $word == = ]]; then
-    word=''
-  elif [[ $before == = ]]; then
-    before=${COMP_WORDS[COMP_CWORD - 2]}
-  fi
+constexpr const char* kBashHead = R"(  local raw=${COMP_WORDS[COMP_CWORD]} at=$COMP_CWORD i
+  local verbs='' names='' words='' list='' files='' inner=''
+  # bash splits mlp:hidden=5 and --name=value at : and =; word is the whole again
+  local word=$raw
+  while ((at > 1)) && [[ ${COMP_WORDS[at]} == [:=] || ${COMP_WORDS[at - 1]} == [:=] ]]; do
+    [[ ${COMP_WORDS[at - 1]} == -* ]] && break
+    ((at--))
+    word=${COMP_WORDS[at]}$word
+  done
+  word=${word#=}
+  [[ $raw == [:=] ]] && raw=''
+  local before=${COMP_WORDS[at - 1]}
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$verbs${verbs:+ }${COMP_WORDS[i]}" in
 )";
 
 constexpr const char* kBashTail = R"(  esac
+  if [[ $inner && $word == *[:=]* ]]; then
+    local keep='' typed=$word
+    if [[ $word == *:*,* ]]; then
+      typed=${word%%:*}:${word##*,}
+      [[ $raw == *,* ]] && keep=${raw%,*},
+    fi
+    local gone=${typed%"${typed##*[:=]}"}
+    mapfile -t COMPREPLY < <(compgen -W "${!inner}" -- "$typed")
+    COMPREPLY=("${COMPREPLY[@]/#"$gone"/$keep}")
+    compopt -o nospace 2>/dev/null
+    return
+  fi
   local start=''
   if [[ $list && $word == *,* ]]; then
     start=${word%,*},
@@ -45,20 +59,21 @@ complete -o default -F _headroom headroom
 
 // One line of a case: the words allowed there.
 std::string bash_words(const Values& values) {
-  return fmt::format("words='{}'{}{}", fmt::join(values.words, " "), values.list ? " list=1" : "",
-                     values.files ? " files=1" : "");
+  return fmt::format("words='{}'{}{}{}", fmt::join(values.words, " "), values.list ? " list=1" : "",
+                     values.files ? " files=1" : "", values.inner.empty() ? "" : " inner=" + values.inner);
 }
 
 std::string bash_verb(const VerbAt& at) {
   std::vector<std::string> words;
   for (const VerbTree& below : at.tree->verbs) words.push_back(below.name);
   std::string values;
-  Values placed{words, false, false};
+  Values placed{words};
   for (const OptionTree& option : at.tree->options) {
     const Values v = values_of(at.verbs, option);
     if (option.positional()) {
       placed.words.insert(placed.words.end(), v.words.begin(), v.words.end());
       placed.files = placed.files || v.files;
+      if (!v.inner.empty()) placed.inner = v.inner;
     } else if (option.takes_value) {
       values += fmt::format("        {}) names='' {} ;;\n", fmt::join(option.names, " | "), bash_words(v));
     }
@@ -85,7 +100,11 @@ std::vector<std::string> option_names(const VerbTree& verb) {
 }
 
 std::string bash_completion(const VerbTree& root) {
-  std::string text = kBashHead;
+  std::string text = fmt::format(
+      "# bash completion for headroom: source <(headroom completion bash)\n_headroom() {{\n"
+      "  local models='{}'\n  local kernels='{}'\n",
+      fmt::join(model_option_words(), " "), fmt::join(kernel_words(), " "));
+  text += kBashHead;
   std::vector<std::string> paths;
   for (const VerbAt& at : all_verbs(root))
     if (!at.verbs.empty()) paths.push_back("'" + at.verbs + "'");
@@ -106,8 +125,8 @@ void add_completion(Command app) {
     if (*shell == "bash") return print(bash_completion(app.tree()));
     if (*shell == "zsh") return print(zsh_completion(app.tree()));
     if (*shell == "fish") return print(fish_completion(app.tree()));
-    reject(nearest(*shell, std::vector<std::string>{"bash", "zsh", "fish"}), "no completion for shell '{}'",
-           *shell);
+    reject(nearest(*shell, std::vector<std::string>{"bash", "zsh", "fish"}),
+           "there is no completion for the shell '{}'", *shell);
   });
 }
 

@@ -29,6 +29,9 @@ std::string zsh_words(const Values& values) {
   if (!values.words.empty())
     text = values.list ? fmt::format("_values -s , value {}", fmt::join(values.words, " "))
                        : fmt::format("compadd -- {}", fmt::join(values.words, " "));
+  if (!values.inner.empty())
+    text = fmt::format("if [[ $words[CURRENT] == *[:=]* ]]; then compadd -S '' -- ${{={}}}; else {}; fi",
+                       values.inner, text);
   if (values.files) text += text.empty() ? "_files" : "; _files";
   return text.empty() ? "_message value" : text;
 }
@@ -66,7 +69,10 @@ std::string zsh_completion(const VerbTree& root) {
 _headroom() {
   local verbs= before=$words[CURRENT-1] i
   local -a known below
-  for ((i = 2; i < CURRENT; i++)); do
+)" +
+                     fmt::format("  local models='{}'\n  local kernels='{}'\n",
+                                 fmt::join(model_option_words(), " "), fmt::join(kernel_words(), " ")) +
+                     R"(  for ((i = 2; i < CURRENT; i++)); do
     case "${verbs:+$verbs }$words[i]" in
 )";
   text +=
@@ -95,9 +101,15 @@ function __headroom_at
   end
   test "$verbs" = "$argv[1]"
 end
+function __headroom_inner
+  set -l models {}
+  set -l kernels {}
+  string match -qr -- "[:=]" (commandline -ct); and string join -- \n $$argv[1]
+end
 complete -c headroom -f
 )",
-                                 fmt::join(paths, " "));
+                                 fmt::join(paths, " "), fmt::join(model_option_words(), " "),
+                                 fmt::join(kernel_words(), " "));
   for (const VerbAt& at : all_verbs(root)) {
     const std::string here = fmt::format("complete -c headroom -n \"__headroom_at '{}'\"", at.verbs);
     for (const VerbTree& below : at.tree->verbs)
@@ -112,6 +124,9 @@ complete -c headroom -f
       if (values.files) line += " -F";
       if (!values.words.empty()) line += fmt::format(" -a '{}'", fmt::join(values.words, " "));
       text += fmt::format("{} -d '{}'\n", line, escaped(option.help, "\\"));
+      if (!values.inner.empty())
+        text +=
+            fmt::format("{} -a '(__headroom_inner {})'\n", line.substr(0, line.find(" -a ")), values.inner);
     }
   }
   return text;

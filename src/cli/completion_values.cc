@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
+
+#include "base/text.h"
 
 #include "data/known_datasets.h"
 #include "machine/machine.h"
 #include "models/zoo.h"
+#include "ops/operator.h"
 #include "ops/updates/updates.h"
 #include "train/recipe.h"
 
@@ -43,6 +47,12 @@ Words machines_and_here() {
   return names;
 }
 
+Words operator_names(const std::string& end) {
+  Words names;
+  for (const Operator& op : operators()) names.push_back(op.schema.name + end);
+  return names;
+}
+
 // Words of one option only. Empty: the option takes free text, which is not a path.
 const std::map<std::string, Words>& fixed_words() {
   static const std::map<std::string, Words> words = {
@@ -61,7 +71,6 @@ const std::map<std::string, Words>& fixed_words() {
       {"--batch", {}},
       {"--image-size", {}},
       {"--normalize", {}},
-      {"--kernel", {}},
       {"--dim", {}},
       {"--mirror", {}},
   };
@@ -69,6 +78,28 @@ const std::map<std::string, Words>& fixed_words() {
 }
 
 }  // namespace
+
+// The zoo describes options as "hidden=512 (256x128 for two layers), activation=sigmoid|tanh|relu".
+Words model_option_words() {
+  static const std::regex option("([a-z][a-z0-9_]*)=([A-Za-z0-9.|_]*)");
+  Words words;
+  for (const ZooEntry& entry : zoo())
+    for (std::sregex_iterator it(entry.options.begin(), entry.options.end(), option), end; it != end; ++it) {
+      const std::string choices = (*it)[2];
+      const bool few = choices.find('|') != std::string::npos;
+      for (const std::string& choice : few ? split(choices, '|') : Words{""})
+        words.push_back(fmt::format("{}:{}={}", entry.name, (*it)[1].str(), choice));
+    }
+  return words;
+}
+
+Words kernel_words() {
+  Words words;
+  for (const Operator& op : operators())
+    for (const Kernel& kernel : op.kernels)
+      words.push_back(fmt::format("{}={}", op.schema.name, kernel.name));
+  return words;
+}
 
 Values values_of(const std::string& verbs, const OptionTree& option) {
   if (!option.takes_value && !option.positional()) return {};
@@ -78,9 +109,11 @@ Values values_of(const std::string& verbs, const OptionTree& option) {
   if (verbs == "machine show" && name == "name") return {known_machines(), true};
   if (verbs == "data fetch" && name == "name") return {{"mnist", "fashion-mnist", "cifar10"}};
   if (verbs == "data make" && name == "name") return {{"glyphs"}};
-  if (name == "model") return {model_names(), true};
+  if (name == "model") return {model_names(), true, false, "models"};
+  if (name == "operator") return {operator_names("")};
+  if (name == "--kernel") return {operator_names("="), false, false, "kernels"};
   if (name == "--machine") return {machines_and_here(), true, true};
-  if (name == "--recipe") return {recipe_names()};
+  if (named("--recipe", "recipe")) return {recipe_names(), true};
   if (name == "--data") return {dataset_names()};
   if (name == "--optimizer") return {optimizer_names()};
   if (name == "--resume") return {{"auto"}, true};

@@ -1,6 +1,6 @@
 // The verb data: lists, fetches and makes data sets.
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
 #include "base/units.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -34,13 +34,20 @@ Found look_for(const DatasetInfo& info, const std::string& dir) {
 
 void list(const Request& request) {
   Json all = Json::array();
-  Table table({"data", "title", "classes", "image", "train", "test", "state", "where"});
-  for (const std::size_t column : {1, 6, 7}) table.left(column);
-  auto number = [](std::int64_t n) { return n == 0 ? std::string("any") : with_commas(n); };
+  using enum Column::Format;
+  Sheet sheet("data_sets", {{.key = "data", .title = "data"},
+                            {.key = "title", .title = "title", .left = true, .wrap = true, .priority = 1},
+                            {.key = "classes", .title = "classes", .format = commas, .priority = 2},
+                            {.key = "image", .title = "image", .priority = 3},
+                            {.key = "train", .title = "train", .format = commas, .priority = 4},
+                            {.key = "test", .title = "test", .format = commas, .priority = 4},
+                            {.key = "state", .title = "state", .left = true},
+                            {.key = "where", .title = "where", .left = true, .wrap = true}});
+  const auto number = [](std::int64_t n) { return n == 0 ? Cell("any") : Cell(n); };
   for (const DatasetInfo& info : known_datasets()) {
     const Found found = look_for(info, request.data_dir);
     const std::string image = info.image.rank() == 0 ? "any" : info.image.str();
-    table.row({info.name, info.title, number(info.classes), image, number(info.train), number(info.test),
+    sheet.row({info.name, info.title, number(info.classes), image, number(info.train), number(info.test),
                found.state, found.where});
     Json item = {{"data", info.name},
                  {"title", info.title},
@@ -53,7 +60,7 @@ void list(const Request& request) {
     all.push_back(item);
   }
   if (request.common.json) return print_json({{"data_sets", all}});
-  print(table.str());
+  print(sheet.text(request.common.tables.view(true)));
 }
 
 class Watcher final : public FetchObserver {
@@ -95,7 +102,8 @@ void make(const Request& request) {
   options.test_size = positive(request.test_size, 10000, "--test-size");
   options.image_size = positive(request.image_size, 28, "--image-size");
   if (request.name != "glyphs")
-    reject(Hint{"headroom data make glyphs DIR"}, "'{}' cannot be made; glyphs can", request.name);
+    reject(Hint{"headroom data make glyphs DIR"}, "data set '{}' cannot be made; only glyphs can",
+           request.name);
   require_free_idx_folder(request.folder, request.zipped, request.force);  // before the drawing
   const Dataset set = load_dataset("glyphs", options);
   write_idx_folder(request.folder, set, request.zipped, request.force);
@@ -133,6 +141,7 @@ void add_data(Command app) {
   Command listed = verb.verb("list", "one line per data set, and its path");
   listed.option("--data-dir", request->data_dir, "folder that holds mnist/ and so on; else $HEADROOM_DATA");
   add_json(listed, request->common);
+  add_table_options(listed, request->common.tables);
   listed.example("headroom data list");
   listed.runs([request] { list(*request); });
 

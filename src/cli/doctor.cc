@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -233,19 +233,19 @@ class Doctor {
   std::vector<Check> checks_;
 };
 
-void print_checks(const std::vector<Check>& checks) {
-  Table table({"what", "state", "details"});
-  table.left(1);
-  table.left(2);
+void print_checks(const std::vector<Check>& checks, const TableView& view) {
+  Sheet sheet("checks", {{.key = "name", .title = "what"},
+                         {.key = "state", .title = "state", .left = true},
+                         {.key = "details", .title = "details", .left = true, .wrap = true}});
   std::string advice;
   std::vector<std::string> given;  // one remedy may solve several
   for (const Check& check : checks) {
-    table.row({check.name, check.state, check.details});
+    sheet.row({check.name, check.state, check.details});
     if (check.try_this.empty() || std::ranges::find(given, check.try_this) != given.end()) continue;
     given.push_back(check.try_this);
     advice += fmt::format("  {}: {}\n", check.name, check.try_this);
   }
-  print(table.str());
+  print(sheet.text(view));
   print(advice.empty() ? "\nNothing is missing.\n" : "\nTo get what is missing:\n" + advice);
 }
 
@@ -259,12 +259,13 @@ void add_doctor(Command app) {
   auto state = std::make_shared<State>();
   Command verb = app.verb("doctor", "what this machine offers, what is missing, how to get it");
   add_json(verb, state->common);
+  add_table_options(verb, state->common.tables);
   verb.option("--data-dir", state->data_dir, "folder that holds mnist/ and so on; else $HEADROOM_DATA");
   verb.example("headroom doctor");
   verb.runs([state] {
     const Doctor doctor(state->data_dir);
     if (state->common.json) return print_json(doctor.json());
-    print_checks(doctor.checks());
+    print_checks(doctor.checks(), state->common.tables.view(true));
   });
 }
 

@@ -61,7 +61,7 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
                 {"threads", device->capabilities().threads}});
   } else {
     print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, batch));
-    print(layer_sheet(layers, prediction.has_times).text());
+    print(layer_sheet(layers, prediction.has_times).text(common.tables.layers()));
     print(fmt::format("\n{} images in {} ({} images/s)\n", with_commas(result.images),
                       human_seconds(result.seconds), with_commas(std::llround(rate))));
   }
@@ -84,12 +84,12 @@ struct Evaluated {
   bool has_times;
 };
 
-void print_evaluated(const Evaluated& e, bool as_json) {
+void print_evaluated(const Evaluated& e, const Common& common) {
   const auto& [setup, data, device, result, layers, has_times] = e;
   const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;
   const std::int64_t each = data.test.labels_each();  // more than one: text
-  if (as_json) {
+  if (common.json) {
     Json json = {{"model", setup.net.name},    {"data", setup.data},
                  {"loss", result.loss},        {"images", result.images},
                  {"batch", setup.train.batch}, {"images_per_s", rate},
@@ -107,11 +107,11 @@ void print_evaluated(const Evaluated& e, bool as_json) {
     return print_json(json);
   }
   print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, setup.train.batch));
-  print(layer_sheet(layers, has_times).text() + "\n");
+  print(layer_sheet(layers, has_times).text(common.tables.layers()) + "\n");
   if (classifier)
-    print(metrics_table(result.metrics, data.class_names) + fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ",
-                                                                        result.accuracy, result.metrics.top(),
-                                                                        result.metrics.top_accuracy()));
+    print(metrics_sheet(result.metrics, data.class_names).text(common.tables.view()) +
+          fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ", result.accuracy, result.metrics.top(),
+                      result.metrics.top_accuracy()));
   if (each > 1) {
     print(fmt::format("accuracy {:.4f}, loss {:.4f}, {:.4f} bits per byte, perplexity {:.3f}; ",
                       result.accuracy, result.loss, result.loss / std::log(2.0), std::exp(result.loss)));
@@ -141,7 +141,7 @@ void eval(const RunRequest& request, const Common& common) {
   const Machine machine = common.machine(*device);
   const Prediction prediction = predict(plan, machine);
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.measurement);
-  print_evaluated({setup, data, device->capabilities(), result, layers, prediction.has_times}, common.json);
+  print_evaluated({setup, data, device->capabilities(), result, layers, prediction.has_times}, common);
   flush_output();  // the result is out before a file can fail
   if (request.record.empty()) return;
   RunRecord record = start_record("eval", command_line());
@@ -168,6 +168,7 @@ void add_eval(Command app) {
   verb.option("--hidden", state->request.hidden, "hidden units of mlp");
   add_data_options(verb, state->request);
   add_run_options(verb, state->common);
+  add_layer_table_options(verb, state->common.tables);
   add_layer_waits_options(verb, state->sync);
   add_record_option(verb, state->request.record);
   verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
@@ -175,7 +176,8 @@ void add_eval(Command app) {
   verb.example("headroom eval resnet:depth=50 --sync-layers --batch 64 --device cuda");
   verb.runs([state] {
     if (state->sync.on) return time_layer_waits(state->request, state->common, state->sync);
-    if (state->sync.random) reject("--random goes with --sync-layers: random images have no labels to test");
+    if (state->sync.random) reject("--random needs --sync-layers: random images have no labels to test");
+    require_tables(state->common.tables, empty_layer_sheet());
     eval(state->request, state->common);
   });
 }

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "bench/layer_waits.h"
 #include "bench/random_batch.h"
@@ -71,14 +72,23 @@ Json reading_json(const LayerWaits& r) {
       {"remaining_percent", 100 * r.remaining_s() / r.whole_s.median}};
 }
 
-void print_reading(const LayerWaits& r, bool one_launch) {
-  Table table({"layer", "operators", "synchronised us", "p10", "p90", "share %"});
-  table.left(1);
-  auto us = [](double seconds) { return fmt::format("{:.1f}", 1e6 * seconds); };
+Sheet waits_sheet(const LayerWaits& r) {
+  using enum Column::Format;
+  Sheet sheet("layers",
+              {{.key = "layer", .title = "layer"},
+               {.key = "operators", .title = "operators", .left = true, .priority = 2},
+               {.key = "synchronized_us", .title = "synchronised us", .unit = "us", .format = tenths},
+               {.key = "p10_us", .title = "p10", .unit = "us", .format = tenths, .priority = 1},
+               {.key = "p90_us", .title = "p90", .unit = "us", .format = tenths, .priority = 1},
+               {.key = "share_percent", .title = "share %", .unit = "%", .format = hundredths}});
   for (const WaitedLayer& l : r.layers)
-    table.row({l.layer, l.operators, us(l.seconds.median), us(l.seconds.p10), us(l.seconds.p90),
-               fmt::format("{:.2f}", 100 * l.seconds.median / r.medians_s())});
-  print(table.str());
+    sheet.row({l.layer, l.operators, 1e6 * l.seconds.median, 1e6 * l.seconds.p10, 1e6 * l.seconds.p90,
+               100 * l.seconds.median / r.medians_s()});
+  return sheet;
+}
+
+void print_reading(const LayerWaits& r, bool one_launch, const TableView& view) {
+  print(waits_sheet(r).text(view));
   auto line = [](const std::string& what, double seconds, const std::string& more) {
     const std::string value = (seconds < 0 ? "-" : "") + human_seconds(std::abs(seconds));
     print(fmt::format("{:<34} {:>8}{}{}\n", what, value, more.empty() ? "" : "  ", more));
@@ -87,7 +97,9 @@ void print_reading(const LayerWaits& r, bool one_launch) {
     return fmt::format("{} to {}", human_seconds(s.p10), human_seconds(s.p90));
   };
   print("\n");
-  line(fmt::format("sum of {} layers, with a wait after each", r.layers.size()), r.sum_s.median,
+  line(fmt::format("sum of {}, with a wait after each",
+                   counted(static_cast<std::int64_t>(r.layers.size()), "layer")),
+       r.sum_s.median,
        fmt::format("{}, {:.2f} times the whole", range(r.sum_s), r.sum_s.median / r.whole_s.median));
   line("what waiting adds", r.waits() * r.wait_s(),
        fmt::format("{} each: an empty step takes {}, {} in a row without waiting", human_seconds(r.wait_s()),
@@ -110,9 +122,11 @@ void add_layer_waits_options(Command verb, LayerWaitsRequest& sync) {
 }
 
 void time_layer_waits(const RunRequest& request, const Common& common, const LayerWaitsRequest& sync) {
-  if (sync.random && !request.data.empty()) reject("--random and --data are two kinds of images; take one");
+  if (sync.random && !request.data.empty())
+    reject(Hint{"give only one of the two"}, "--random and --data exclude each other");
   if (sync.samples < 1 || sync.samples > 100'000)
     reject("--samples is {}; it must lie between 1 and 100000", sync.samples);
+  require_tables(common.tables, waits_sheet({}));
   RunSetup setup = resolve(request, common);
   const auto device = common.open();
   std::optional<Dataset> data;
@@ -142,9 +156,10 @@ void time_layer_waits(const RunRequest& request, const Common& common, const Lay
     json["one_launch"] = engine.queues() && common.capture;
     return print_json(json);
   }
-  print(fmt::format("{} on {}, batch {}, {}, {}, forward pass, {} samples\n\n", setup.model, images,
-                    setup.train.batch, common.precision, device->capabilities().name, sync.samples));
-  print_reading(reading, engine.queues() && common.capture);
+  print(fmt::format("{} on {}, batch {}, {}, {}, forward pass, {}\n\n", setup.model, images,
+                    setup.train.batch, common.precision, device->capabilities().name,
+                    counted(sync.samples, "sample")));
+  print_reading(reading, engine.queues() && common.capture, common.tables.layers());
 }
 
 }  // namespace headroom::cli

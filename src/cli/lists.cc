@@ -1,19 +1,20 @@
-// Lists, and the verb recipe, which has only a list.
+// Lists, and the verb recipe.
 #include "cli/lists.h"
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "train/recipe.h"
 
 namespace headroom::cli {
 Command add_list(Command app, const std::string& name, const std::string& about,
-                 const std::vector<std::string>& columns, Rows (*rows)()) {
+                 const std::vector<Column>& columns, Rows (*rows)()) {
   auto common = std::make_shared<Common>();
   Command verb = app.verb(name, about);
   Command list = verb.verb("list", "one line each");
   add_json(list, *common);
+  add_table_options(list, common->tables);
   verb.example("headroom " + name + " list");
   list.example("headroom " + name + " list");
   list.runs([common, name, columns, rows] {
@@ -21,15 +22,14 @@ Command add_list(Command app, const std::string& name, const std::string& about,
       Json all = Json::array();
       for (const auto& row : rows()) {
         Json item;
-        for (std::size_t c = 0; c < columns.size(); ++c) item[columns[c]] = row[c];
+        for (std::size_t c = 0; c < columns.size(); ++c) item[columns[c].key] = row[c];
         all.push_back(item);
       }
       return print_json({{name + "s", all}});
     }
-    Table table(columns);
-    for (std::size_t c = 1; c < columns.size(); ++c) table.left(c);
-    for (const auto& row : rows()) table.row(row);
-    print(table.str());
+    Sheet sheet(name + "s", columns);
+    for (const auto& row : rows()) sheet.row({row.begin(), row.end()});
+    print(sheet.text(common->tables.view(true)));
   });
   return verb;
 }
@@ -51,8 +51,20 @@ Rows recipe_rows() {
 }  // namespace
 
 void add_recipe(Command app) {
-  add_list(app, "recipe", "published cases, each one command: train --recipe",
-           {"recipe", "model", "data", "title", "published"}, recipe_rows);
+  Command verb =
+      add_list(app, "recipe", "published cases and your own, each one command",
+               {{.key = "recipe", .title = "recipe"},
+                {.key = "model", .title = "model", .left = true, .wrap = true},
+                {.key = "data", .title = "data", .left = true, .priority = 1},
+                {.key = "title", .title = "title", .left = true, .wrap = true},
+                {.key = "published", .title = "published", .left = true, .wrap = true, .priority = 2}},
+               recipe_rows);
+  auto name = std::make_shared<std::string>();
+  Command show = verb.verb("show", "one recipe as JSON; a file of this form can be run");
+  show.required("recipe", *name, "a name from headroom recipe list, or a JSON file");
+  show.example("headroom recipe show lenet5-mnist > mine.json");
+  show.runs([name] { print(recipe_text(*name)); });
+  add_recipe_run(verb);
 }
 
 }  // namespace headroom::cli

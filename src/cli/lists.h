@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sheet.h"
 #include "cli/command.h"
 
 namespace headroom::cli {
@@ -11,6 +12,6 @@ using Rows = std::vector<std::vector<std::string>>;
 
 // A verb with `list` below it: a table for people, the same rows as JSON objects. Returns the verb.
 Command add_list(Command app, const std::string& name, const std::string& about,
-                 const std::vector<std::string>& columns, Rows (*rows)());
+                 const std::vector<Column>& columns, Rows (*rows)());
 
 }  // namespace headroom::cli

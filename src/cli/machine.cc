@@ -17,11 +17,13 @@ void add_machine(Command app) {
   verb.example("headroom machine show h200");
   Command list = verb.verb("list", "every machine, one line each");
   add_json(list, state->common);
+  add_table_options(list, state->common.tables);
   list.example("headroom machine list");
   list.runs([state] {
     std::vector<Machine> machines;
     for (const std::string& name : machine_names()) machines.push_back(find_machine(name));
-    if (!state->common.json) return print(machine_list_table(machines));
+    if (!state->common.json)
+      return print(machine_sheet(machines).text(state->common.tables.view(true)) + kMachineNote);
     Json all = Json::array();
     for (const Machine& machine : machines) all.push_back(to_json(machine));
     print_json({{"machines", all}});

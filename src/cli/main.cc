@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
@@ -26,7 +27,7 @@ constexpr const char* kWelcome =
     "\n"
     "Three things to try:\n"
     "  headroom demo                                   train LeNet-5 on embedded digits, layer by layer\n"
-    "  headroom predict lenet5 --machine here,h200     what it must cost at the least, here and elsewhere\n"
+    "  headroom predict lenet5 --machine here,h200     its minimum cost, here and elsewhere\n"
     "  headroom roofline                               measure the ceilings of this machine\n"
     "\n"
     "headroom --help lists every verb.\n";
@@ -48,6 +49,7 @@ int report(const Error& error) {
   // If all ranks fail with the same error, the first reports it before the exit code of another ends the job.
   if (launched_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (who.empty()) return note(text), code;
+  text = printable(text, true);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   World::instance().abort(code);

@@ -56,8 +56,8 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
   else
     print(fmt::format("{}: input {}, batch {}, {}, forward pass\n\n", net.name, Shape(net.input).str(),
                       r.batch, r.common.precision));
-  print(model_table(cost));
-  print(unknown_text(make_forward(net, r.batch, r.common.cpu_dtype())));
+  print(model_sheet(cost).text(r.common.tables.layers()));
+  print(unknown_text(make_forward(net, r.batch, r.common.cpu_dtype()), r.common.tables.view()));
   print(
       "\nMACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, normalisation, exp "
       "and\n"
@@ -76,23 +76,26 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
 void show_trainable(const Net& net, const Request& r) {
   TrainableList list = trainable_list(net, r.batch, parse_freeze(r.freeze));
   list.gap = with_options(list.gap);
-  r.common.json ? print_json(trainable_json(list)) : print(trainable_text(list));
+  r.common.json ? print_json(trainable_json(list)) : print(trainable_text(list, r.common.tables.view()));
 }
 
 void show(const Request& request) {
   Request r = request;
   if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
-  if (r.common.json + r.csv + r.dot > 1) reject("--json, --csv and --dot are three ways to print; take one");
+  if (r.common.json + r.csv + r.dot > 1)
+    reject(Hint{"give only one of them"}, "--json, --csv and --dot exclude each other");
   if (r.trainable && (r.csv || r.dot))
-    reject("--trainable prints a table or, with --json, an object; leave out {}", r.csv ? "--csv" : "--dot");
+    reject(Hint{fmt::format("leave out {}", r.csv ? "--csv" : "--dot")},
+           "--trainable prints a table or, with --json, an object");
   if (!r.trainable && !r.freeze.empty())
     reject(Hint{"add --trainable"}, "--freeze has no effect on the costs of a forward pass");
+  require_tables(r.common.tables, model_sheet({}));
   const Net net = find_net(with_dims(r.model, r.dims));
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0) r.batch = fixed;
   if (r.trainable) return show_trainable(net, r);
   if (r.dot) return print(make_forward(net, r.batch, r.common.cpu_dtype()).graph.dot());
   const ModelCost cost = cost_of(net, r);
-  if (r.csv) return print(model_csv(cost));
+  if (r.csv) return print(model_sheet(cost, false).csv());
   if (!r.common.json) return print_cost(net, cost, r);
   Json json = model_json(cost);
   json["model"] = net.name;
@@ -107,7 +110,10 @@ void show(const Request& request) {
 void add_model(Command app) {
   Command verb =
       add_list(app, "model", "the networks the program knows, and what each layer of one must cost",
-               {"model", "title", "options"}, model_rows);
+               {{.key = "model", .title = "model"},
+                {.key = "title", .title = "title", .left = true, .wrap = true},
+                {.key = "options", .title = "options", .left = true, .wrap = true}},
+               model_rows);
   auto request = std::make_shared<Request>();
   Command one = verb.verb("show", "layers, shapes, parameters, MACs and FLOPs, bytes, memory");
   one.required("model", request->model, "zoo name with options, a net.json or an ONNX file");
@@ -120,6 +126,8 @@ void add_model(Command app) {
            "instead: which values training changes, and why not the others");
   one.option("--freeze", request->freeze, "with --trainable: as if trained with this --freeze");
   add_json(one, request->common);
+  add_table_options(one, request->common.tables);
+  add_layer_table_options(one, request->common.tables);
   one.example("headroom model show ece408");
   one.example("headroom model show --trainable resnet50.onnx");
   one.example("headroom model show lenet5 --dot | dot -Tsvg > lenet5.svg");

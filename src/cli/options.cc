@@ -105,7 +105,8 @@ void add_dim_option(Command verb, std::vector<std::string>& dims) {
 
 std::string with_dims(std::string model, const std::vector<std::string>& dims) {
   if (!dims.empty() && !is_onnx_name(model))
-    reject("--dim sets an open size of an ONNX file, and '{}' is not one", model);
+    reject(Hint{"leave --dim out"}, "--dim sets an open size of an ONNX file, but '{}' is not an ONNX file",
+           model);
   bool first = model.ends_with(".onnx");
   for (const std::string& dim : dims) model += (std::exchange(first, false) ? ':' : ',') + dim;
   return model;
@@ -113,6 +114,7 @@ std::string with_dims(std::string model, const std::vector<std::string>& dims) {
 
 void add_run_options(Command verb, Common& common) {
   add_json(verb, common);
+  add_table_options(verb, common.tables);
   verb.option("--device", common.device, "cpu, cuda, or cuda:1 for the second GPU");
   verb.option("--precision", common.precision,
               "fp32 or fp64; on GPUs also tf32, bf16, fp16 (weights stay fp32)");
@@ -130,24 +132,44 @@ void add_run_options(Command verb, Common& common) {
 
 namespace {
 bool speaks = true;
+
+void write(std::FILE* stream, const std::string& text) {
+  if (speaks) std::fwrite(text.data(), 1, text.size(), stream);
 }
 
+// JSON writers leave DEL and U+0080 to U+009F as they are; terminals obey them.
+std::string with_escaped_controls(const std::string& json) {
+  std::string text;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const auto byte = [&](std::size_t at) {
+      return at < json.size() ? static_cast<unsigned char>(json[at]) : 0;
+    };
+    const bool c1 = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
+    if (byte(i) == 0x7F || c1) {
+      text += fmt::format("\\u{:04x}", c1 ? byte(++i) : byte(i));
+    } else {
+      text += json[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 void be_silent() { speaks = false; }
-void print(const std::string& text) {
-  if (speaks) std::fwrite(text.data(), 1, text.size(), stdout);
-}
+// Names from files may hold escape codes, which must not reach a terminal.
+void print(const std::string& text) { write(stdout, printable(text, true)); }
+void note(const std::string& text) { write(stderr, printable(text, true)); }
 void flush_output() { std::fflush(stdout); }
-void note(const std::string& text) {
-  if (speaks) std::fwrite(text.data(), 1, text.size(), stderr);
-}
+void draw(const std::string& text) { write(stderr, text); }
 std::string with_options(std::string_view message) {
   static const std::regex setting("`([a-z][a-z-]*)`");
   return std::regex_replace(std::string(message), setting, "--$1");
 }
 std::string json_text(const Json& json) {
   // Paths need not be valid UTF-8; a bad one must not lose a finished run.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return with_escaped_controls(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
-void print_json(const Json& json) { print(json_text(json)); }
+void print_json(const Json& json) { write(stdout, json_text(json)); }
 
 }  // namespace headroom::cli

@@ -7,6 +7,7 @@
 
 #include "base/json_fwd.h"
 #include "cli/command.h"
+#include "cli/tables.h"
 #include "device/device.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
@@ -28,6 +29,7 @@ struct Common {
 
   bool capture = true, deterministic = false;
   int streams = 2;
+  TableOptions tables;
   bool one_of_several = false;  // a rank with some of the cores: does not measure the machine
 
   DType dtype() const;      // type of stored activations
@@ -58,6 +60,7 @@ void note(const std::string& text);   // to standard error: anything that is not
 void warn(const std::string& what);   // to standard error: the run goes on, but the user should know
 // Rewrites the settings in a library message as options: `batch` becomes --batch.
 std::string with_options(std::string_view message);
+void draw(const std::string& text);  // to standard error with escape codes of our own: for Progress
 std::string json_text(const Json& json);
 void print_json(const Json& json);
 

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
+#include "models/layers.h"
 #include "report/layers.h"
 #include "report/record.h"
 #include "report/unknown.h"
@@ -54,24 +55,30 @@ std::string usual_mode(const Net& net, std::int64_t batch) {
   }
 }
 
-Sheet summary(const std::vector<Forecast>& all) {
+// Rates are of tokens for networks that read text.
+Sheet summary(const std::vector<Forecast>& all, const Net& net) {
+  const bool text = reads_tokens(net);
+  const double each = text ? double(net.input.at(0)) : 1;
+  const std::string unit = text ? "tokens" : "images";
   Sheet sheet(
       "predictions",
       {{.key = "machine", .title = "machine"},
        {.key = "batch", .title = "batch"},
        {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
        {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
-       {.key = "images_per_s_at_floor", .title = "images/s at the floor", .format = Column::Format::commas},
+       {.key = unit + "_per_s_at_floor", .title = unit + "/s at the floor", .format = Column::Format::commas},
+       {.key = unit + "_per_s_predicted", .title = unit + "/s predicted", .format = Column::Format::commas},
        {.key = "memory_bytes", .title = "memory", .unit = "B", .format = Column::Format::bytes},
        {.key = "fits", .title = "fits", .left = true},
-       {.key = "largest_batch", .title = ""}});
+       {.key = "largest_batch", .title = "largest batch"}});
   for (const Forecast& f : all) {
     const Prediction& p = f.prediction;
     const std::int64_t batch = f.built.plan.binding.batch;
-    const bool fits = f.fits();
+    const bool fits = f.fits(), times = fits && p.has_times;
     sheet.row({p.machine, batch, fits ? Cell(p.floor_s * 1e3) : Cell(),
-               fits && p.has_times ? Cell(p.predicted_s * 1e3) : Cell(),
-               fits ? Cell(double(batch) / p.floor_s) : Cell(), f.memory_needed,
+               times ? Cell(p.predicted_s * 1e3) : Cell(),
+               fits ? Cell(each * double(batch) / p.floor_s) : Cell(),
+               times ? Cell(each * double(batch) / p.predicted_s) : Cell(), f.memory_needed,
                std::string(f.memory_there <= 0 ? "unknown"
                            : fits              ? "yes"
                                                : "no"),
@@ -103,6 +110,8 @@ Json forecast_json(const Forecast& f) {
 }
 
 void run(const Request& r) {
+  if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
+  require_tables(r.common.tables, layer_sheet({}, true));
   r.common.open();  // nothing runs on it; rejects an impossible device or thread count
   const Net net = find_net(with_dims(r.model, r.dims));
   const std::vector<std::int64_t> batches = batches_of(r, net);
@@ -128,17 +137,19 @@ void run(const Request& r) {
     if (net.imported && mode == Mode::eval) add_unknown(json, make_forward(net, batches.front(), DType::f32));
     return print_json(json);
   }
-  if (r.csv) return print(summary(all).csv());
+  if (r.csv) return print(summary(all, net).csv());
   if (r.common.explain) note(all.front().built.explain());
   for (const Forecast& f : all) {
     const Plan& plan = f.built.plan;
     const Prediction& p = f.prediction;
     print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
                       r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
-    print(f.fits() ? layer_sheet(read_layers(plan, p), p.has_times).text() + "\n" : does_not_fit(f));
+    print(f.fits() ? layer_sheet(read_layers(plan, p), p.has_times).text(r.common.tables.layers()) + "\n"
+                   : does_not_fit(f));
   }
-  print(summary(all).text());
-  if (net.imported && mode == Mode::eval) print(unknown_text(make_forward(net, batches.front(), DType::f32)));
+  print(summary(all, net).text(r.common.tables.view()));
+  if (net.imported && mode == Mode::eval)
+    print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
   print(
       "\nFloor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs these steps one "
       "by "
@@ -160,6 +171,7 @@ void add_predict(Command app) {
   verb.flag("--csv", r->csv, "print one line for each machine and batch as comma-separated values");
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
+  add_layer_table_options(verb, r->common.tables);
   verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
   verb.runs([r] { run(*r); });
 }

@@ -18,6 +18,13 @@ namespace {
 
 bool started = false;
 
+int part_count(const std::string& text, const std::string& what) {
+  constexpr std::int64_t kMax = 4096;
+  const std::int64_t count = parse_int(text, what);
+  if (count < 1 || count > kMax) reject("{} are {}; they must lie between 1 and {}", what, count, kMax);
+  return static_cast<int>(count);
+}
+
 Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
   Distribution d;
   const std::string kind = o.parallel.empty() ? "data" : o.parallel;
@@ -28,16 +35,17 @@ Distribution parse_parallel(const ParallelOptions& o, int rank, int size) {
   } else if (kind.starts_with("hybrid:")) {
     const auto parts = split(std::string_view(kind).substr(7), 'x');
     if (parts.size() != 2)
-      reject(Hint{"write hybrid:2x2: parts of the batch, times parts of the layers"}, "--parallel {}", kind);
-    d.data_parts = static_cast<int>(parse_int(parts[0], "the parts of the batch"));
-    d.model_parts = static_cast<int>(parse_int(parts[1], "the parts of the layers"));
-    if (d.data_parts < 1 || d.model_parts < 1) reject("--parallel {} has no ranks", kind);
+      reject(Hint{"write hybrid:2x2: parts of the batch, times parts of the layers"},
+             "--parallel '{}' does not name two numbers of ranks", kind);
+    d.data_parts = part_count(parts[0], "--parallel: the parts of the batch");
+    d.model_parts = part_count(parts[1], "--parallel: the parts of the layers");
     if (d.data_parts * d.model_parts != size)
       reject(Hint{fmt::format("start it with mpirun -n {}", d.data_parts * d.model_parts)},
-             "--parallel {} is for {} ranks, and there are {}", kind, d.data_parts * d.model_parts, size);
+             "--parallel {} needs {}, but {} started", kind, counted(d.data_parts * d.model_parts, "rank"),
+             size == 1 ? "only one was" : fmt::format("{} were", size));
   } else {
     reject(nearest(kind, std::vector<std::string>{"data", "model", "hybrid:2x2"}),
-           "unknown way to split the work: --parallel {}", kind);
+           "--parallel: unknown way to split the work '{}'", kind);
   }
   d.data_index = rank / d.model_parts;
   d.model_index = rank % d.model_parts;

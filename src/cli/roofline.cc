@@ -1,4 +1,5 @@
 #include "machine/roofline.h"
+#include "device/name.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -38,9 +39,9 @@ std::vector<Machine> measure(const Request& request) {
   // Checked before any measurement, so that a wrong name or a missing GPU costs no time.
   const bool cpu = request.device == "all" || request.device == "cpu";
   const bool found = request.device == "all" && !survey_gpus().gpus.empty();
-  if (!cpu && !request.device.starts_with("cuda"))
-    reject(nearest(request.device, std::vector<std::string>{"all", "cpu", "cuda"}), "unknown device '{}'",
-           request.device);
+  if (!cpu && !device_name(request.device).starts_with("cuda"))
+    reject(nearest(request.device, std::vector<std::string>{"all", "cpu", "cuda", "gpu"}),
+           "unknown device '{}'", request.device);
   std::unique_ptr<Device> gpu;
   if (found || !cpu) gpu = open_device(found ? "cuda" : request.device);
 

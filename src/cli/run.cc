@@ -69,7 +69,7 @@ std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, cons
       const auto next = std::ranges::find_if(
           names, [&](const std::string& n) { return std::ranges::find(taken, n) == taken.end(); });
       if (next == names.end())
-        reject("model '{}' has {} {}{}, and {} is one too many", model, names.size(), what,
+        reject(Hint{"leave it out"}, "model '{}' has {} {}{}; {} is one too many", model, names.size(), what,
                names.size() == 1 ? "" : "s", path);
       name = take(*next);
     }
@@ -132,13 +132,16 @@ void require_sound(const Request& r) {
   if (r.model.empty() && r.cases.empty())
     reject(Hint{"headroom run net.onnx --input x.npy, or headroom run --cases DIR"}, "no model was named");
   if (!r.cases.empty() && (!r.model.empty() || !r.inputs.empty() || !r.expected.empty() || !r.output.empty()))
-    reject("--cases runs what the folder holds; it takes no model, --input, --expect or --output");
+    reject(Hint{"leave these out, or --cases"},
+           "--cases runs what the folder holds; it takes no model, --input, --expect or --output");
   if (!r.cases.empty() && (r.time || !r.record.empty()))
-    reject("--cases checks results; it takes neither --time nor --record");
+    reject(Hint{"leave these out, or --cases"},
+           "--cases checks results; it takes neither --time nor --record");
+  require_tables(r.common.tables, layer_sheet({}, true));
   std::error_code ignored;
   if (!r.output.empty() && std::filesystem::exists(r.output, ignored) &&
       !std::filesystem::is_directory(r.output, ignored))
-    reject("--output {} is not a folder", r.output);
+    reject(Hint{"name another folder"}, "--output {} is not a folder", r.output);
 }
 
 template <class Named>
@@ -157,7 +160,9 @@ struct Subject {
 
 Subject subject_of(const Request& r) {
   if (!is_onnx_name(r.model)) {
-    if (!r.dims.empty()) reject("--dim sets an open size of an ONNX file, and '{}' is not one", r.model);
+    if (!r.dims.empty())
+      reject(Hint{"leave --dim out"}, "--dim sets an open size of an ONNX file, but '{}' is not an ONNX file",
+             r.model);
     return {find_net(adopted(r.model, r.weights)), {}};
   }
   onnx::Spec spec = onnx::parse_spec(r.model);
@@ -195,13 +200,13 @@ RunRecord record_of(const Readings& readings, Engine& engine, const Inference& i
   return record;
 }
 
-std::string time_text(const Readings& readings, std::int64_t batch) {
+std::string time_text(const Readings& readings, std::int64_t batch, const TableView& view) {
   const Spread whole = spread_of(readings.measurement.run_s);
-  return fmt::format(
-      "\n{}\npass       {} median, {} to {} (10 to 90 %), {} samples; batch {}\nfloor      {} on {}\n",
-      layer_sheet(readings.layers, readings.prediction.has_times).text(), human_seconds(whole.median),
-      human_seconds(whole.p10), human_seconds(whole.p90), whole.samples, batch,
-      human_seconds(readings.prediction.floor_s), readings.machine.title);
+  return fmt::format("\n{}\npass       {} median, {} to {} (10 to 90 %), {}; batch {}\nfloor      {} on {}\n",
+                     layer_sheet(readings.layers, readings.prediction.has_times).text(view),
+                     human_seconds(whole.median), human_seconds(whole.p10), human_seconds(whole.p90),
+                     counted(whole.samples, "sample"), batch, human_seconds(readings.prediction.floor_s),
+                     readings.machine.title);
 }
 
 void run(const Request& r) {
@@ -245,9 +250,9 @@ void run(const Request& r) {
     }
     print_json(json);
   } else {
-    print_outputs(outputs);
+    print_outputs(outputs, r.common.tables.view());
     print_compared(compared);
-    if (r.time) print(time_text(*readings, inference.batch()));
+    if (r.time) print(time_text(*readings, inference.batch(), r.common.tables.layers()));
   }
   flush_output();  // the result is out before a file can fail
   Saving saving;
@@ -281,9 +286,10 @@ void add_run(Command app) {
   verb.flag("--time", r->time, "repeat the pass and print the time of each layer beside its floor");
   add_record_option(verb, r->record);
   add_run_options(verb, r->common);
+  add_layer_table_options(verb, r->common.tables);
   verb.example("headroom run net.onnx --input images=x.npy --output results");
   verb.example("headroom run lenet5 --weights lenet5.safetensors --input x.npy --expect y.npy --rtol 1e-4");
-  verb.example("headroom run net.onnx --input x.npy --time");
+  verb.example("headroom run net.onnx --input x.npy --time --top 5");
   verb.example("headroom run --cases onnx/node");
   verb.runs([r] { run(*r); });
 }

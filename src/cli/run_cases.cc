@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
 #include "train/model_cases.h"
 
 namespace headroom::cli {
@@ -32,12 +32,14 @@ void run_cases(const std::string& folder, const Common& common, const Tolerance&
                       {"reason", with_options(r.reason)}});
     print_json({{"passed", counts[0]}, {"failed", counts[1]}, {"skipped", counts[2]}, {"cases", list}});
   } else {
-    Table table({"case", "end", "largest error", "reason"});
-    for (std::size_t c : {1, 3}) table.left(c);
+    Sheet sheet("cases", {{.key = "case", .title = "case"},
+                          {.key = "end", .title = "end", .left = true},
+                          {.key = "worst", .title = "largest error", .format = Column::Format::scientific},
+                          {.key = "reason", .title = "reason", .left = true, .wrap = true}});
     for (const CaseResult& r : results)
-      table.row({r.name, word_of(r.end), r.end == CaseEnd::skipped ? "-" : fmt::format("{:.2g}", r.worst),
+      sheet.row({r.name, word_of(r.end), r.end == CaseEnd::skipped ? Cell() : Cell(r.worst),
                  with_options(r.reason)});
-    print(table.str());
+    print(sheet.text(common.tables.view()));
     print(fmt::format("\n{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]));
   }
   if (counts[1] > 0) fail("{} of {} cases failed", counts[1], results.size());

@@ -5,7 +5,8 @@
 #include <numeric>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/sheet.h"
+#include "base/text.h"
 #include "cli/options.h"
 
 namespace headroom::cli {
@@ -68,17 +69,22 @@ void print_top(const NamedTensor& output) {
 
 }  // namespace
 
-void print_outputs(const std::vector<NamedTensor>& outputs) {
-  Table table({"output", "type", "shape", "min", "mean", "max", "first values"});
-  for (std::size_t c : {1, 2, 6}) table.left(c);
+void print_outputs(const std::vector<NamedTensor>& outputs, const TableView& view) {
+  using enum Column::Format;
+  Sheet sheet("outputs", {{.key = "output", .title = "output"},
+                          {.key = "type", .title = "type", .left = true},
+                          {.key = "shape", .title = "shape", .left = true},
+                          {.key = "min", .title = "min", .format = six_digits},
+                          {.key = "mean", .title = "mean", .format = six_digits, .priority = 2},
+                          {.key = "max", .title = "max", .format = six_digits},
+                          {.key = "values", .title = "first values", .left = true, .priority = 1}});
   for (const NamedTensor& output : outputs) {
     const Summary s = summary_of(values_of(output));
     const bool more = output.type.shape.numel() > kShown;
-    table.row({output.name, std::string(name_of(output.type.dtype)), output.type.shape.str(),
-               fmt::format("{:.6g}", s.min), fmt::format("{:.6g}", s.mean), fmt::format("{:.6g}", s.max),
-               fmt::format("{}{}", fmt::join(first_values(output), " "), more ? " …" : "")});
+    sheet.row({output.name, std::string(name_of(output.type.dtype)), output.type.shape.str(), s.min, s.mean,
+               s.max, fmt::format("{}{}", fmt::join(first_values(output), " "), more ? " …" : "")});
   }
-  print(table.str());
+  print(sheet.text(view));
   for (const NamedTensor& output : outputs)
     if (is_classifier(output)) print_top(output);
 }
@@ -116,8 +122,8 @@ void print_compared(const std::vector<Compared>& list) {
   print("\n");
   for (const Compared& c : list)
     if (c.difference.passed())
-      print(fmt::format("'{}' is as expected: {} elements, max error {:.3g}\n", c.name, c.difference.elements,
-                        c.difference.error));
+      print(fmt::format("'{}' is as expected: {}, max error {:.3g}\n", c.name,
+                        counted(c.difference.elements, "element"), c.difference.error));
 }
 
 Json compared_json(const Compared& c) {

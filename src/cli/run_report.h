@@ -10,7 +10,7 @@
 
 namespace headroom::cli {
 
-void print_outputs(const std::vector<NamedTensor>& outputs);
+void print_outputs(const std::vector<NamedTensor>& outputs, const TableView& view);
 Json output_json(const NamedTensor& output);
 
 struct Compared {

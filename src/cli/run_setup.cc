@@ -38,7 +38,8 @@ std::int64_t glyph_size(const Net& net) {
              "model '{}' takes {} values, but glyphs are square images", net.name, values);
   }
   if (side < kSmallestGlyph || side > kLargestGlyph)
-    reject("model '{}' takes images of {}x{}, but glyphs have {} to {} pixels per side", net.name, side, side,
+    reject(Hint{"take another data set (--data), or a model with such an input"},
+           "model '{}' takes images of {}x{}, but glyphs have {} to {} pixels per side", net.name, side, side,
            kSmallestGlyph, kLargestGlyph);
   const bool usual = side >= kUsual && side <= kUsual + kPadding;
   return usual ? 0 : side;
@@ -52,19 +53,31 @@ std::string model_of(const RunRequest& request, const std::optional<Recipe>& rec
   model = with_dims(model, request.dims);
   if (!request.hidden) return model;
   require_positive(*request.hidden, "--hidden");
-  if (model.substr(0, model.find(':')) != "mlp") reject("--hidden is an option of mlp, not of '{}'", model);
+  if (model.substr(0, model.find(':')) != "mlp")
+    reject(Hint{"leave --hidden out, or take mlp"}, "--hidden is an option of mlp, not of '{}'", model);
   return with_option(model, "hidden", std::to_string(*request.hidden));
 }
 
 // "xavier", "normal:0.02": for every layer, unless a file or a recipe sets another.
 void set_initial(Net& net, const std::string& init, bool keep) {
   const std::size_t colon = init.find(':');
+  const std::string kind = init.substr(0, colon);
+  std::optional<double> scale;
+  if (colon != std::string::npos) {
+    if (kind != "normal" && kind != "gaussian" && kind != "uniform" && kind != "constant")
+      reject(Hint{"write normal:0.01, uniform:0.01 or constant:0"}, "--init is '{}': {} takes no number",
+             init, kind);
+    scale = parse_double(init.substr(colon + 1), "--init");
+    if (*scale < 0 && kind != "constant")
+      reject(Hint{fmt::format("write {}:0.01", kind)}, "--init is '{}': a deviation must not be negative",
+             init);
+  }
   for (Layer& layer : net.layers) {
     if (layer.type != "conv2d" && layer.type != "linear") continue;
     if (keep && layer.options.has("init")) continue;
-    layer.options.set("init", init.substr(0, colon));
-    if (colon != std::string::npos)
-      layer.options.set("init_scale", parse_double(init.substr(colon + 1), "--init"));
+    layer.options.set("init", kind);
+    if (scale)
+      layer.options.set("init_scale", *scale);
     else if (layer.options.has("init_scale"))
       layer.options.set("init_scale", 0.01);
   }
@@ -215,13 +228,14 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
   constexpr std::int64_t kMaxEpochs = 1'000'000;
   if (setup.train.epochs > kMaxEpochs)
     reject("--epochs is {}; the max is {}", setup.train.epochs, kMaxEpochs);
-  if (request.log_every < 0) reject("--log-every is {}; it counts steps, 0 means never", request.log_every);
+  if (request.log_every < 0)
+    reject("--log-every is {}; it must be a number of steps, or 0 for never", request.log_every);
   if (request.train_size) require_positive(*request.train_size, "--train-size");
   if (request.test_size) require_positive(*request.test_size, "--test-size");
   if (request.checkpoint_every) require_positive(*request.checkpoint_every, "--checkpoint-every");
   if (request.keep) require_positive(*request.keep, "--keep");
   if (!(request.target >= 0 && request.target <= 1))
-    reject("--target is {}; it is an accuracy between 0 and 1", request.target);
+    reject("--target is {}; it must be an accuracy between 0 and 1", request.target);
   if (request.checkpoint_dir.empty() &&
       (request.checkpoint_every || request.keep || request.resume == "auto"))
     reject(Hint{"--checkpoint-dir DIR"}, "{} needs a folder for the checkpoints",
@@ -234,7 +248,8 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
     if (path.empty()) continue;
     require_writable(path);
     for (const auto& [other, same] : files)
-      if (option != other && path == same) reject("{} and {} name the same file, {}", option, other, path);
+      if (option != other && path == same)
+        reject(Hint{"give them different names"}, "{} and {} name the same file, {}", option, other, path);
   }
 }
 

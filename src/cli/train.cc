@@ -2,19 +2,19 @@
 #include "cli/training_run.h"
 #include "cli/verbs.h"
 #include "comm/world.h"
+#include "report/layers.h"
 
 namespace headroom::cli {
 
-void add_train(Command app) {
-  struct State {
-    RunRequest request;
-    Common common;
-  };
-  auto state = std::make_shared<State>();
-  RunRequest& r = state->request;
-  Command verb = app.verb("train", "train a network; print what each layer cost and could have cost");
-  verb.option("model", r.model, "zoo name with options (mlp:hidden=64), a net.json or an ONNX file");
-  verb.option("--recipe", r.recipe, "a published case: see headroom recipe list");
+namespace {
+
+struct Training {
+  RunRequest request;
+  Common common;
+};
+
+// Everything but the model and the recipe.
+void add_training_options(Command verb, RunRequest& r, Common& common) {
   add_data_options(verb, r);
   add_loading_options(verb, r);
   verb.option("--train-size", r.train_size, "use only the first N training images");
@@ -66,7 +66,28 @@ void add_train(Command app) {
               "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
   add_parallel_options(verb, r.ranks);
   verb.option("--log-every", r.log_every, "print the loss every N steps");
-  add_run_options(verb, state->common);
+  add_run_options(verb, common);
+  add_layer_table_options(verb, common.tables);
+}
+
+void run(const Training& training) {
+  require_tables(training.common.tables, empty_layer_sheet());
+  if (training.request.check_against.empty()) return training_run(training.request, training.common, false);
+  if (launched_as_one_of_several())
+    reject(Hint{"start it without mpirun"}, "--check-against compares two devices in one process");
+  comparing_run(training.request, training.common);
+}
+
+}  // namespace
+
+void add_train(Command app) {
+  auto state = std::make_shared<Training>();
+  Command verb = app.verb("train", "train a network; print what each layer cost and could have cost");
+  verb.option("model", state->request.model,
+              "zoo name with options (mlp:hidden=64), a net.json or an ONNX file");
+  verb.option("--recipe", state->request.recipe,
+              "a published case, see headroom recipe list; or a JSON file");
+  add_training_options(verb, state->request, state->common);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");
@@ -76,12 +97,17 @@ void add_train(Command app) {
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");
-  verb.runs_on_ranks([state] {
-    if (state->request.check_against.empty()) return training_run(state->request, state->common, false);
-    if (launched_as_one_of_several())
-      reject(Hint{"start it without mpirun"}, "--check-against compares two devices in one process");
-    comparing_run(state->request, state->common);
-  });
+  verb.runs_on_ranks([state] { run(*state); });
+}
+
+void add_recipe_run(Command recipe) {
+  auto state = std::make_shared<Training>();
+  Command verb = recipe.verb("run", "train as a recipe says; options override it");
+  verb.required("recipe", state->request.recipe, "a name from headroom recipe list, or a JSON file");
+  add_training_options(verb, state->request, state->common);
+  verb.example("headroom recipe run lenet5-glyphs");
+  verb.example("headroom recipe run mine.json --epochs 2");
+  verb.runs_on_ranks([state] { run(*state); });
 }
 
 void add_demo(Command app) {
@@ -89,7 +115,9 @@ void add_demo(Command app) {
   Command verb = app.verb("demo", "train LeNet-5 on the embedded digits and read the result, layer by layer");
   add_run_options(verb, *common);
   verb.example("headroom demo");
+  add_layer_table_options(verb, common->tables);
   verb.runs_on_ranks([common] {
+    require_tables(common->tables, empty_layer_sheet());
     RunRequest request;
     request.recipe = "lenet5-glyphs";
     training_run(request, *common, true);

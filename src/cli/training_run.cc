@@ -33,7 +33,7 @@ class Watcher final : public TrainObserver {
       : progress_(title), epochs_(epochs), log_every_(log_every), classifier_(classifier) {}
   void on_step(std::int64_t step, std::int64_t of, double loss) override {
     if (log_every_ > 0 && step % log_every_ == 0)
-      progress_.line(fmt::format("step {}: loss {:.6g}", step, loss));
+      progress_.line(fmt::format("step {}: loss {:.6g}", step, loss), true);
     progress_.update(step, of, fmt::format("loss {:.4f}", loss));
   }
   void on_epoch(const EpochResult& e) override {
@@ -119,11 +119,11 @@ void print_result(const FinishedTraining& finished, const Common& common,
 // One training, from its options to its files.
 class TrainingRun {
  public:
-  TrainingRun(const RunRequest& request, const Common& wanted)
-      : request_(request), common_(wanted), ranks_(request.ranks, common_) {}
+  TrainingRun(const RunRequest& request, const Common& wanted, bool demo)
+      : request_(request), common_(wanted), demo_(demo), ranks_(request.ranks, common_) {}
   void prepare();  // everything that can be refused, before the first step
   void train();
-  void report(bool demo);
+  void report();
   void finish();  // writes files; throws if one could not be written, or if the run failed
 
  private:
@@ -135,6 +135,7 @@ class TrainingRun {
 
   const RunRequest& request_;
   Common common_;
+  bool demo_;
   RankRun ranks_;
   Clock::time_point start_ = Clock::now();
   std::optional<RunSetup> setup_;
@@ -174,7 +175,10 @@ void TrainingRun::prepare() {
     device_ = common_.open();
     if (!request_.save_onnx.empty()) require_onnx(setup_->net);  // check before the training, not after
   });
+  Progress preparing("preparing");
+  preparing.stage(fmt::format("data set {}", setup_->data), demo_);
   ranks_.agree([&] { data_ = load_data(*setup_, false, &ranks_); });
+  preparing.clear();
   const EngineOptions options = engine_options();
   TrainOptions& training = setup_->train;
   ranks_.agree([&] {
@@ -191,6 +195,7 @@ void TrainingRun::prepare() {
   if (request_.keep_best) keep_best();
   if (!ranks_.first()) return;
   // Any rank can measure the machine's ceilings; the others wait at their first exchange.
+  preparing.stage("this machine's ceilings", demo_);
   machine_ = common_.machine(*device_);
   prediction_ = predict(ready_->plan(), machine_);
 }
@@ -232,7 +237,7 @@ std::optional<DeterministicOverhead> TrainingRun::overhead() const {
   return deterministic_overhead(setup_->net, *device_, engine_->options(), setup_->train.batch);
 }
 
-void TrainingRun::report(bool demo) {
+void TrainingRun::report() {
   if (ranks_.several()) shared_ = report_ranks(*engine_, ready_->plan(), result_);
   const std::optional<Recipe>& recipe = setup_->recipe;
   finished_.emplace(
@@ -250,10 +255,11 @@ void TrainingRun::report(bool demo) {
                        .optimizer = to_text(setup_->update),
                        .published = recipe && !recipe->published.empty() ? Json(recipe->published) : Json(),
                        .resources = process_resources(),
-                       .wall_s = std::chrono::duration<double>(Clock::now() - start_).count()});
+                       .wall_s = std::chrono::duration<double>(Clock::now() - start_).count(),
+                       .view = common_.tables.layers()});
   if (!ranks_.first() || diverged_) return;
   print_result(*finished_, common_, overhead(), best_ ? &*best_ : nullptr);
-  if (demo && !result_.stopped && !common_.json) print(kNext);
+  if (demo_ && !result_.stopped && !common_.json) print(kNext);
   flush_output();  // the result is out before a file can fail
 }
 
@@ -278,10 +284,10 @@ void TrainingRun::finish() {
 }  // namespace
 
 void training_run(const RunRequest& request, const Common& wanted, bool demo) {
-  TrainingRun run(request, wanted);
+  TrainingRun run(request, wanted, demo);
   run.prepare();
   run.train();
-  run.report(demo);
+  run.report();
   run.finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/sheet.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -38,13 +39,13 @@ std::string second_best(const Tuned& tuned) {
 Sheet winners_sheet(const std::vector<Row>& rows, bool with_device) {
   const auto shown = [&](const char* title) { return std::string(with_device ? title : ""); };
   Sheet sheet("winners", {{.key = "problem", .title = "problem"},
-                          {.key = "kernel", .title = "kernel", .left = true},
+                          {.key = "kernel", .title = "kernel", .left = true, .priority = 1},
                           {.key = "variant", .title = "winner", .left = true},
                           {.key = "s", .title = "time", .unit = "s", .format = Column::Format::seconds},
-                          {.key = "candidates", .title = "candidates"},
-                          {.key = "second", .title = "second", .left = true},
-                          {.key = "device", .title = shown("device"), .left = true},
-                          {.key = "libraries", .title = shown("libraries"), .left = true}});
+                          {.key = "candidates", .title = "candidates", .priority = 2},
+                          {.key = "second", .title = "second", .left = true, .priority = 3},
+                          {.key = "device", .title = shown("device"), .left = true, .priority = 4},
+                          {.key = "libraries", .title = shown("libraries"), .left = true, .priority = 5}});
   for (const auto& [key, tuned] : rows)
     sheet.row({key.problem, key.kernel, tuned.variant, tuned.seconds,
                static_cast<std::int64_t>(tuned.candidates.size()), second_best(tuned), key.device,
@@ -74,9 +75,9 @@ void list_table(const Request& r) {
   for (auto& [key, tuned] : table.entries()) rows.push_back({key, tuned});
   if (r.common.json) return print_json({{"file", table.file().string()}, {"winners", rows_json(rows)}});
   if (r.csv) return print(winners_sheet(rows, true).csv());
-  if (!rows.empty()) print(winners_sheet(rows, true).text());
-  print(fmt::format("{}{} winners in {}; the file may be deleted at any time\n", rows.empty() ? "" : "\n",
-                    rows.size(), table.file().string()));
+  if (!rows.empty()) print(winners_sheet(rows, true).text(r.common.tables.view()));
+  print(fmt::format("{}{} in {}; the file may be deleted at any time\n", rows.empty() ? "" : "\n",
+                    counted(static_cast<std::int64_t>(rows.size()), "winner"), table.file().string()));
 }
 
 // Plans a model in both modes, or in the requested one; times what the table lacks.
@@ -101,18 +102,22 @@ std::vector<Row> tune_model(const Request& r, Device& device, std::int64_t batch
 
 void run(const Request& request) {
   Request r = request;
+  if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   if (r.list) {
-    if (!r.model.empty()) reject("--list prints the whole table; it does not take '{}'", r.model);
+    if (!r.model.empty())
+      reject(Hint{"leave out the model, or --list"}, "--list prints the whole table; it does not take '{}'",
+             r.model);
     return list_table(r);
   }
   if (r.model.empty())
     reject(Hint{"headroom tune resnet:depth=50 --device cuda, or headroom tune --list"},
            "no model was named");
   if (!r.mode.empty() && r.mode != "train" && r.mode != "eval")
-    reject(Hint{"train or eval"}, "unknown mode '{}'", r.mode);
+    reject(nearest(r.mode, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", r.mode);
   if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.common.deterministic)
-    reject("with --deterministic nothing is chosen by timing: there is nothing to tune");
+    reject(Hint{"leave out --deterministic"},
+           "with --deterministic nothing is chosen by timing: there is nothing to tune");
   const Net net = find_net(with_dims(r.model, r.dims));
   const std::int64_t fixed = fixed_batch(net);
   const std::int64_t batch = fixed > 0 ? fixed : r.batch > 0 ? r.batch : train_defaults(r.model).batch;
@@ -133,8 +138,9 @@ void run(const Request& request) {
                              device->capabilities().name));
   print(fmt::format("{}, batch {}, {}, {}:\n\n", net.name, batch, r.common.precision,
                     device->capabilities().name));
-  print(winners_sheet(rows, false).text());
-  print(fmt::format("\n{} problems, {} of them timed now; winners are kept in {}\n", rows.size(), added,
+  print(winners_sheet(rows, false).text(r.common.tables.view()));
+  print(fmt::format("\n{}, {} timed now; winners are kept in {}\n",
+                    counted(static_cast<std::int64_t>(rows.size()), "problem"), added,
                     tuning_table().file().string()));
 }
 

@@ -21,6 +21,7 @@ void add_model(Command app);
 void add_export(Command model);  // a verb below model
 void add_tune(Command app);
 void add_recipe(Command app);
+void add_recipe_run(Command recipe);  // a verb below recipe
 void add_data(Command app);
 void add_demo(Command app);
 void add_doctor(Command app);

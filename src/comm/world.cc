@@ -1,5 +1,7 @@
 #include "comm/world.h"
 
+#include "device/name.h"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -159,11 +161,12 @@ std::unique_ptr<Communicator> World::for_device(Device& device, Communicator& wi
   return std::make_unique<MpiCommunicator>(host.progress(), host.link());
 }
 
-std::string device_for_rank(const std::string& device, int gpus, int local_rank, int local_size,
+std::string device_for_rank(const std::string& typed, int gpus, int local_rank, int local_size,
                             std::string& warning) {
+  const std::string device = device_name(typed);
   if (!device.starts_with("cuda") || gpus < 1) return device;
   if (device != "cuda") {
-    if (local_size > 1) warning = fmt::format("{} ranks share {}, as asked for", local_size, device);
+    if (local_size > 1) warning = fmt::format("{} ranks share {}, as requested", local_size, device);
     return device;
   }
   if (local_size > gpus)

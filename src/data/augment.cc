@@ -31,11 +31,12 @@ Augment parse_augment(std::string_view text) {
     const std::string name = item.substr(0, colon);
     if (std::find(names.begin(), names.end(), name) == names.end())
       reject(nearest(name, names), "`augment` does not know '{}'", name);
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) reject("`augment` names '{}' twice", name);
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      reject(Hint{"give it once"}, "`augment` names '{}' twice", name);
     seen.push_back(name);
     const bool valued = colon != std::string::npos;
     if (name == "flip") {
-      if (valued) reject("flip takes no number, so not '{}'", item);
+      if (valued) reject(Hint{"write `augment` flip"}, "`augment` is '{}': flip takes no number", item);
       augment.flip = true;
     } else {
       augment.crop = valued ? parse_int(item.substr(colon + 1), "`augment` crop") : kUsualCrop;

@@ -91,12 +91,10 @@ void move_tail_to_test(Dataset& set, std::int64_t n) {
 GlyphOptions glyph_options(const std::string& settings, const DataOptions& options) {
   const std::int64_t side = std::max(options.image_size, options.image_width);
   GlyphOptions glyphs{.size = side == 0 ? 28 : side, .seed = options.seed};
-  for (const std::string& setting : settings.empty() ? std::vector<std::string>{} : split(settings, ',')) {
-    const auto equals = setting.find('=');
-    const std::string key = setting.substr(0, equals);
+  for (const auto& [key, value] : parse_settings(settings, "setting of glyphs", "glyphs:size=32")) {
     if (key != "size")
       reject(nearest(key, std::vector<std::string>{"size"}), "glyphs has no setting '{}'", key);
-    glyphs.size = parse_int(equals == std::string::npos ? "" : setting.substr(equals + 1), "glyphs:size");
+    glyphs.size = parse_int(value, "glyphs:size");
   }
   if (options.train_size > 0) glyphs.train = options.train_size + options.validation_tail;
   if (options.validation_tail > 0) {
@@ -117,7 +115,7 @@ GlyphOptions glyph_options(const std::string& settings, const DataOptions& optio
 void require_not_negative(const DataOptions& options) {
   for (const std::int64_t n : {options.train_size, options.test_size, options.validation_tail,
                                options.image_size, options.image_width})
-    if (n < 0) reject("a data set cannot have {} images or pixels", n);
+    if (n < 0) reject("a data set cannot have a negative number of images or pixels ({})", n);
 }
 
 Dataset read(const DatasetInfo& info, const std::string& settings, const DataOptions& options) {
@@ -133,7 +131,8 @@ Dataset read(const DatasetInfo& info, const std::string& settings, const DataOpt
   }
   if (settings.empty()) return load_published(info, options);
   if (info.name == "cifar10") return read_cifar_file(settings);
-  reject("{} takes no settings, so not '{}'", info.name, settings);
+  reject(Hint{fmt::format("write `data` {}", info.name)}, "`data` is '{0}:{1}': {0} takes no settings",
+         info.name, settings);
 }
 
 PlaneSize wanted_size(const Dataset& set, const DataOptions& options) {
@@ -170,7 +169,7 @@ void parse_image_size(std::string_view text, DataOptions& options) {
   options.image_width = parts.size() == 2 ? parse_int(parts[1], "`image-size`") : 0;
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (const std::int64_t n = i == 0 ? options.image_size : options.image_width; n < 1 || n > kWidestImage)
-      reject("`image-size` is '{}'; images have 1 to {} pixels per side", text, kWidestImage);
+      reject("`image-size` is '{}'; it must be 1 to {} pixels per side", text, kWidestImage);
   if (options.image_width == options.image_size) options.image_width = 0;
 }
 

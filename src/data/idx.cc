@@ -24,7 +24,7 @@ std::uint32_t word(std::string_view bytes, std::size_t index) {
 std::string_view kind_of(std::uint32_t magic) {
   if (magic == kImagesMagic) return "an IDX image file";
   if (magic == kLabelsMagic) return "an IDX label file";
-  return "no IDX file of bytes";
+  return "not an IDX file of bytes";
 }
 
 void require_header(std::string_view bytes, std::string_view where, std::uint32_t magic, std::size_t words) {
@@ -40,7 +40,7 @@ void require_header(std::string_view bytes, std::string_view where, std::uint32_
 void require_extent(std::int64_t value, std::int64_t most, std::string_view what, std::string_view where) {
   if (value == 0) reject(kAgain, "{} claims to hold 0 {}", where, what);
   if (value > most)
-    reject(kAgain, "{} claims {} {}; more than {} counts as damage", where, with_commas(value), what,
+    reject(kAgain, "{} claims {} {}; the max is {}, so the file is damaged", where, with_commas(value), what,
            with_commas(most));
 }
 

@@ -55,7 +55,7 @@ class HeaderReader {
         break;
       }
     }
-    if (seen_ != 3) bad("it must say descr, fortran_order and shape, each once");
+    if (seen_ != 3) bad("it must have descr, fortran_order and shape, each once");
     return header_;
   }
 
@@ -157,7 +157,8 @@ std::pair<std::string_view, std::string_view> parts_of(const std::string& where,
     reject(kDamaged, "{} is truncated: {} bytes cannot be an .npy file", where, bytes.size());
   const int version = static_cast<unsigned char>(bytes[kVersionAt]);
   if (version < 1 || version > 3)
-    reject("{} has version {} of the .npy format; 1 to 3 can be read", where, version);
+    reject(Hint{"save it again with numpy.save"}, "{} has version {} of the .npy format; 1 to 3 can be read",
+           where, version);
   const std::size_t width = version == 1 ? 2 : 4;
   std::size_t length = 0;
   for (std::size_t i = width; i-- > 0;)

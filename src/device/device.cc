@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "device/cpu/cpu_device.h"
+#include "device/name.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "device/cuda/cuda_device.h"
 #endif
@@ -32,7 +33,13 @@ Buffer Device::allocate_host(std::size_t bytes) {
   return {*this, allocate_bytes(padded, true), padded, true};
 }
 
-std::unique_ptr<Device> open_device(std::string_view name, int threads) {
+std::string device_name(std::string_view typed) {
+  if (typed == "gpu" || typed.starts_with("gpu:")) return "cuda" + std::string(typed.substr(3));
+  return std::string(typed);
+}
+
+std::unique_ptr<Device> open_device(std::string_view typed, int threads) {
+  const std::string name = device_name(typed);
   if (name == "cpu") return std::make_unique<CpuDevice>(threads);
 #ifdef HEADROOM_HAS_CUDA
   if (name.starts_with("cuda")) return open_cuda_device(name);
@@ -40,7 +47,7 @@ std::unique_ptr<Device> open_device(std::string_view name, int threads) {
   if (const GpuSurvey survey = survey_gpus(); name.starts_with("cuda"))
     reject(Hint{survey.try_this + "; or use `device` cpu"}, "no GPU can be used: {}", survey.why_not);
 #endif
-  reject(nearest(name, std::vector<std::string>{"cpu", "cuda"}), "unknown device '{}'", name);
+  reject(nearest(name, std::vector<std::string>{"cpu", "cuda", "gpu"}), "unknown device '{}'", name);
 }
 
 #ifndef HEADROOM_HAS_CUDA

@@ -56,7 +56,7 @@ StreamArena::StreamArena(int threads, std::int64_t bytes_per_thread)
   mapped_ = round_up(threads * stride_, kLargePage) + kLargePage;
   void* memory = ::mmap(nullptr, static_cast<std::size_t>(mapped_), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) fail("cannot allocate {} bytes of memory to measure bandwidth", mapped_);
+  if (memory == MAP_FAILED) fail("out of memory: {} bytes to measure the bandwidth were refused", mapped_);
   data_ = static_cast<char*>(memory);
   ::madvise(memory, static_cast<std::size_t>(mapped_), MADV_HUGEPAGE);  // refused: small pages are fine
   team_seconds(threads, Clock::wall, [&](int t) {

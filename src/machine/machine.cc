@@ -76,7 +76,8 @@ std::vector<std::string> machine_names() {
 }
 
 Machine find_machine(std::string_view name) {
-  if (is_path(name)) return load_file(fs::path(name), {});
+  if (is_path(name))
+    return load_file(fs::path(name), {"headroom machine show h200 `json` prints an example"});
   if (name.empty()) reject(Hint{"`headroom machine list` shows them"}, "the name of a machine is empty");
 
   const fs::path saved = machine_file(name);

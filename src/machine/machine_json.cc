@@ -55,7 +55,8 @@ class Fields {
   }
   int count(const char* key) const {
     const double number = amount(key);
-    if (number != std::floor(number) || number > 1e6) complain(key, "is {}, not a plain count", number);
+    if (number != std::floor(number) || number > 1e6)
+      complain(key, "is {}, not a whole number from 0", number);
     return static_cast<int>(number);
   }
   bool flag(const char* key) const {

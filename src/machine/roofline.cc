@@ -128,7 +128,7 @@ void measure_levels(Machine& machine, int team, const std::vector<CacheLevel>& c
 }  // namespace
 
 Machine measure_cpu(int threads, double seconds, const std::function<void(const std::string&)>& progress) {
-  if (threads < 0 || !(seconds > 0)) reject("a measurement of {} s on {} threads", seconds, threads);
+  if (threads < 0 || !(seconds > 0)) reject("a measurement cannot take {} s on {} threads", seconds, threads);
   auto say = [&](const std::string& stage) {
     if (progress) progress(stage);
   };
@@ -149,7 +149,7 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   const PinnedTeam pinned(team, cpus);
   const std::vector<CacheLevel> caches = find_caches(cpus, team);
 
-  say(fmt::format("multiply-adds on 1 and {} threads", team));
+  say(team == 1 ? "multiply-adds on 1 thread" : fmt::format("multiply-adds on 1 and {} threads", team));
   const double wall = now_s(), used = thread_cpu_s();
   measure_peaks(machine, team, kFmaShare / 2 * seconds);
   // This thread never rests in that stage, unless another program uses its core or a sibling's.

@@ -32,9 +32,9 @@ ConvNet::ConvNet(const std::string& name, ModelOptions& options, const ImageDefa
       bn_(options.flag("bn", defaults.bn)) {
   constexpr double kWidest = 64;
   if (!(width_ > 0 && width_ <= kWidest))
-    reject("{}'s option width is {}; it must lie between 0 and {}", name, width_, kWidest);
+    reject("{}'s option width is {}; it must be above 0, and at most {}", name, width_, kWidest);
   if (!(dropout_ >= 0 && dropout_ < 1))
-    reject("{}'s option dropout is {}; it must lie in [0, 1)", name, dropout_);
+    reject("{}'s option dropout is {}; it must be at least 0 and below 1", name, dropout_);
 }
 
 std::int64_t ConvNet::scaled(std::int64_t maps) const {

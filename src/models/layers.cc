@@ -69,7 +69,9 @@ const LayerType& layer_type(std::string_view name) {
 }
 
 ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how) {
-  if (net.layers.empty()) reject("network '{}' has no layers", net.name);
+  if (net.layers.empty())
+    reject(Hint{R"(add "layers": [{"type": "linear", "units": 10}])"}, "network '{}' has no layers",
+           net.name);
   std::vector<std::string> names = {"input"};
   std::vector<ValueId> values = {input};
   std::vector<bool> read = {false};
@@ -95,8 +97,8 @@ ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how) 
   // A layer that nothing reads would be dropped silently; it means a wrong "from".
   for (std::size_t i = 1; i + 1 < names.size(); ++i)
     if (!read[i])
-      reject(Hint{"remove it, or name it in another layer's \"from\""}, "no other layer reads layer '{}'",
-             names[i]);
+      reject(Hint{"remove it, or name it in another layer's \"from\""},
+             "layer '{}' is not used: no other layer reads it", names[i]);
   return values.back();
 }
 

@@ -37,13 +37,13 @@ Net& Net::append(Layer layer) {
   const LayerType& type = layer_type(layer.type);
   if (layer.name.empty()) layer.name = fmt::format("{}{}", layer.type, layers.size() + 1);
   if (layer.name == "input" || layer.name == "loss")
-    reject("network '{}': no layer may be called '{}', which names the network's own {}", name, layer.name,
-           layer.name);
+    reject(Hint{"rename it"}, "network '{}': no layer may be called '{}', which names the network's own {}",
+           name, layer.name, layer.name);
   constexpr std::size_t kMaxLayers = 20'000;  // far beyond any that trains; more only costs time and memory
   if (layers.size() == kMaxLayers)
     reject(Hint{"take a smaller depth"}, "network '{}' has more than {} layers", name, kMaxLayers);
   if (std::any_of(layers.begin(), layers.end(), [&](const Layer& l) { return l.name == layer.name; }))
-    reject("network '{}': two layers are called '{}'", name, layer.name);
+    reject(Hint{"rename one of them"}, "network '{}': two layers are called '{}'", name, layer.name);
   const std::size_t reads = layer.from.empty() ? 1 : layer.from.size();
   if (type.inputs == kTwoOrMore ? reads < 2 : reads != type.inputs)
     reject(Hint{R"(write "from": ["a", "b"])"}, "layer '{}': '{}' reads {} layers", layer.name, layer.type,

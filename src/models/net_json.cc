@@ -49,7 +49,7 @@ struct Reader {
       const std::string word = json.get<std::string>();
       if (word == "valid") return;
       if (word != "same" && word != "same_upper" && word != "same_lower")
-        wrong(shown, "pad is '{}'; use same, same_lower, valid or numbers", word);
+        wrong(shown, "pad is '{}'; it must be same, same_lower, valid or numbers", word);
       layer.options.set("auto_pad", word == "same" ? std::string("same_upper") : word);
       return;
     }
@@ -131,7 +131,7 @@ Net parse_net(const std::string& text, const std::string& origin) {
            origin);
   const Ints input = reader.integers(json["input"], "", "input", json["input"].size(), json["input"].size());
   for (std::int64_t extent : input)
-    if (extent < 1) reject("{}: input has an extent of {}", origin, extent);
+    if (extent < 1) reject("{}: input has an extent of {}; it must be at least 1", origin, extent);
   if (!json.contains("layers") || !json["layers"].is_array()) reject("{}: \"layers\" must be a list", origin);
 
   if (json.contains("name") && !json["name"].is_string()) reject("{}: \"name\" must be a word", origin);

@@ -58,7 +58,7 @@ std::string add_blocks(Net& net, std::string from, const Block& block) {
 
 double dropout_of(ModelOptions& options, double usual) {
   const double rate = options.real("dropout", usual);
-  if (!(rate >= 0 && rate < 1)) reject("dropout is {}; it must lie in [0, 1)", rate);
+  if (!(rate >= 0 && rate < 1)) reject("dropout is {}; it must be at least 0 and below 1", rate);
   return rate;
 }
 

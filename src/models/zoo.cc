@@ -13,14 +13,8 @@
 namespace headroom {
 
 ModelOptions::ModelOptions(std::string_view model, std::string_view text) : model_(model) {
-  if (text.empty()) return;
-  for (const std::string& item : split(text, ',')) {
-    const std::size_t equals = item.find('=');
-    if (equals == std::string::npos || equals == 0)
-      reject(Hint{fmt::format("write {}:name=value,name=value", model_)}, "model option '{}' has no value",
-             item);
-    values_[item.substr(0, equals)] = item.substr(equals + 1);
-  }
+  for (Setting& setting : parse_settings(text, "model option", model_ + ":name=value,name=value"))
+    values_[setting.name] = std::move(setting.value);
 }
 
 const std::string* ModelOptions::take(const std::string& name) {
@@ -31,7 +25,9 @@ const std::string* ModelOptions::take(const std::string& name) {
 
 std::int64_t ModelOptions::integer(const std::string& name, std::int64_t fallback) {
   const std::vector<std::int64_t> values = integers(name, {fallback});
-  if (values.size() != 1) reject("{}'s option {} takes one number, not {}", model_, name, values.size());
+  if (values.size() != 1)
+    reject(Hint{fmt::format("write {}:{}={}", model_, name, values.front())},
+           "{}'s option {} takes one number, not {}", model_, name, values.size());
   return values.front();
 }
 
@@ -185,7 +181,7 @@ Net find_net(const std::string& spec) {
   if (spec.ends_with(".json") || spec.find('/') != std::string::npos ||
       std::filesystem::exists(spec, ignored))
     return read_net(spec);
-  if (name.ends_with(".json")) reject("{} is a file, so it takes no options; edit it instead", name);
+  if (name.ends_with(".json")) reject(Hint{"edit it instead"}, "{} is a file, so it takes no options", name);
   reject(nearest(name, names), "unknown model '{}'", name);
 }
 

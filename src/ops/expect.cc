@@ -10,7 +10,7 @@ void expect_inputs(std::string_view op, const std::vector<TensorType>& inputs, s
 void expect_not_empty(std::string_view op, const std::vector<TensorType>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (std::int64_t d : inputs[i].shape.dims())
-      if (d < 1) reject("{}: input {} is {}, which holds nothing", op, i, inputs[i].shape.str());
+      if (d < 1) reject("{}: input {} is {}, which has no elements", op, i, inputs[i].shape.str());
 }
 
 void expect_float(std::string_view op, const TensorType& type) {

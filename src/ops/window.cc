@@ -44,7 +44,7 @@ void count_outputs(Axis& axis, bool ceil_mode, bool pools) {
   for (std::int64_t pad : {axis.pad, axis.pad_end})
     if (pools && pad >= axis.reach())
       reject(Hint{"padding must be smaller than the window"},
-             "padding of {} with a window of {} in {}: a window would see padding only", pad, axis.reach(),
+             "padding of {} with a window of {} in {}: a window would cover only padding", pad, axis.reach(),
              axis.name);
   const std::int64_t room = axis.input + axis.pad + axis.pad_end - axis.reach();
   axis.output = floor_div(room + (ceil_mode ? axis.stride - 1 : 0), axis.stride) + 1;

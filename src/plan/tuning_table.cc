@@ -113,7 +113,7 @@ void TuningTable::add(const TuningKey& key, const Tuned& tuned) {
     append_line(file_, line_of(key, tuned).dump() + "\n");
   } catch (const Error& error) {
     if (warnings_.empty())
-      warnings_.push_back(fmt::format("{} could not be written ({}); winners serve only this run",
+      warnings_.push_back(fmt::format("{} could not be written ({}); winners are kept only for this run",
                                       file_.string(), error.what()));
   }
 }

@@ -95,9 +95,9 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
   Sheet sheet(
       "layers",
       {{.key = "layer", .title = "layer"},
-       {.key = "output", .title = "output", .left = true},
-       {.key = "parameters", .title = "parameters", .format = commas, .dash_zero = true},
-       {.key = "mflop", .title = "MFLOP", .unit = "MFLOP"},
+       {.key = "output", .title = "output", .left = true, .priority = 2},
+       {.key = "parameters", .title = "parameters", .format = commas, .dash_zero = true, .priority = 4},
+       {.key = "mflop", .title = "MFLOP", .unit = "MFLOP", .priority = 5},
        {.key = "forward_flops", .title = "", .unit = "FLOP"},
        {.key = "flops", .title = "", .unit = "FLOP"},
        {.key = "forward_ms", .title = shown(measured, "forward ms"), .unit = "ms", .dash_zero = true},
@@ -107,14 +107,18 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
         .title = shown(measured, "backward ms"),
         .unit = "ms",
         .dash_zero = true},
-       {.key = "gflops_per_s", .title = shown(measured, "GFLOP/s"), .unit = "GFLOP/s", .format = tenths},
+       {.key = "gflops_per_s",
+        .title = shown(measured, "GFLOP/s"),
+        .unit = "GFLOP/s",
+        .format = tenths,
+        .priority = 3},
        {.key = "floor_ms", .title = "floor ms", .unit = "ms", .dash_zero = true},
-       {.key = "predicted_ms", .title = shown(has_times, "predicted ms"), .unit = "ms"},
+       {.key = "predicted_ms", .title = shown(has_times, "predicted ms"), .unit = "ms", .priority = 3},
        {.key = "percent_of_roofline",
         .title = shown(measured, "% of roofline"),
         .unit = "%",
         .format = tenths},
-       {.key = "bound", .title = "bound by"}});
+       {.key = "bound", .title = "bound by", .priority = 1}});
   LayerReading total{.layer = "total"};
   for (const LayerReading& l : layers) {
     sheet.row(cells_of(l));
@@ -126,6 +130,8 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
   sheet.total(cells_of(total));
   return sheet;
 }
+
+Sheet empty_layer_sheet() { return layer_sheet({{.layer = "", .forward_s = 1}}, true); }
 
 Json layers_json(const std::vector<LayerReading>& layers) { return layer_sheet(layers, true).objects(); }
 

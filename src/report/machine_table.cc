@@ -7,7 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/table.h"
 #include "base/units.h"
 
 namespace headroom {
@@ -21,58 +20,63 @@ double rate_of(const std::map<std::string, double>& rates, const char* precision
   return found == rates.end() ? 0 : found->second;
 }
 
-std::string or_dash(double value, const char* unit) { return value > 0 ? si(value, unit) : "-"; }
-
 std::string peaks_table(const Machine& machine) {
-  const bool one_core = !machine.one_core_peak_flops.empty();
-  std::vector<std::string> header = {"unit", "peak", "ridge FLOP/B"};
-  if (one_core) header.push_back("one core");
-  Table table(header);
-  for (const char* precision : kPrecisions) {
-    const double peak = rate_of(machine.peak_flops, precision);
-    if (peak <= 0) continue;
-    std::vector<std::string> row = {precision, si(peak, "FLOP/s"),
-                                    fmt::format("{:.1f}", peak / machine.memory().bytes_per_s)};
-    if (one_core) row.push_back(or_dash(rate_of(machine.one_core_peak_flops, precision), "FLOP/s"));
-    table.row(row);
-  }
-  return table.str();
+  const char* one_core = machine.one_core_peak_flops.empty() ? "" : "one core";
+  Sheet sheet("peaks",
+              {{.key = "unit", .title = "unit"},
+               {.key = "peak", .title = "peak", .unit = "FLOP/s", .format = Column::Format::si},
+               {.key = "ridge", .title = "ridge FLOP/B", .format = Column::Format::tenths},
+               {.key = "one_core", .title = one_core, .unit = "FLOP/s", .format = Column::Format::si}});
+  for (const char* precision : kPrecisions)
+    if (const double peak = rate_of(machine.peak_flops, precision); peak > 0)
+      sheet.row({precision, peak, peak / machine.memory().bytes_per_s,
+                 known(rate_of(machine.one_core_peak_flops, precision))});
+  return sheet.text();
 }
 
 std::string levels_table(const Machine& machine) {
   const bool one_core = std::ranges::any_of(
       machine.levels, [](const Machine::Level& level) { return level.one_core_bytes_per_s > 0; });
-  std::vector<std::string> header = {"level", "capacity", "bandwidth"};
-  if (one_core) header.push_back("one core");
-  Table table(header);
-  for (const Machine::Level& level : machine.levels) {
-    std::vector<std::string> row = {level.name, human_bytes(level.bytes), or_dash(level.bytes_per_s, "B/s")};
-    if (one_core) row.push_back(or_dash(level.one_core_bytes_per_s, "B/s"));
-    table.row(row);
-  }
-  return table.str();
+  Sheet sheet("levels",
+              {{.key = "level", .title = "level"},
+               {.key = "bytes", .title = "capacity", .unit = "B", .format = Column::Format::bytes},
+               {.key = "bytes_per_s", .title = "bandwidth", .unit = "B/s", .format = Column::Format::si},
+               {.key = "one_core",
+                .title = one_core ? "one core" : "",
+                .unit = "B/s",
+                .format = Column::Format::si}});
+  for (const Machine::Level& level : machine.levels)
+    sheet.row({level.name, level.bytes, known(level.bytes_per_s), known(level.one_core_bytes_per_s)});
+  return sheet.text();
 }
 
 }  // namespace
 
-std::string machine_list_table(std::span<const Machine> machines) {
+Sheet machine_sheet(std::span<const Machine> machines) {
+  using enum Column::Format;
   std::vector<const Machine*> order;
   for (const Machine& machine : machines) order.push_back(&machine);
   std::ranges::stable_sort(order, {}, [](const Machine* m) {
     return std::tuple(m->kind == "cpu", m->compute_capability, rate_of(m->peak_flops, "fp32"));
   });
-  Table table({"name", "fp64", "fp32", "tf32", "fp16", "fp8", "memory", "bandwidth", "what it is"});
-  table.left(8);
+  Sheet sheet("machines", {{.key = "name", .title = "name"},
+                           {.key = "fp64", .title = "fp64", .format = si, .priority = 3},
+                           {.key = "fp32", .title = "fp32", .format = si},
+                           {.key = "tf32", .title = "tf32", .format = si, .priority = 4},
+                           {.key = "fp16", .title = "fp16", .format = si},
+                           {.key = "fp8", .title = "fp8", .format = si, .priority = 5},
+                           {.key = "memory", .title = "memory", .unit = "B", .format = bytes, .priority = 1},
+                           {.key = "bandwidth", .title = "bandwidth", .unit = "B/s", .format = si},
+                           {.key = "title", .title = "what it is", .left = true, .wrap = true}});
   for (const Machine* m : order) {
     // Before tensor cores, half precision is the rate of the vector units.
     const double tensor = rate_of(m->peak_flops, "fp16");
     const double half = tensor > 0 ? tensor : rate_of(m->peak_flops, "fp16_vector");
-    auto peak = [&](const char* precision) { return or_dash(rate_of(m->peak_flops, precision), ""); };
-    table.row({m->name, peak("fp64"), peak("fp32"), peak("tf32"), or_dash(half, ""), peak("fp8"),
-               human_bytes(m->memory().bytes), si(m->memory().bytes_per_s, "B/s"), m->title});
+    const auto peak = [&](const char* precision) { return known(rate_of(m->peak_flops, precision)); };
+    sheet.row({m->name, peak("fp64"), peak("fp32"), peak("tf32"), known(half), peak("fp8"), m->memory().bytes,
+               m->memory().bytes_per_s, m->title});
   }
-  return table.str() +
-         "Peaks in FLOP/s, dense, a multiply-add counting two; - : no such unit, or not known.\n";
+  return sheet;
 }
 
 std::string machine_page(const Machine& machine) {

@@ -13,7 +13,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 TEST(MachineTable, ListsOldestFirst) {
   const Machine machines[] = {find_machine("h200"), find_machine("p100"), find_machine("k80")};
-  const std::string text = machine_list_table(machines);
+  const std::string text = machine_sheet(machines).text();
   EXPECT_LT(text.find("k80"), text.find("p100-pcie"));
   EXPECT_LT(text.find("p100-pcie"), text.find("h200"));
   EXPECT_TRUE(contains(text, "19.1 T")) << "half precision of the vector units";

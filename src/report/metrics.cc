@@ -1,7 +1,6 @@
 #include "report/metrics.h"
 
 #include "base/json.h"
-#include "base/table.h"
 #include "base/units.h"
 
 namespace headroom {
@@ -31,25 +30,30 @@ Json metrics_json(const Metrics& m, const std::vector<std::string>& class_names)
           {"confusion", confusion}};
 }
 
-std::string metrics_table(const Metrics& m, const std::vector<std::string>& class_names) {
+Sheet metrics_sheet(const Metrics& m, const std::vector<std::string>& class_names) {
+  using enum Column::Format;
   constexpr std::int64_t kWidest = 12;  // max classes whose matrix fits a screen
   const bool matrix = m.classes() <= kWidest;
-  std::vector<std::string> header = {"class", "images", "precision", "recall"};
+  std::vector<Column> columns = {{.key = "class", .title = "class"},
+                                 {.key = "images", .title = "images", .format = commas},
+                                 {.key = "precision", .title = "precision", .format = ten_thousandths},
+                                 {.key = "recall", .title = "recall", .format = ten_thousandths}};
   if (matrix)
     for (std::int64_t said = 0; said < m.classes(); ++said)
-      header.push_back((said == 0 ? "taken for " : "") + std::to_string(said));
-  Table table(header);
+      columns.push_back({.key = fmt::format("taken_for_{}", said),
+                         .title = (said == 0 ? "taken for " : "") + std::to_string(said),
+                         .dash_zero = true,
+                         .priority = 1});
+  Sheet sheet("classes", std::move(columns));
   for (std::int64_t truth = 0; truth < m.classes(); ++truth) {
     const std::string name = name_of_class(class_names, truth), number = std::to_string(truth);
-    std::vector<std::string> cells = {
-        name == number ? name : fmt::format("{} {}", number, name), with_commas(m.images_of(truth)),
-        fmt::format("{:.4f}", m.precision(truth)), fmt::format("{:.4f}", m.recall(truth))};
+    std::vector<Cell> cells = {name == number ? name : fmt::format("{} {}", number, name), m.images_of(truth),
+                               m.precision(truth), m.recall(truth)};
     if (matrix)
-      for (std::int64_t said = 0; said < m.classes(); ++said)
-        cells.push_back(m.confused(truth, said) > 0 ? std::to_string(m.confused(truth, said)) : ".");
-    table.row(cells);
+      for (std::int64_t said = 0; said < m.classes(); ++said) cells.emplace_back(m.confused(truth, said));
+    sheet.row(std::move(cells));
   }
-  return table.str();
+  return sheet;
 }
 
 }  // namespace headroom

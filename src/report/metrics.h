@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/sheet.h"
 #include "train/metrics.h"
 
 namespace headroom {
@@ -12,6 +13,6 @@ namespace headroom {
 Json metrics_json(const Metrics& metrics, const std::vector<std::string>& class_names);
 
 // A row per class, with the confusion matrix beside it if it fits a screen.
-std::string metrics_table(const Metrics& metrics, const std::vector<std::string>& class_names);
+Sheet metrics_sheet(const Metrics& metrics, const std::vector<std::string>& class_names);
 
 }  // namespace headroom

@@ -37,16 +37,17 @@ TEST(MetricsReport, ClassesWithoutNamesAreNumbers) {
 }
 
 TEST(MetricsReport, TheTableHasTheMatrixBesideIt) {
-  const std::string table = metrics_table(example(), {"cat", "dog", "owl"});
+  const std::string table = metrics_sheet(example(), {"cat", "dog", "owl"}).text();
   for (const char* part :
        {"class", "precision", "recall", "taken for 0", "0 cat", "2 owl", "0.5000", "1.0000"})
     EXPECT_NE(table.find(part), std::string::npos) << "no '" << part << "' in\n" << table;
-  EXPECT_EQ(metrics_table(example(), {}).find("0 0"), std::string::npos) << "a number is not said twice";
+  EXPECT_EQ(metrics_sheet(example(), {}).text().find("0 0"), std::string::npos)
+      << "a number is not said twice";
 }
 
 TEST(MetricsReport, AMatrixTooWideForAScreenIsLeftOut) {
-  EXPECT_NE(metrics_table(example(12), {}).find("taken for"), std::string::npos);
-  EXPECT_EQ(metrics_table(example(13), {}).find("taken for"), std::string::npos);
+  EXPECT_NE(metrics_sheet(example(12), {}).text().find("taken for"), std::string::npos);
+  EXPECT_EQ(metrics_sheet(example(13), {}).text().find("taken for"), std::string::npos);
 }
 
 }  // namespace

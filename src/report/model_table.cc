@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/table.h"
 #include "base/units.h"
 #include "ops/operator.h"
 
@@ -48,25 +47,18 @@ double peak_bytes(const Plan& plan) {
 
 std::string count(double n) { return n > 0 ? with_commas(std::llround(n)) : "-"; }
 
-std::vector<std::string> cells(const LayerCost& l, double all_flops) {
+std::vector<Cell> cells(const LayerCost& l, double all_flops) {
   return {l.layer,
           l.operators,
           l.output,
-          count(double(l.parameters)),
-          count(l.macs),
-          count(l.flops()),
-          all_flops > 0 ? fmt::format("{:.2f}", 100 * l.flops() / all_flops) : "-",
-          count(l.other),
-          human_bytes(l.bytes),
-          fmt::format("{:.2f}", l.intensity()),
-          l.activations > 0 ? human_bytes(l.activations) : "-"};
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
+          l.parameters,
+          l.macs,
+          l.flops(),
+          all_flops > 0 ? Cell(100 * l.flops() / all_flops) : Cell(),
+          l.other,
+          l.bytes,
+          l.intensity(),
+          l.activations};
 }
 
 }  // namespace
@@ -108,14 +100,28 @@ ModelCost model_cost(const Plan& forward, const Plan* training) {
   return cost;
 }
 
-std::string model_table(const ModelCost& cost) {
-  Table table({"layer", "operators", "output", "parameters", "MACs", "FLOPs", "share %", "other", "bytes",
-               "FLOP/byte", "activations"});
-  table.left(1), table.left(2);
-  for (const LayerCost& row : cost.layers) table.row(cells(row, cost.total.flops()));
-  table.rule();
-  table.row(cells(cost.total, cost.total.flops()));
-  return table.str();
+Sheet model_sheet(const ModelCost& cost, bool with_total) {
+  using enum Column::Format;
+  Sheet sheet("layers",
+              {{.key = "layer", .title = "layer"},
+               {.key = "operators", .title = "operators", .left = true, .priority = 3},
+               {.key = "output", .title = "output", .left = true, .priority = 1},
+               {.key = "parameters", .title = "parameters", .format = commas, .dash_zero = true},
+               {.key = "macs", .title = "MACs", .format = commas, .dash_zero = true, .priority = 4},
+               {.key = "flops", .title = "FLOPs", .unit = "FLOP", .format = commas, .dash_zero = true},
+               {.key = "share_percent", .title = "share %", .unit = "%", .format = hundredths},
+               {.key = "other", .title = "other", .format = commas, .dash_zero = true, .priority = 6},
+               {.key = "bytes", .title = "bytes", .unit = "B", .format = bytes, .priority = 2},
+               {.key = "flop_per_byte", .title = "FLOP/byte", .format = hundredths, .priority = 5},
+               {.key = "activation_bytes",
+                .title = "activations",
+                .unit = "B",
+                .format = bytes,
+                .dash_zero = true,
+                .priority = 5}});
+  for (const LayerCost& row : cost.layers) sheet.row(cells(row, cost.total.flops()));
+  if (with_total) sheet.total(cells(cost.total, cost.total.flops()));
+  return sheet;
 }
 
 std::string kinds_line(const ModelCost& cost) {
@@ -124,18 +130,6 @@ std::string kinds_line(const ModelCost& cost) {
     line += fmt::format("{}{} {}, {} FLOPs, {:.2f} %", line.empty() ? "" : "; ", kind.count, kind.kind,
                         count(kind.flops()), 100 * kind.macs / cost.total.macs);
   return line;
-}
-
-std::string model_csv(const ModelCost& cost) {
-  std::string text =
-      "layer,operators,output,parameters,macs,flops,share_percent,other,bytes,flop_per_byte,activation_"
-      "bytes\n";
-  for (const LayerCost& l : cost.layers)
-    text += fmt::format("{},{},{},{},{:.0f},{:.0f},{:.4f},{:.0f},{:.0f},{:.4f},{:.0f}\n", quoted(l.layer),
-                        l.operators, l.output, l.parameters, l.macs, l.flops(),
-                        cost.total.macs > 0 ? 100 * l.macs / cost.total.macs : 0, l.other, l.bytes,
-                        l.intensity(), l.activations);
-  return text;
 }
 
 Json model_json(const ModelCost& cost) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/sheet.h"
 #include "plan/plan.h"
 
 namespace headroom {
@@ -42,9 +43,9 @@ struct ModelCost {
 // Layers come from the plan of the forward pass; `training` may be null.
 ModelCost model_cost(const Plan& forward, const Plan* training);
 
-std::string model_table(const ModelCost& cost);
+// The table of the layers; CSV leaves the total out.
+Sheet model_sheet(const ModelCost& cost, bool with_total = true);
 std::string kinds_line(const ModelCost& cost);  // "conv2d 16, 39,016,857,600 FLOPs, 99.37 %; linear …"
-std::string model_csv(const ModelCost& cost);
 Json model_json(const ModelCost& cost);
 
 }  // namespace headroom

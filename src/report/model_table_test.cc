@@ -98,9 +98,9 @@ TEST(ModelTable, JsonAndCsvHoldTheSameNumbers) {
   const Json& conv = json.at("layers").at(0);
   EXPECT_EQ(conv.at("layer"), "conv");
   EXPECT_NEAR(conv.at("share_percent"), 100.0 * 864 / 924, 1e-9);
-  const std::string csv = model_csv(cost);
+  const std::string csv = model_sheet(cost, false).csv();
   EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
-  EXPECT_NE(csv.find("conv,conv2d+relu,3x4x4,57,1728,3456,93.5065,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("conv,conv2d+relu,3x4x4,57,1728,3456,93.50649350649351,"), std::string::npos) << csv;
 }
 
 TEST(ModelTable, AGapTakesThePlaceOfTrainingMemory) {
@@ -112,7 +112,7 @@ TEST(ModelTable, AGapTakesThePlaceOfTrainingMemory) {
 }
 
 TEST(ModelTable, TheTableEndsInItsTotal) {
-  const std::string table = model_table(cost_of(small(), 1));
+  const std::string table = model_sheet(cost_of(small(), 1)).text();
   for (const char* part : {"conv2d+relu", "3x4x4", "93.51", "total", "122", "1,848"})
     EXPECT_NE(table.find(part), std::string::npos) << "no '" << part << "' in\n" << table;
 }
@@ -120,7 +120,7 @@ TEST(ModelTable, TheTableEndsInItsTotal) {
 TEST(ModelTable, CsvQuotesWhatNeedsIt) {
   Net net("odd", {3});
   net.linear("a,\"b\"", {.units = 2});
-  EXPECT_NE(model_csv(cost_of(net, 1)).find("\n\"a,\"\"b\"\"\",linear,"), std::string::npos);
+  EXPECT_NE(model_sheet(cost_of(net, 1), false).csv().find("\n\"a,\"\"b\"\"\",linear,"), std::string::npos);
 }
 
 }  // namespace

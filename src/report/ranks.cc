@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace headroom {
@@ -31,34 +31,32 @@ Summary summary_of(const std::vector<RankTimes>& ranks, double RankTimes::*field
   return s;
 }
 
-std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
-
 double hidden_share(const std::vector<RankTimes>& ranks) {
   double hidden = 0, all = 0;
   for (const RankTimes& r : ranks) hidden += r.hidden, all += r.exchange;
   return all > 0 ? hidden / all : 0;
 }
 
-std::string table_of(const RanksReport& report) {
-  std::vector<std::string> header = {"rank"};
-  for (const Timed& c : kTimes) header.emplace_back(c.name);
-  header.emplace_back("computed longest in");
-  Table table(header);
+std::string table_of(const RanksReport& report, const TableView& view) {
+  std::vector<Column> columns = {{.key = "rank", .title = "rank"}};
+  for (const Timed& c : kTimes)
+    columns.push_back({.key = c.name, .title = c.name, .unit = "ms", .format = Column::Format::thousandths});
+  columns.push_back({.key = "slowest", .title = "computed longest in", .left = true, .priority = 1});
+  Sheet sheet("ranks", std::move(columns));
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
-    std::vector<std::string> cells = {std::to_string(r)};
-    for (const Timed& c : kTimes) cells.push_back(milliseconds(report.ranks[r].*c.field));
-    cells.push_back(fmt::format("{:.0f} % of steps", 100 * report.ranks[r].slowest));
-    table.row(cells);
+    std::vector<Cell> cells = {static_cast<std::int64_t>(r)};
+    for (const Timed& c : kTimes) cells.emplace_back(report.ranks[r].*c.field * 1e3);
+    cells.emplace_back(fmt::format("{:.0f} % of steps", 100 * report.ranks[r].slowest));
+    sheet.row(std::move(cells));
   }
-  table.rule();
-  for (const auto& [name, field] : {std::pair("least", &Summary::least), std::pair("mean", &Summary::mean),
-                                    std::pair("most", &Summary::most)}) {
-    std::vector<std::string> cells = {name};
-    for (const Timed& c : kTimes) cells.push_back(milliseconds(summary_of(report.ranks, c.field).*field));
-    cells.emplace_back();
-    table.row(cells);
+  for (const auto& [name, field] : {std::pair("min", &Summary::least), std::pair("mean", &Summary::mean),
+                                    std::pair("max", &Summary::most)}) {
+    std::vector<Cell> cells = {name};
+    for (const Timed& c : kTimes) cells.emplace_back(summary_of(report.ranks, c.field).*field * 1e3);
+    cells.emplace_back("");
+    sheet.total(std::move(cells));
   }
-  return table.str();
+  return sheet.text(view);
 }
 
 std::string timed_text(const RanksReport& report) {
@@ -78,22 +76,22 @@ std::string timed_text(const RanksReport& report) {
 }  // namespace
 
 std::string describe(const Distribution& d) {
-  if (d.model_parts == 1) return fmt::format("data parallel on {} ranks", d.data_parts);
-  if (d.data_parts == 1) return fmt::format("model parallel on {} ranks", d.model_parts);
+  if (d.model_parts == 1) return fmt::format("data parallel on {}", counted(d.data_parts, "rank"));
+  if (d.data_parts == 1) return fmt::format("model parallel on {}", counted(d.model_parts, "rank"));
   return fmt::format("hybrid on {} ranks: {} parts of the batch, {} of the layers", d.ranks(), d.data_parts,
                      d.model_parts);
 }
 
-std::string ranks_text(const RanksReport& report) {
+std::string ranks_text(const RanksReport& report, const TableView& view) {
   std::string text = fmt::format("\n{} over {}", describe(report.distribution), report.transport) +
-                     (report.timed ? fmt::format(", mean of a training step:\n\n{}\n", table_of(report))
+                     (report.timed ? fmt::format(", mean of a training step:\n\n{}\n", table_of(report, view))
                                    : "; too few steps for timing, or each queued as one launch\n\n");
   for (const GroupTraffic& t : report.planned) {
     const std::int64_t own = t.bytes - t.report_bytes;
     text += fmt::format(
-        "{:<10} {} B a step among {} ranks in {} exchanges, and {} B to report; counting 2 b for a sum of b: "
-        "{} B\n",
-        t.group, with_commas(own), t.ranks, t.calls, t.report_bytes, with_commas(t.two_way_bytes()));
+        "{:<10} {} B a step among {} in {}, and {} B to report; counting 2 b for a sum of b: {} B\n", t.group,
+        with_commas(own), counted(t.ranks, "rank"), counted(t.calls, "exchange"), t.report_bytes,
+        with_commas(t.two_way_bytes()));
   }
   if (report.timed) text += timed_text(report);
   if (report.distribution.shard_optimizer)

@@ -22,7 +22,7 @@ class Section {
     try {
       return json_.at(key).get<T>();
     } catch (const nlohmann::json::exception&) {
-      reject("{}: {}.{} is {}, which it cannot be", origin_, path_, key, json_.at(key).type_name());
+      reject("{}: {}.{} has the wrong type, {}", origin_, path_, key, json_.at(key).type_name());
     }
   }
   template <class T>
@@ -188,8 +188,8 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
   RunRecord r;
   r.version = p.need<int>("headroom_record");
   if (r.version < 1 || r.version > kRecordVersion)
-    reject(Hint{"a newer headroom reads it"}, "{}: a record of version {}; this program knows {} and older",
-           origin, r.version, kRecordVersion);
+    reject(Hint{"read it with a newer headroom"},
+           "{}: the record has version {}; this program reads up to {}", origin, r.version, kRecordVersion);
   r.command = p.need<std::vector<std::string>>("command");
   r.verb = p.get<std::string>("verb", r.version == 1 ? "train" : "");
   r.program = p.get<std::string>("version"), r.commit = p.get<std::string>("commit");

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/learned.h"
@@ -79,9 +79,11 @@ TrainableList trainable_list(const Net& net, std::int64_t batch, const std::vect
   return list;
 }
 
-std::string trainable_text(const TrainableList& list) {
-  Table table({"name", "shape", "parameters", "trained"});
-  table.left(1), table.left(3);
+std::string trainable_text(const TrainableList& list, const TableView& view) {
+  Sheet sheet("trainable", {{.key = "name", .title = "name"},
+                            {.key = "shape", .title = "shape", .left = true, .priority = 1},
+                            {.key = "parameters", .title = "parameters", .format = Column::Format::commas},
+                            {.key = "trained", .title = "trained", .left = true, .wrap = true}});
   std::int64_t numbers = 0;
   for (const TrainableRow& row : list.rows) {
     // A file has hundreds of single numbers: factors, exponents, bounds.
@@ -89,16 +91,14 @@ std::string trainable_text(const TrainableList& list) {
       ++numbers;
       continue;
     }
-    table.row({row.name, shape_text(row.shape), row.parameter ? with_commas(row.shape.numel()) : "-",
+    sheet.row({row.name, shape_text(row.shape), row.parameter ? Cell(row.shape.numel()) : Cell(),
                row.trained ? "yes" : "no: " + row.reason});
   }
-  table.rule();
-  table.row(
-      {"total", "", with_commas(list.parameters()), fmt::format("{} trained", with_commas(list.trained()))});
-  std::string text = table.str();
+  sheet.total({"total", "", list.parameters(), fmt::format("{} trained", with_commas(list.trained()))});
+  std::string text = sheet.text(view);
   if (numbers > 0)
-    text += fmt::format("\nNot listed: {} single number{} of formulas; the JSON form lists them.\n", numbers,
-                        numbers == 1 ? "" : "s");
+    text += fmt::format("\nNot listed: {} of formulas; the JSON form lists them.\n",
+                        counted(numbers, "single number"));
   if (!list.gap.empty()) text += fmt::format("\nThis network cannot be trained here: {}\n", list.gap);
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "base/json_fwd.h"
 #include "base/shape.h"
+#include "base/sheet.h"
 #include "headroom/net.h"
 
 namespace headroom {
@@ -30,7 +31,7 @@ struct TrainableList {
 // `freeze`: the patterns of a training with `freeze`.
 TrainableList trainable_list(const Net& net, std::int64_t batch, const std::vector<std::string>& freeze);
 
-std::string trainable_text(const TrainableList& list);
+std::string trainable_text(const TrainableList& list, const TableView& view = {});
 Json trainable_json(const TrainableList& list);
 
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/metrics.h"
 
@@ -87,11 +88,12 @@ std::string layers_text(const FinishedTraining& f) {
   std::string text;
   const Capabilities& device = f.plan.binding.target.device;
   const bool gpu = device.kind == DeviceKind::cuda;
-  const std::string how = gpu ? "images " + f.result.feed : fmt::format("{} threads", device.threads);
+  const std::string how = gpu ? "images " + f.result.feed : counted(device.threads, "thread");
   text += fmt::format("\n{} on {}, batch {}, {}, {} ({}), one training step{}:\n\n", f.engine.net().name,
                       f.data_name, f.options.batch / f.options.accumulate, f.precision, device.name, how,
                       f.ranks ? fmt::format(" of rank 0 of {}", f.ranks->distribution.ranks()) : "");
-  text += layer_sheet(read_layers(f.plan, f.prediction, f.result.measurement), f.prediction.has_times).text();
+  text += layer_sheet(read_layers(f.plan, f.prediction, f.result.measurement), f.prediction.has_times)
+              .text(f.view);
   text +=
       "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
       "on this "
@@ -124,6 +126,26 @@ std::string success_text(const FinishedTraining& f) {
 
 }  // namespace
 
+namespace {
+
+std::string step_text(const Spread& step) {
+  if (step.samples == 0) return "too few steps to time one";
+  if (step.samples == 1) return fmt::format("step {}, 1 sample", human_seconds(step.median));
+  return fmt::format("step {} median, {} to {} (10 to 90 %), {}", human_seconds(step.median),
+                     human_seconds(step.p10), human_seconds(step.p90), counted(step.samples, "sample"));
+}
+
+// Weights and scratch memory belong to the device; the peak is that of the process on the host.
+std::string memory_text(const FinishedTraining& f) {
+  const bool gpu = f.plan.binding.target.device.kind == DeviceKind::cuda;
+  return fmt::format("memory     {}{} at its peak; {}weights {}, scratch {}\n", gpu ? "host " : "",
+                     human_bytes(double(f.resources.peak_rss_bytes)), gpu ? "GPU " : "",
+                     human_bytes(double(f.engine.storage().bytes())),
+                     human_bytes(double(f.engine.arena_bytes())));
+}
+
+}  // namespace
+
 std::string training_text(const FinishedTraining& f) {
   std::string text = layers_text(f);
   if (f.result.stopped)
@@ -133,18 +155,14 @@ std::string training_text(const FinishedTraining& f) {
   const Spread step = spread_of(f.result.step_seconds);
   const std::string unit = f.tokens_each() > 0 ? "tokens" : "images";
   const double rate = f.images_per_s() * double(std::max<std::int64_t>(1, f.tokens_each()));
-  text += fmt::format("speed      {} {}/s; step {} median, {} to {} (10 to 90 %), {} samples\n",
-                      with_commas(std::llround(rate)), unit, human_seconds(step.median),
-                      human_seconds(step.p10), human_seconds(step.p90), step.samples);
+  text += fmt::format("speed      {} {}/s; {}\n", with_commas(std::llround(rate)), unit, step_text(step));
   if (step.samples > 0 && step.median > 0)
     text += fmt::format("headroom   a step could take {}: {:.1f} times faster\n",
                         human_seconds(f.prediction.floor_s), step.median / f.prediction.floor_s);
-  if (f.ranks != nullptr) text += ranks_text(*f.ranks);
+  if (f.ranks != nullptr) text += ranks_text(*f.ranks, {.width = f.view.width, .remedy = f.view.remedy});
   text += fmt::format("time       {} wall, {} user, {} system\n", human_seconds(f.wall_s),
                       human_seconds(f.resources.user_s), human_seconds(f.resources.system_s));
-  text += fmt::format(
-      "memory     {} at its peak; weights {}, scratch {}\n", human_bytes(double(f.resources.peak_rss_bytes)),
-      human_bytes(double(f.engine.storage().bytes())), human_bytes(double(f.engine.arena_bytes())));
+  text += memory_text(f);
   return text;
 }
 

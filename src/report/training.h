@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "base/sheet.h"
 #include "report/ranks.h"
 #include "report/record.h"
 #include "train/trainer.h"
@@ -25,6 +26,7 @@ struct FinishedTraining {
   Json published = nullptr;  // figures of a recipe's source
   Resources resources = {};
   double wall_s = 0;
+  TableView view = {};  // of the layers
 
   double images_per_s() const;
   bool classifier() const { return engine.net().loss != kReconstruction; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/table.h"
 
 namespace headroom {
 namespace {
@@ -46,17 +45,19 @@ std::string ports_text(const Net& net, const Program& p) {
   return text + "\n";
 }
 
-std::string unknown_text(const Program& p) {
+std::string unknown_text(const Program& p, const TableView& view) {
   if (p.unknown.empty()) return "";
-  Table table({"not known here", "nodes", "first", "why"});
-  table.left(2), table.left(3);
-  for (const Row& row : rows_of(p)) table.row({row.op, std::to_string(row.count), row.node, row.reason});
+  Sheet sheet("unknown", {{.key = "operator", .title = "not known"},
+                          {.key = "nodes", .title = "nodes"},
+                          {.key = "first", .title = "first", .left = true},
+                          {.key = "reason", .title = "why", .left = true, .wrap = true}});
+  for (const Row& row : rows_of(p)) sheet.row({row.op, std::int64_t{row.count}, row.node, row.reason});
   std::string text =
-      "\nThe numbers above do not include these nodes, so they are a lower bound:\n" + table.str();
+      "\nThe numbers above do not include these nodes, so they are a lower bound:\n" + sheet.text(view);
   if (!p.unreached.empty())
     text +=
         fmt::format("They also do not include {} after them, whose shapes are unknown: {}\n",
-                    p.unreached.size() == 1 ? "is the node" : fmt::format("are {} nodes", p.unreached.size()),
+                    p.unreached.size() == 1 ? "the node" : fmt::format("the {} nodes", p.unreached.size()),
                     first_of(p.unreached));
   return text;
 }

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "base/json_fwd.h"
+#include "base/sheet.h"
 #include "train/program.h"
 
 namespace headroom {
 
 std::string ports_text(const Net& net, const Program& program);  // inputs and outputs by name
-std::string unknown_text(const Program& program);                // empty if all is known
-void add_unknown(Json& json, const Program& program);            // no effect if all is known
+// Empty if all is known.
+std::string unknown_text(const Program& program, const TableView& view = {});
+void add_unknown(Json& json, const Program& program);  // no effect if all is known
 
 }  // namespace headroom

@@ -12,8 +12,8 @@ constexpr int kOldestBuilt = 75;  // nvcc 13 does not compile for older devices
 Choice vendors_only(const Problem& problem, const Target& target) {
   for (const Kernel& kernel : operator_of(problem.op).kernels)
     if (kernel.vendor && kernel.accepts(problem, target).ok)
-      return {&kernel, "the vendor's: ours are not built for a GPU that old", {}};
-  return {nullptr, "none is built for a GPU that old: the minimum work", {}};
+      return {&kernel, "the vendor's kernel: ours are not built for a GPU this old", {}};
+  return {nullptr, "no kernel is built for a GPU this old: the minimum work", {}};
 }
 
 }  // namespace

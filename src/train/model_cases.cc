@@ -99,14 +99,17 @@ void compare_outputs(const ModelCase& c, const std::vector<NamedTensor>& results
 
 std::vector<ModelCase> find_cases(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) reject("there is no folder {}", folder.string());
+  if (!fs::is_directory(folder, error))
+    reject(Hint{"check the path"}, "there is no folder {}", folder.string());
   std::vector<fs::path> models;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && entry.path().extension() == ".onnx") models.push_back(entry.path());
   std::ranges::sort(models);
   std::vector<ModelCase> cases;
   for (const fs::path& model : models) add_model(fs::path(folder) / "", model, cases);
-  if (cases.empty()) reject("{} does not hold an .onnx file", folder.string());
+  if (cases.empty())
+    reject(Hint{"name a folder of models, each beside its test_data_set_0"}, "{} does not hold an .onnx file",
+           folder.string());
   return cases;
 }
 

@@ -28,7 +28,9 @@ struct Recipe {
 };
 
 std::vector<std::string> recipe_names();
-Recipe find_recipe(std::string_view name);  // rejects unknown names and suggests the nearest
+Recipe find_recipe(
+    std::string_view name);  // a name or a JSON file; rejects unknown names, suggests the nearest
+std::string recipe_text(std::string_view name);  // its JSON
 
 // Applies a recipe's initial weights to the network's layers.
 void apply_initial(const Recipe& recipe, Net& net);

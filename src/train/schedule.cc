@@ -72,12 +72,9 @@ ScheduleSpec parse_schedule(std::string_view text) {
   ScheduleSpec spec{.kind = kind_of(name)};
   if (spec.kind == Kind::exponential) spec.gamma = 0.95;
   if (colon == std::string_view::npos) return spec;
-  for (const std::string& item : split(text.substr(colon + 1), ',')) {
-    const std::size_t equals = item.find('=');
-    if (equals == std::string::npos)
-      reject(Hint{"write step:every=10,gamma=0.1"}, "schedule option '{}' has no value", item);
-    set(spec, name, item.substr(0, equals), item.substr(equals + 1));
-  }
+  for (const auto& [option, value] :
+       parse_settings(text.substr(colon + 1), "schedule option", "step:every=10,gamma=0.1"))
+    set(spec, name, option, value);
   return spec;
 }
 
@@ -88,8 +85,11 @@ Schedule make_schedule(const ScheduleSpec& spec, double base, double warmup_epoc
       .kind = spec.kind, .base = base, .gamma = spec.gamma, .power = spec.power, .least = spec.least};
   schedule.warmup = std::llround(warmup_epochs * double(steps_per_epoch));
   if (schedule.warmup > total)
-    reject("a warm-up of {} epochs is longer than the {} epochs of the run", warmup_epochs, epochs);
-  if (spec.least > base) reject("the schedule's min, {}, is above the learning rate, {}", spec.least, base);
+    reject(Hint{"take a shorter `warmup`, or more `epochs`"},
+           "a warm-up of {} epochs is longer than the {} epochs of the run", warmup_epochs, epochs);
+  if (spec.least > base)
+    reject(Hint{"take a smaller min, or a larger `lr`"},
+           "the schedule's min, {}, is above the learning rate, {}", spec.least, base);
   const bool falls = spec.kind == Kind::cosine || spec.kind == Kind::polynomial;
   schedule.period =
       falls ? std::max<std::int64_t>(1, total - schedule.warmup) : steps_of(spec.every, steps_per_epoch);

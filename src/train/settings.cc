@@ -1,6 +1,7 @@
 #include "train/settings.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 
@@ -9,12 +10,27 @@ namespace {
 
 constexpr double kQuickRoofline = 1.5;  // seconds: enough for a ceiling, once per machine
 
+// A format that exists elsewhere is not a misspelling of one that is supported here.
+[[noreturn]] void reject_precision(const std::string& name, const std::vector<std::string>& names) {
+  const std::map<std::string, std::string> other_names = {
+      {"float", "fp32"},   {"single", "fp32"},  {"float32", "fp32"},  {"f32", "fp32"},
+      {"double", "fp64"},  {"float64", "fp64"}, {"f64", "fp64"},      {"half", "fp16"},
+      {"float16", "fp16"}, {"f16", "fp16"},     {"bfloat16", "bf16"}, {"bfloat", "bf16"}};
+  if (const auto it = other_names.find(name); it != other_names.end())
+    reject(Hint{fmt::format("write '{}'", it->second)}, "unknown precision '{}'", name);
+  for (const char* format :
+       {"fp4", "fp6", "fp8", "fp128", "int4", "int8", "int16", "uint8", "mxfp4", "mxfp8"})
+    if (name.starts_with(format))
+      reject(Hint{fmt::format("supported: {}", fmt::join(names, ", "))}, "precision '{}' is not supported",
+             name);
+  reject(nearest(name, names), "unknown precision '{}'", name);
+}
+
 }  // namespace
 
 Precision parse_precision(const std::string& name) {
   const std::vector<std::string> names = {"fp64", "fp32", "tf32", "bf16", "fp16"};
-  if (std::ranges::find(names, name) == names.end())
-    reject(nearest(name, names), "unknown precision '{}'", name);
+  if (std::ranges::find(names, name) == names.end()) reject_precision(name, names);
   if (name == "tf32") return {DType::f32, true};
   return {*parse_dtype(name), false};
 }

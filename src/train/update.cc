@@ -53,14 +53,11 @@ Update parse_update(std::string_view text) {
   std::vector<std::string> known;
   for (const UpdateSetting& setting : rule.settings)
     if (!setting.name.empty()) known.emplace_back(setting.name);
-  for (const std::string& item : split(text.substr(colon + 1), ',')) {
-    const std::size_t equals = item.find('=');
-    const std::string name = item.substr(0, equals);
-    if (equals == std::string::npos)
-      reject(Hint{"write adam:beta1=0.9,beta2=0.99"}, "optimizer setting '{}' has no value", item);
+  for (const auto& [name, number] :
+       parse_settings(text.substr(colon + 1), "optimizer setting", "adam:beta1=0.9,beta2=0.99")) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       reject(nearest(name, known), "optimizer '{}' has no setting '{}'", rule.name, name);
-    const double value = parse_double(item.substr(equals + 1), fmt::format("{}'s {}", rule.name, name));
+    const double value = parse_double(number, fmt::format("{}'s {}", rule.name, name));
     if (name == "momentum") update.momentum = value;
     if (name == "beta1") update.beta1 = value;
     if (name == "beta2") update.beta2 = value;

@@ -42,7 +42,8 @@ inline pid_t start_program(const std::filesystem::path& folder, Words words, con
                            const Streams& streams) {
   Words settings;
   for (char** e = environ; *e != nullptr; ++e)
-    if (const std::string item = *e; !item.starts_with("HEADROOM_")) settings.push_back(item);
+    if (const std::string item = *e; !item.starts_with("HEADROOM_") && !item.starts_with("COLUMNS="))
+      settings.push_back(item);
   for (const auto& [name, value] : extra) settings.push_back(name + "=" + value);
   auto pointers = [](Words& list) {
     std::vector<char*> raw;

@@ -19,7 +19,7 @@ ValueId lower_pair(const LayerContext& c) {
 ValueId lower_dropout(const LayerContext& c) {
   const double rate = c.layer.options.real("rate", 0.5);
   if (!(rate >= 0 && rate < 1))
-    reject("layer '{}': dropout's rate is {}; it must lie in [0, 1)", c.layer.name, rate);
+    reject("layer '{}': dropout's rate is {}; it must be at least 0 and below 1", c.layer.name, rate);
   if (!c.training || rate == 0) return c.inputs[0];
   const std::int64_t each = c.graph.value(c.inputs[0]).type.shape.numel() / c.items;
   return c.emit("dropout", {c.inputs[0], c.step()},

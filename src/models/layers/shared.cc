@@ -28,6 +28,8 @@ Initializer initializer_of(const Layer& layer, const Shape& weight, std::int64_t
   using Kind = Initializer::Kind;
   const std::string name = layer.options.text("init", "fan_in");
   const double scale = layer.options.real("init_scale", 0.01);
+  if (scale < 0 && name != "constant")
+    reject("layer '{}': init_scale is {}; a deviation must not be negative", layer.name, scale);
   if (name == "fan_in") return {Kind::fan_in};
   if (name == "he") return {Kind::he};
   if (name == "he_fan_out")  // an output reaches this many values of the next layer's input

@@ -14,7 +14,8 @@ ValueId lower_conv2d(const LayerContext& c) {
   const std::int64_t maps = at_least_one(c, "maps"), groups = c.layer.options.integer("groups", 1);
   const Ints kernel = c.layer.options.integers("kernel");
   if (groups < 1 || x[1] % groups != 0)
-    reject("layer '{}': {} channels cannot be split into {} groups", c.layer.name, x[1], groups);
+    reject(Hint{"channels and maps must be multiples of \"groups\""},
+           "layer '{}': {} channels cannot be split into {} groups", c.layer.name, x[1], groups);
   Attrs attrs;
   copy_window(c.layer.options, attrs);
   if (groups != 1) attrs.set("groups", groups);

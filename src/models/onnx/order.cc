@@ -124,7 +124,7 @@ std::string label_of(const NodeProto& node) {
 }
 
 std::vector<const NodeProto*> live_order(const GraphProto& graph, const std::string& file, bool outer) {
-  if (graph.output_size() == 0) reject("{} has no outputs", file);
+  if (graph.output_size() == 0) reject(Hint{"export it again"}, "{} has no outputs", file);
   return Sorter(graph, file, outer).run();
 }
 

@@ -53,8 +53,8 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
     reject(Hint{"the weight of the newest batch; 0.1 is usual"}, "{}: momentum is {}, not within [0, 1]", kOp,
            momentum);
   if (in[0].shape.numel() == in[0].shape[1])
-    reject(Hint{"train with a batch of 2 or more"}, "{}: {} has one value a channel, and so no variance", kOp,
-           in[0].shape.str());
+    reject(Hint{"train with a batch of 2 or more"}, "{}: {} has one value per channel, so it has no variance",
+           kOp, in[0].shape.str());
   const TensorType saved{{in[0].shape[1]}, DType::f64};
   return {in[0], in[3], in[4], saved, saved};
 }

@@ -63,9 +63,9 @@ Verdict accepts_rows(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   const BiasProblem b = bias_problem(p);
   if (p.outputs[0].dtype == DType::f64) return refuse("sums are of narrower numbers");
-  if (b.plane != 1) return refuse("channels do not lie side by side");
+  if (b.plane != 1) return refuse("channels are not contiguous");
   if (b.channels % pack_of(p) != 0) return refuse("channels are not whole packs of 16 bytes");
-  if (!is_behind_relu(p) && b.rows < kManyRows) return refuse("few rows: a lighter launch does");
+  if (!is_behind_relu(p) && b.rows < kManyRows) return refuse("few rows: a smaller launch is enough");
   return bias_rows_split(p).tiles <= cuda::RowsSplit::kMaxTiles ? accept() : refuse("too many channels");
 }
 

@@ -21,11 +21,11 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   const std::string name = attrs.text("to");
   const std::optional<DType> to = parse_dtype(name);
   if (!to)
-    reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8 or bool"},
-           "cast to '{}', which is no element type", name);
+    reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8 or bool"}, "cast: unknown element type '{}'",
+           name);
   for (const char* factor : {"scale", "gradient_scale"})
     if (attrs.has(factor) && (!is_float(in[0].dtype) || !is_float(*to) || !std::isfinite(attrs.real(factor))))
-      reject("cast: {} is for floats, and a finite number", factor);
+      reject("cast: {} must be a finite number, and both types floating point", factor);
   if (attrs.has("through")) {
     const std::optional<DType> through = parse_dtype(attrs.text("through"));
     if (!through || !is_16bit(*through) || !is_float(*to))

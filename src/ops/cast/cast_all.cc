@@ -7,12 +7,13 @@ namespace headroom {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
-  if (in.empty()) reject("cast_all needs an input at least");
+  if (in.empty()) reject("cast_all needs at least one input");
   expect_not_empty("cast_all", in);
   const std::string name = attrs.text("to");
   const auto to = parse_dtype(name);
-  if (!to || !is_float(*to)) reject(Hint{"fp64, fp32, fp16 or bf16"}, "cast_all to '{}'", name);
-  if (!std::isfinite(attrs.real("scale", 1))) reject("cast_all: scale is no finite number");
+  if (!to || !is_float(*to))
+    reject(Hint{"fp64, fp32, fp16 or bf16"}, "cast_all: it cannot convert to the type '{}'", name);
+  if (!std::isfinite(attrs.real("scale", 1))) reject("cast_all: scale must be a finite number");
   std::vector<TensorType> out;
   for (const TensorType& type : in) {
     expect_float("cast_all", type);
@@ -27,7 +28,7 @@ Verdict accepts_cuda(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   const DType from = p.inputs[0].dtype, to = p.outputs[0].dtype;
   if ((from == DType::f32 && is_16bit(to)) || (is_16bit(from) && to == DType::f32)) return accept();
-  return refuse("converts between fp32 and 16 bits alone");
+  return refuse("converts only between fp32 and 16-bit types");
 }
 
 Launcher reference(const Problem& p, const LaunchContext&) {

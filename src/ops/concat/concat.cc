@@ -42,7 +42,7 @@ std::int64_t axis_of(std::string_view op, const Attrs& attrs, const Shape& shape
 }
 
 std::vector<TensorType> infer_concat(const std::vector<TensorType>& in, const Attrs& attrs) {
-  if (in.empty()) reject("concat needs an input at least");
+  if (in.empty()) reject("concat needs at least one input");
   expect_not_empty("concat", in);
   const int axis = static_cast<int>(axis_of("concat", attrs, in[0].shape));
   TensorType out = in[0];
@@ -114,7 +114,7 @@ Verdict accepts(const Problem&, const Target&) { return accept(); }
 Verdict accepts_cuda(const Problem& p, const Target&) {
   const TensorType& whole = (p.op == "split" ? p.inputs : p.outputs)[0];
   if (whole.layout == Layout::nhwc && axis_of(p.op, p.attrs, whole.shape) != 1)
-    return refuse("of NHWC it takes the channels apart, and no other axis");
+    return refuse("splits NHWC only along the channels");
   return accept();
 }
 

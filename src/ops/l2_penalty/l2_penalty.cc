@@ -20,7 +20,7 @@ std::int64_t chunks(const TensorList& list) { return (list.numel() + kChunk - 1)
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
   const std::size_t base = penalty_base(attrs);
-  if (in.size() <= base) reject("l2_penalty needs a parameter at least");
+  if (in.size() <= base) reject("l2_penalty needs at least one parameter");
   expect_not_empty("l2_penalty", in);
   for (const TensorType& type : in) {
     expect_float("l2_penalty", type);

@@ -112,8 +112,10 @@ Launcher blas(const Problem& p, const LaunchContext&) {
 Verdict accepts_few_rows(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
   constexpr std::int64_t kCached = 1 << 20;
-  if (parse(p.inputs, p.attrs).rows > kMaxFewRows) return refuse("more than 32 rows: a matrix library's");
-  if (p.inputs[1].bytes() < kCached) return refuse("weights that fit into a cache: a matrix library's");
+  if (parse(p.inputs, p.attrs).rows > kMaxFewRows)
+    return refuse("more than 32 rows: a matrix library is faster");
+  if (p.inputs[1].bytes() < kCached)
+    return refuse("the weights fit into a cache: a matrix library is faster");
   return accept();
 }
 

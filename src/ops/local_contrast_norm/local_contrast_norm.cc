@@ -12,7 +12,7 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   expect_rank(kOp, in[0], 4, "images of shape [N, C, H, W]");
   const std::int64_t kernel = attrs.integer("kernel", 9);
   if (kernel < 1 || kernel % 2 == 0)
-    reject(Hint{"9 is usual"}, "{}: kernel is {}; a window has a pixel in its middle, so it is odd", kOp,
+    reject(Hint{"9 is usual"}, "{}: kernel is {}; it must be odd, so that a window has a middle pixel", kOp,
            kernel);
   return {in[0]};
 }

@@ -18,7 +18,7 @@ void expect_settings(std::string_view op, const TensorType& x, const Attrs& attr
                bias = attrs.real("bias", 1);
   if (!(alpha >= 0)) reject("{}: alpha is {}", op, alpha);
   if (!std::isfinite(beta)) reject("{}: beta is {}", op, beta);
-  if (!(bias > 0)) reject(Hint{"1 is usual"}, "{}: bias is {}; it must keep the quotient finite", op, bias);
+  if (!(bias > 0)) reject(Hint{"1 is usual"}, "{}: bias is {}; it must be above 0", op, bias);
 }
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {

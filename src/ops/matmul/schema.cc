@@ -52,7 +52,7 @@ MatmulProblem matmul_problem(const std::vector<TensorType>& in, const Attrs& att
   const bool ta = attrs.integer("trans_a") != 0, tb = attrs.integer("trans_b") != 0;
   const std::string what = fmt::format("matmul of {}{} and {}{}", in[0].shape.str(), ta ? " transposed" : "",
                                        in[1].shape.str(), tb ? " transposed" : "");
-  if (a.rank() < 2 || b.rank() < 2) reject("{}: a scalar is no matrix", what);
+  if (a.rank() < 2 || b.rank() < 2) reject("{}: a scalar is not a matrix", what);
   if ((ta && in[0].shape.rank() == 1) || (tb && in[1].shape.rank() == 1))
     reject("{}: a vector cannot be transposed", what);
   const std::int64_t a_rows = a[a.rank() - 2], a_columns = a[a.rank() - 1], b_rows = b[b.rank() - 2],
@@ -68,7 +68,7 @@ MatmulProblem matmul_problem(const std::vector<TensorType>& in, const Attrs& att
                   .a = {},
                   .b = {}};
   if (p.k != (tb ? b_columns : b_rows))
-    reject("{}: {} columns meet {} rows", what, p.k, tb ? b_columns : b_rows);
+    reject("{}: {} columns do not match {} rows", what, p.k, tb ? b_columns : b_rows);
   p.a = offsets(p.batch, batch_of(a), p.m * p.k);
   p.b = offsets(p.batch, batch_of(b), p.k * p.n);
   return p;

@@ -35,7 +35,7 @@ Shape padded(std::string_view op, const Shape& x, const Attrs& attrs) {
       if (pad > kLargest || pad < -x[a]) reject("{} of axis {} of {} by {}", op, a, x.str(), pad);
       if (mode == PadMode::reflect && pad >= x[a])
         reject(Hint{"use mode 'edge', or pads smaller than the axis"},
-               "{} by reflection: {} elements are asked of axis {} of {}", op, pad, a, x.str());
+               "{} by reflection: {} elements are requested from axis {} of {}", op, pad, a, x.str());
     }
     y[a] = x[a] + before + after;
     if (y[a] < 1) reject("{} leaves nothing of axis {} of {}", op, a, x.str());

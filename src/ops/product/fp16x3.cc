@@ -64,16 +64,16 @@ Fp16x3Plan plan_fp16x3(const Product& p) {
 Verdict accepts_fp16x3(const Product& p, const Target& target) {
   constexpr std::int64_t kLeastSide = 96, kLeastDepth = 384;
   constexpr double kLeastProducts = 2e8;
-  if (p.dtype != DType::f32) return refuse("splits fp32 and nothing else");
-  if (p.tf32) return refuse("with tf32 allowed, one product does for the three");
+  if (p.dtype != DType::f32) return refuse("splits only fp32");
+  if (p.tf32) return refuse("tf32 is allowed: one product is enough");
   if (!target.device.cublaslt) return refuse("cuBLASLt could not be loaded");
-  if (target.device.compute_capability < 70) return refuse("without tensor cores, nothing is gained");
+  if (target.device.compute_capability < 70) return refuse("no tensor cores: it would not be faster");
   if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
   if (std::min(p.m, p.n) < kLeastSide || p.k < kLeastDepth)
-    return refuse(fmt::format("splitting pays from {0} x {0} outputs and sums of {1} terms on", kLeastSide,
-                              kLeastDepth));
+    return refuse(fmt::format("splitting is faster only from {0} x {0} outputs and sums of {1} terms",
+                              kLeastSide, kLeastDepth));
   if (double(p.m) * double(p.n) * double(p.k) < kLeastProducts)
-    return refuse("as small as this, its launches take longer than the product");
+    return refuse("too small: its launches take longer than the product");
   // The copies take as much again as the factors, the slabs up to 300 MiB.
   if (target.device.memory_bytes != 0 && plan_fp16x3(p).workspace > target.device.memory_bytes / 8)
     return refuse("its copies would take more than an eighth of the device's memory");

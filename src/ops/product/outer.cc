@@ -6,7 +6,7 @@ Verdict accepts_outer(const Product& p, const Target&) {
   constexpr std::int64_t kLeastRows = 16;
   if (p.runs.size() != 1) return refuse("takes matrices at constant distances");
   if (p.k > kMaxOuter) return refuse(fmt::format("for sums of at most {} terms, not {}", kMaxOuter, p.k));
-  if (p.m < kLeastRows) return refuse("a block shares its columns among more rows than there are");
+  if (p.m < kLeastRows) return refuse("fewer rows than a block computes");
   return accept();
 }
 

@@ -119,11 +119,11 @@ Verdict accepts_skinny(const Product& p, const Target&) {
   if (few > kMaxSkinny)
     return refuse(fmt::format("for outputs of at most {} rows or columns, not {}", kMaxSkinny, few));
   if (plan_skinny(p, 1).along && !(p.m < p.n ? !p.trans_a : p.trans_b))
-    return refuse("one operand lies along k and the other across it");
+    return refuse("one operand is contiguous along k, the other is not");
   // Multiply-adds on ordinary cores: from here on the tensor cores' rate is worth more than one light launch.
   const bool narrow = p.dtype == DType::f16 || p.dtype == DType::bf16 || p.tf32;
   if (narrow && few > 4 && double(many) * double(p.k) > double(1 << 23))
-    return refuse("as large as this, tensor cores are faster");
+    return refuse("too large: tensor cores are faster");
   return accept();
 }
 
@@ -138,10 +138,10 @@ Verdict accepts_tiles(const Product&, const Target& target) {
 // 1000x17496x160 took 156 us by the library and 217 by this.
 Verdict accepts_tf32x3(const Product& p, const Target& target) {
   constexpr double kMax = 1e9;  // products and sums
-  if (p.dtype != DType::f32) return refuse("splits fp32 and nothing else");
-  if (p.tf32) return refuse("with tf32 allowed, one product does for the three");
+  if (p.dtype != DType::f32) return refuse("splits only fp32");
+  if (p.tf32) return refuse("tf32 is allowed: one product is enough");
   if (target.device.cublaslt && double(p.m) * double(p.n) * double(p.k) * double(p.most_at_once()) > kMax)
-    return refuse("as large as this, cuBLAS's ordinary arithmetic is faster");
+    return refuse("too large: cuBLAS's ordinary arithmetic is faster");
   return accepts_tiles(p, target);
 }
 

@@ -53,7 +53,7 @@ std::vector<TensorType> infer_expand(const std::vector<TensorType>& in, const At
   if (!attrs.has("shape")) reject("expand needs 'shape'");
   const Shape shape(attrs.integers("shape"));
   for (std::int64_t d : shape.dims())
-    if (d < 1) reject("expand to {}, which holds nothing", shape.str());
+    if (d < 1) reject("expand to {}, which has no elements", shape.str());
   return {{broadcast_shape("expand", in[0].shape, shape), in[0].dtype}};
 }
 

@@ -12,8 +12,7 @@ Layout layout_of(const Attrs& attrs) {
   const std::string name = attrs.text("layout");
   for (Layout layout : {Layout::nchw, Layout::nhwc})
     if (name == name_of(layout)) return layout;
-  reject(nearest(name, std::vector<std::string>{"nchw", "nhwc"}), "relayout to '{}', which is no layout",
-         name);
+  reject(nearest(name, std::vector<std::string>{"nchw", "nhwc"}), "relayout: unknown layout '{}'", name);
 }
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -21,11 +20,12 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   expect_float("relayout", in[0]);
   expect_rank("relayout", in[0], 4, "NCHW or NHWC");
   const Layout layout = layout_of(attrs);
-  if (in[0].layout == layout) reject("relayout to {} of what lies so", name_of(layout));
+  if (in[0].layout == layout) reject("relayout: the input already has the layout {}", name_of(layout));
   const std::string name = attrs.text("to", std::string(name_of(in[0].dtype)));
   const auto to = parse_dtype(name);
-  if (!to || !is_float(*to)) reject(Hint{"fp64, fp32, fp16 or bf16"}, "relayout to type '{}'", name);
-  if (!std::isfinite(attrs.real("scale", 1))) reject("relayout: scale is no finite number");
+  if (!to || !is_float(*to))
+    reject(Hint{"fp64, fp32, fp16 or bf16"}, "relayout: it cannot convert to the type '{}'", name);
+  if (!std::isfinite(attrs.real("scale", 1))) reject("relayout: scale must be a finite number");
   return {{in[0].shape, *to, layout}};
 }
 
@@ -53,7 +53,7 @@ Verdict accepts_cuda(const Problem& p, const Target& target) {
   const DType from = p.inputs[0].dtype, to = p.outputs[0].dtype;
   if (from == to && p.attrs.real("scale", 1) == 1) return accept();
   if ((from == DType::f32 && is_16bit(to)) || (is_16bit(from) && to == DType::f32)) return accept();
-  return refuse("converts between fp32 and 16 bits alone");
+  return refuse("converts only between fp32 and 16-bit types");
 }
 
 // Long and short axes, tiles that hang over, planes of filters, images of few channels.

@@ -43,8 +43,8 @@ std::vector<Range> ranges_of(std::string_view op, const Shape& x, const Attrs& a
     Range& range = ranges[static_cast<std::size_t>(axes[i])];
     range = range_of(starts[i], ends[i], steps[i], extent);
     if (range.count == 0)
-      reject("{}: nothing lies from {} to {} by {} along axis {} of {}", op, starts[i], ends[i], steps[i],
-             axes[i], x.str());
+      reject("{}: the slice from {} to {} by {} along axis {} of {} is empty", op, starts[i], ends[i],
+             steps[i], axes[i], x.str());
   }
   return ranges;
 }

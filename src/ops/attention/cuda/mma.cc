@@ -16,7 +16,7 @@ namespace {
 Verdict accepts(const Problem& p, const Target& target) {
   const DType dtype = p.outputs[0].dtype;
   if (target.device.compute_capability < 80) return refuse("needs compute capability 8.0");
-  if (dtype == DType::f64) return refuse("the tensor cores multiply no fp64 here");
+  if (dtype == DType::f64) return refuse("it does not use tensor cores for fp64");
   if (dtype == DType::f32 && !target.policy.tf32) return refuse("rounds fp32 to tf32, which was not allowed");
   const AttentionProblem a = attention_problem(p);
   if (a.width > attention::kMaxMmaWidth)

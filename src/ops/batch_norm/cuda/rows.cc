@@ -22,7 +22,7 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   if (p.outputs[0].dtype == DType::f64) return refuse("sums are fp32");
   const Channels s = channels_of(p);
-  if (s.plane != 1) return refuse("channels do not lie side by side");
+  if (s.plane != 1) return refuse("channels are not contiguous");
   if (s.channels % pack_of(p) != 0) return refuse("channels are not whole packs of 16 bytes");
   if (rows_split(p).tiles > cuda::RowsSplit::kMaxTiles) return refuse("too many channels");
   return accept();

@@ -37,16 +37,15 @@ constexpr int odd_quads(int words) { return round_up(words, 4) + (round_up(words
 
 const char* refusal(const Sweep& s) {
   constexpr int kMax = 1 << 14;
-  if (s.channels > cuda::kFewChannels) return "more than 3 channels in a group: the tensor cores pay";
-  if (s.maps < 3) return "fewer than 3 maps in a group: registers would stay empty";
-  if (s.maps > 32) return "more than 32 maps in a group: the tensor cores pay";
-  if (s.mul_h != 1 || s.mul_w != 1 || s.div_h != 1 || s.div_w != 1)
-    return "neighbours share rows at stride one";
-  if (std::abs(s.step_h) != 1 || std::abs(s.step_w) != 1) return "dilated: its windows have no gaps";
-  if (s.kernel_w != 3 && s.kernel_w != 5 && s.kernel_w != 7) return "its windows are 3, 5 or 7 wide";
+  if (s.channels > cuda::kFewChannels) return "more than 3 channels in a group: tensor cores are faster";
+  if (s.maps < 3) return "fewer than 3 maps in a group: registers would stay unused";
+  if (s.maps > 32) return "more than 32 maps in a group: tensor cores are faster";
+  if (s.mul_h != 1 || s.mul_w != 1 || s.div_h != 1 || s.div_w != 1) return "needs stride 1";
+  if (std::abs(s.step_h) != 1 || std::abs(s.step_w) != 1) return "takes no dilation";
+  if (s.kernel_w != 3 && s.kernel_w != 5 && s.kernel_w != 7) return "takes windows of width 3, 5 or 7";
   if (std::max({s.in_h, s.in_w, s.out_h, s.out_w}) >= kMax || s.groups > 65535 ||
       std::int64_t{s.maps} * s.out_plane() > 1 << 30)
-    return "larger than its indices count";
+    return "larger than its 32-bit indices";
   return nullptr;
 }
 
@@ -168,7 +167,7 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (target.device.compute_capability < 80) return refuse("its copies need compute capability 8.0");
   const Sweep s = sweep_of(p);
   if ((dtype != DType::f32 || target.policy.tf32) && s.maps > 16 && s.depth() >= 64)
-    return refuse("more than 16 maps of 64 products, rounded: the tensor cores pay");
+    return refuse("more than 16 maps of 64 products, rounded: tensor cores are faster");
   std::string why;
   return plan_of(p, target, why) ? accept() : refuse(why);
 }

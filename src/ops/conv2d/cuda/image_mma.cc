@@ -34,7 +34,7 @@ Verdict accepts(const Problem& p, const Target& target) {
   const Sweep s = sweep_of(p);
   if (Verdict v = fits_tensor_cores(p, s, target); !v.ok) return v;
   if (p.outputs[0].dtype == DType::f64) return refuse("images are held in fp32");
-  if (s.maps > 64) return refuse("more than 64 maps in a group: larger tiles pay");
+  if (s.maps > 64) return refuse("more than 64 maps in a group: larger tiles are faster");
   if (s.out_plane() < 32) return refuse("fewer than 32 outputs per image and map");
   if (!plan_of(p, target)) return refuse("a band of the image does not fit into shared memory");
   return accept();

@@ -49,7 +49,7 @@ Verdict accepts(const Problem& p, const Target& target) {
   const Sweep s = sweep_of(p);
   if (Verdict v = fits_tensor_cores(p, s, target); !v.ok) return v;
   if (s.pixels() > 0x7FFF0000LL || s.groups * ((s.maps + 15) / 16) > 65535)
-    return refuse("more pixels or groups than its indices count");
+    return refuse("more pixels or groups than its indices hold");
   return accept();
 }
 
