@@ -132,7 +132,7 @@ TEST_F(BenchPerceptron, TwoRanksAgreeWithOneProcess) {
 TEST_F(BenchPerceptron, WrongRequestsAreRefused) {
   expect_refused({"bench", "perceptron", "smal1"}, {"smal1", "small1"});
   expect_refused({"bench", "perceptron", "small1", "--precision", "fp16"}, {"fp16", "fp32"});
-  expect_refused({"bench", "perceptron", "small1", "--ranks", "3"}, {"--ranks 3", "mpirun -n 3"});
+  expect_refused({"bench", "perceptron", "small1", "--ranks", "3"}, {"--ranks is 3", "mpirun -n 3"});
   expect_refused({"bench", "perceptron", "small1", "--quick"}, {"--quick"});
   expect_refused({"bench", "perceptron", "small1", "--data-dir", "nowhere"}, {"mnist", "nowhere"});
 }

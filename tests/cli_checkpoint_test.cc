@@ -14,10 +14,6 @@ namespace headroom::testing {
 namespace {
 
 struct CliCheckpoint : ProgramTest {
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
   // 30 steps per epoch. Small networks for quick tests, larger ones for runs to be interrupted.
   static Words train(const std::string& model, const Words& more = {}) {
     return with({"train", model, "--train-size", "600", "--test-size", "50", "--batch", "20", "--seed", "3"},

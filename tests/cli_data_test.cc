@@ -120,7 +120,7 @@ struct CliImages : ProgramTest {
 TEST_F(CliImages, CifarRecordsTrainWithEverythingOn) {
   put("some.bin.gz", gzip(cifar_records(100)));
   put_net(3, 32, 32, 10);
-  const Words options = {"--data", "cifar10:some.bin.gz", "--augment", "crop:2,flip"};
+  const Words options = {"--data", "cifar10:some.bin.gz", "--augment", "crop:2,flip", "--lr", "0.001"};
   Words two = options;
   two.insert(two.end(), {"--loader-threads", "2"});
   EXPECT_EQ(succeed_json(train(options)).at("loss"), succeed_json(train(two)).at("loss"));

@@ -102,7 +102,7 @@ TEST_F(CliData, DamagedGzipIsRefused) {
   flipped[zipped.size() / 2] = static_cast<char>(flipped[zipped.size() / 2] ^ 0x55);
   expect_damaged(kTrainImages, flipped, {"corrupt gzip"});
   expect_damaged(kTrainImages, zipped + "tail", {"after the end of its gzip data"});
-  expect_damaged(kTrainImages, gzip("not idx at all, but well packed"), {"no IDX file"});
+  expect_damaged(kTrainImages, gzip("not idx at all, but well packed"), {"not an IDX file"});
 }
 
 TEST_F(CliData, ImagesThatDoNotFitTheModelAreRefused) {

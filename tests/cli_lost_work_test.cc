@@ -15,10 +15,6 @@ namespace headroom::testing {
 namespace {
 
 struct CliLostWork : ProgramTest {
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
   static Words train(const Words& more = {}) {
     return with({"train", "mlp:hidden=8", "--train-size", "64", "--test-size", "32", "--epochs", "1"}, more);
   }
@@ -112,8 +108,10 @@ TEST_F(CliLostWork, ARooflineThatCannotBeSavedIsPrinted) {
   const Outcome outcome = succeed({"roofline", "--device", "cpu", "--seconds", "0.1"}, read_only);
   EXPECT_NE(outcome.out.find("fp32"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("saved as"), std::string::npos) << outcome.out;
+  // On a busy machine nothing would be saved anyway.
+  const bool busy = outcome.out.find("not saved: other programs were running") != std::string::npos;
   for (const char* part : {"'here' was not saved", "/dev/null/cache"})
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    EXPECT_TRUE(busy || outcome.err.find(part) != std::string::npos) << outcome.out << outcome.err;
   succeed_json({"roofline", "--device", "cpu", "--seconds", "0.1"}, read_only);
 }
 
@@ -124,7 +122,8 @@ TEST_F(CliLostWork, ADamagedMachineFileIsNamedAndMeasuredAgain) {
     for (const char* part : {"here.json", "measuring this machine again"})
       EXPECT_NE(outcome.err.find(part), std::string::npos) << damage << "\n" << outcome.err;
     EXPECT_NE(outcome.out.find("accuracy "), std::string::npos) << outcome.out;
-    EXPECT_EQ(succeed(train()).err.find("here.json"), std::string::npos) << "written again";
+    const bool busy = outcome.err.find("doubtful") != std::string::npos;  // then nothing is saved
+    EXPECT_TRUE(busy || succeed(train()).err.find("here.json") == std::string::npos) << "written again";
   }
   temporary_.put("cache/machines/here.json", "{");
   EXPECT_NE(succeed({"predict", "lenet5", "--machine", "here"}).err.find("here.json"), std::string::npos);

@@ -22,7 +22,7 @@ struct CliNetJson : ProgramTest {
 };
 
 TEST_F(CliNetJson, IsNoJson) {
-  expect_broken("", {"net.json is not valid JSON", "line 1"});
+  expect_broken("", {"net.json is empty"});
   expect_broken("layers:\n  - conv2d\n", {"net.json is not valid JSON", "line 1"});
   expect_broken("{\n  \"input\": [1, 8, 8],\n  \"layers\": [}", {"net.json is not valid JSON", "line 3"});
   expect_broken("{\"name\": \"\xff\"}", {"net.json is not valid JSON"});
@@ -103,7 +103,7 @@ TEST_F(CliNetJson, NamesLayersWrongly) {
   expect_broken_layer(R"({"type": "relu", "name": "r", "from": ["input", "input"]})",
                       {"'r'", "reads 1 layer"});
   expect_broken_layer(R"({"type": "relu", "name": "a"}, {"type": "relu", "name": "b", "from": ["input"]})",
-                      {"no other layer reads layer 'a'"});
+                      {"layer 'a' is not used", "no other layer reads it"});
 }
 
 TEST_F(CliNetJson, HoldsNumbersOutOfRange) {

@@ -12,10 +12,6 @@ namespace headroom::testing {
 namespace {
 
 struct CliSavedWeights : ProgramTest {
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
   static Words train(const std::string& model, const Words& more = {}) {
     return with(
         {"train", model, "--train-size", "640", "--test-size", "100", "--epochs", "1", "--batch", "32"},
@@ -30,7 +26,7 @@ struct CliSavedWeights : ProgramTest {
   }
   // A rate that grows too large: the last epochs are far worse than the first.
   static Words worse_in_the_end(const Words& more) {
-    return with(train_for("6", "lenet5:activation=tanh", {"--lr", "3", "--warmup", "6", "--momentum", "0"}),
+    return with(train_for("6", "lenet5:activation=tanh", {"--lr", "1", "--warmup", "6", "--momentum", "0"}),
                 more);
   }
   static Words train_for(const std::string& epochs, const std::string& model, const Words& more) {

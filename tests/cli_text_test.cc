@@ -103,11 +103,15 @@ TEST_F(CliText, IsTimedOnRandomTokens) {
 
 TEST_F(CliText, ResumesToTheSameBits) {
   put("book", text(3000));
-  succeed(train({"--epochs", "2", "--save", "whole.safetensors"}));
-  succeed(train({"--epochs", "1", "--checkpoint-dir", "run", "--checkpoint-every", "5"}));
-  succeed(train(
-      {"--epochs", "2", "--checkpoint-dir", "run", "--resume", "auto", "--save", "resumed.safetensors"}));
+  const Words rate = {"--schedule", "constant", "--warmup", "0"};  // the same for any number of epochs
+  auto train_for = [&](const Words& more) { succeed(train(with(rate, more))); };
+  train_for({"--epochs", "2", "--save", "whole.safetensors"});
+  train_for({"--epochs", "1", "--checkpoint-dir", "run", "--checkpoint-every", "5"});
+  train_for(
+      {"--epochs", "2", "--checkpoint-dir", "run", "--resume", "auto", "--save", "resumed.safetensors"});
   EXPECT_EQ(read_file(file("whole.safetensors")), read_file(file("resumed.safetensors")));
+  expect_refused(train({"--epochs", "3", "--checkpoint-dir", "run", "--resume", "auto"}),
+                 {"its schedule is constant, not cosine:min=0 over 3 epochs, warm-up 0.15"});
 }
 
 TEST_F(CliText, WrongRequests) {

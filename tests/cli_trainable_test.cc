@@ -16,10 +16,6 @@ std::filesystem::path data_folder() {
 }
 
 struct CliTrainable : ProgramTest {
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
   static Words train(const std::string& model, const Words& more = {}) {
     return with({"train", model, "--train-size", "320", "--test-size", "16", "--batch", "16", "--seed", "3"},
                 more);
@@ -72,7 +68,8 @@ TEST_F(CliTrainable, FrozenStatisticsKeepTheirBits) {
     {"type": "linear", "name": "out", "units": 10}]})";
   put("net.json", net);
   for (const char* optimizer : {"sgd:momentum=0.9", "adamw"}) {
-    const Words words = train("net.json", {"--freeze", "bn.*", "--optimizer", optimizer, "--l2", "0.1"});
+    const Words words =
+        train("net.json", {"--freeze", "bn.*", "--optimizer", optimizer, "--lr", "0.01", "--l2", "0.1"});
     succeed(with(words, {"--epochs", "2", "--save", "b.st"}));
     for (const auto& [name, values] : std::map<std::string, float>{
              {"bn.running_mean", 0}, {"bn.running_var", 1}, {"bn.weight", 1}, {"bn.bias", 0}}) {
@@ -122,7 +119,7 @@ TEST_F(CliTrainable, ExportsKeepTheirParameters) {
 }
 
 // Files that once trained the wrong values. They are not part of the project.
-struct OnnxDefects : CliTrainable {
+struct OnnxTrainedSet : CliTrainable {
   void SetUp() override {
     if (!std::filesystem::is_directory(folder_of_files()))
       GTEST_SKIP() << "no folder " << folder_of_files().string() << "; set HEADROOM_DATA";
@@ -136,14 +133,14 @@ struct OnnxDefects : CliTrainable {
   }
 };
 
-TEST_F(OnnxDefects, MasksStay) {
+TEST_F(OnnxTrainedSet, MasksStay) {
   EXPECT_EQ(state_of(list_of("own_causal_export.onnx"), "at.attention.numbers"), "a mask");
   EXPECT_EQ(state_of(list_of("train_inf_mask.onnx"), "mask"), "a mask");
   for (const char* name : {"own_causal_export.onnx", "train_inf_mask.onnx"})
     expect_moved(train_file(name), {});
 }
 
-TEST_F(OnnxDefects, LearnedValuesMove) {
+TEST_F(OnnxTrainedSet, LearnedValuesMove) {
   for (const auto& [name, learned] :
        std::map<std::string, std::string>{{"train_frozen_class_token.onnx", "cls"},
                                           {"train_frozen_positions.onnx", "table"},
@@ -154,12 +151,12 @@ TEST_F(OnnxDefects, LearnedValuesMove) {
   }
 }
 
-TEST_F(OnnxDefects, TiedWeightsStayTied) {
+TEST_F(OnnxTrainedSet, TiedWeightsStayTied) {
   expect_moved(train_file("train_untied.onnx"), {});
   EXPECT_EQ(weights("b.st").size(), 2u);  // A and W
 }
 
-TEST_F(OnnxDefects, ConstantsStay) {
+TEST_F(OnnxTrainedSet, ConstantsStay) {
   const Json list = list_of("train_moves_constants_init_varied.onnx");
   for (const char* name : {"mean", "std"})
     EXPECT_EQ(state_of(list, name), "a constant that normalises the input");
@@ -167,7 +164,7 @@ TEST_F(OnnxDefects, ConstantsStay) {
   EXPECT_EQ(weights("b.st").size(), 1u);
 }
 
-TEST_F(OnnxDefects, OwnExportsHaveTheirParameters) {
+TEST_F(OnnxTrainedSet, OwnExportsHaveTheirParameters) {
   EXPECT_EQ(list_of("own_vit_export.onnx").at("parameters"), 15274);
 }
 

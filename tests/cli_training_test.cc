@@ -257,7 +257,7 @@ TEST_F(CliTraining, TwoRunsInStepTellHowFarTheyDriftApart) {
     EXPECT_LT(array.at("relative"), 1e-5) << name;
   }
   EXPECT_EQ(wide.at("other"), "cpu/fp64");
-  expect_refused(train("mlp:hidden=8", {"--check-against", "gpu"}), {"unknown device 'gpu'"});
+  expect_refused(train("mlp:hidden=8", {"--check-against", "tpu"}), {"unknown device 'tpu'"});
   expect_refused(train("mlp:hidden=8", {"--check-against", "cpu/fp63"}), {"fp63"});
   expect_refused(train("mlp:hidden=8", {"--check-against", "cpu", "--save", "x"}), {"saves nothing"});
 }

@@ -203,7 +203,7 @@ TEST(Model, WrongRequestsLeaveItAsItWas) {
   expect_rejected([&] { model.predict(std::span(image).first(783)); }, {"783 values"});
   expect_rejected([&] { model.evaluate(digits(), 0); }, {"batch is 0"});
   expect_rejected([&] { Model(small_net(), {.precision = "fp31"}); }, {"'fp31'"});
-  expect_rejected([&] { Model(small_net(), {.device = "gpu"}); }, {"'gpu'"});
+  expect_rejected([&] { Model(small_net(), {.device = "tpu"}); }, {"'tpu'"});
   expect_rejected([&] { Model(small_net(), {.threads = -1}); }, {"`threads` is -1"});
   EXPECT_EQ(model.predict(image).values, before.values);
   try {

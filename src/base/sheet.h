@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct Column {
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;
 // An empty cell if the number is unknown or not above 0.
 Cell known(double value);
+
+// Prose beside a table, in lines of the view's width, at most 100 characters. Ends with a line break.
+std::string paragraph(std::string_view text, const TableView& view);
 
 class Sheet {
  public:

@@ -197,6 +197,12 @@ bool goes_before(const Cell& a, const Cell& b) {
 
 }  // namespace
 
+std::string paragraph(std::string_view text, const TableView& view) {
+  constexpr int kReadable = 100;
+  const int width = view.width == 0 ? kReadable : std::min(view.width, kReadable);
+  return fmt::format("{}\n", fmt::join(wrapped(std::string(text), static_cast<std::size_t>(width)), "\n"));
+}
+
 namespace {
 
 bool is_called(const Column& column, const std::string& name) {

@@ -26,7 +26,7 @@ ForwardTiming bench_forward(Device& device, const EngineOptions& options, const 
                             const ForwardRequest& wanted) {
   ForwardRequest request = wanted;
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0) request.batch = fixed;  // set by some files
-  require_complete(make_forward(net, request.batch, DType::f32), net);
+  require_random_batch(net);
   Engine engine(net, device, options);
   ForwardTiming timing{net.name, request.batch, engine.parameter_count(), 0, {}, {}};
   Arena arena(device);

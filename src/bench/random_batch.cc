@@ -26,6 +26,14 @@ std::int64_t token_kinds(const Graph& graph, ValueId tokens) {
   return kinds;
 }
 
+void require_table(const Program& program) {
+  const DType dtype = program.graph.value(program.images).type.dtype;
+  if (!is_float(dtype) && token_kinds(program.graph, program.images) == 0)
+    reject(Hint{"headroom run times it on inputs of yours: `input`"},
+           "the network reads {} that are no index into a table: there is nothing to time it on",
+           name_of(dtype));
+}
+
 template <class T, class Draw>
 std::vector<T> drawn(std::int64_t count, const Draw& draw) {
   std::vector<T> values(static_cast<std::size_t>(count));
@@ -36,8 +44,15 @@ std::vector<T> drawn(std::int64_t count, const Draw& draw) {
 
 }  // namespace
 
+void require_random_batch(const Net& net) {
+  const Program program = make_forward(net, std::max<std::int64_t>(1, fixed_batch(net)), DType::f32);
+  require_complete(program, net);
+  require_table(program);
+}
+
 RandomBatch::RandomBatch(Device& device, const Program& program, std::int64_t count)
     : labels_each_(program.labels_each) {
+  require_table(program);
   const TensorType type = program.graph.value(program.images).type;
   const std::int64_t batch = type.shape[0];
   image_bytes_ = static_cast<std::size_t>(type.bytes() / batch);
@@ -54,10 +69,6 @@ RandomBatch::RandomBatch(Device& device, const Program& program, std::int64_t co
     });
   } else {
     const std::int64_t kinds = token_kinds(program.graph, program.images);
-    if (kinds == 0)
-      reject(Hint{"headroom run times it on inputs of yours: `input`"},
-             "the network reads {} that are no index into a table: there is nothing to time it on",
-             name_of(type.dtype));
     dispatch_stored(type.dtype, [&]<class T>() {
       upload(drawn<T>(type.shape.numel(), [&](std::size_t i) {
         return static_cast<std::int64_t>(random.below(i, static_cast<std::uint64_t>(kinds)));

@@ -8,6 +8,7 @@ namespace headroom {
 // Random inputs and labels in turn, kept on a device: what networks are timed on. Images are normal numbers,
 // tokens are drawn from the table that the network looks them up in. Rejects a network whose integers have
 // no such table: their meaning is unknown.
+void require_random_batch(const Net& net);  // the same check, and for unknown nodes, before any work
 class RandomBatch {
  public:
   // For a program of one batch; `count` items in total repeat it, because drawing a whole epoch would take

@@ -1,5 +1,7 @@
 #include "base/json.h"
 #include "bench/forward.h"
+
+#include "bench/random_batch.h"
 #include "cli/bench_output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -70,6 +72,7 @@ void run(const Request& r) {
   {
     std::vector<Net> nets;
     for (const std::string& model : r.models) nets.push_back(find_net(model));
+    for (const Net& net : nets) require_random_batch(net);
     Progress progress("bench");
     for (const Net& net : nets) {
       progress.stage(net.name);

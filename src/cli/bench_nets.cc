@@ -144,7 +144,7 @@ void run(const Request& r) {
   for (const std::string& model : r.models) {
     Net net = find_net(model);
     const std::int64_t fixed = fixed_batch(net);  // set by some files
-    require_complete(make_forward(net, 1, DType::f32), net);
+    require_random_batch(net);
     workloads.push_back({model, std::move(net), fixed > 0 ? fixed : r.batch > 0 ? r.batch : kUsualBatch});
   }
   if (wanted("convnets")) workloads = convnet_workloads(r.batch);

@@ -58,11 +58,12 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
                       r.batch, r.common.precision));
   print(model_sheet(cost).text(r.common.tables.layers()));
   print(unknown_text(make_forward(net, r.batch, r.common.cpu_dtype()), r.common.tables.view()));
-  print(
-      "\nMACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, normalisation, exp "
-      "and\n"
-      "the like, one each.\n"
-      "Bytes: the least traffic, inputs, weights and outputs once. All for the whole batch.\n\n");
+  print("\n" +
+        paragraph("MACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, "
+                  "normalisation, exp and the like, one each. Bytes: the least traffic, inputs, weights "
+                  "and outputs once. All for the whole batch.",
+                  r.common.tables.view()) +
+        "\n");
   if (!cost.kinds.empty()) print(fmt::format("products   {}\n", kinds_line(cost)));
   print(fmt::format("memory     {} to run a batch (weights, input, scratch)\n",
                     human_bytes(cost.inference_bytes)));

@@ -66,11 +66,14 @@ Sheet summary(const std::vector<Forecast>& all, const Net& net) {
        {.key = "batch", .title = "batch"},
        {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
        {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
-       {.key = unit + "_per_s_at_floor", .title = unit + "/s at the floor", .format = Column::Format::commas},
+       {.key = unit + "_per_s_at_floor",
+        .title = unit + "/s at the floor",
+        .format = Column::Format::commas,
+        .priority = 1},
        {.key = unit + "_per_s_predicted", .title = unit + "/s predicted", .format = Column::Format::commas},
        {.key = "memory_bytes", .title = "memory", .unit = "B", .format = Column::Format::bytes},
        {.key = "fits", .title = "fits", .left = true},
-       {.key = "largest_batch", .title = "largest batch"}});
+       {.key = "largest_batch", .title = ""}});
   for (const Forecast& f : all) {
     const Prediction& p = f.prediction;
     const std::int64_t batch = f.built.plan.binding.batch;
@@ -150,12 +153,12 @@ void run(const Request& r) {
   print(summary(all, net).text(r.common.tables.view()));
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
-  print(
-      "\nFloor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs these steps one "
-      "by "
-      "one cannot take less;\none that fuses more of them can. Predicted: what the chosen kernels should "
-      "take; on "
-      "GPUs with assumed efficiencies, not\nfitted to any device.\n");
+  print("\n" +
+        paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "
+                  "these steps one by one cannot take less; one that fuses more of them can. "
+                  "Predicted: what the chosen kernels should take; on GPUs with assumed efficiencies, "
+                  "not fitted to any device.",
+                  r.common.tables.view()));
 }
 
 }  // namespace

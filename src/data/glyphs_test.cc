@@ -137,7 +137,7 @@ TEST(Glyphs, ComeAsADataset) {
 TEST(Glyphs, RejectImpossibleRequests) {
   expect_rejected([] { make_glyphs({.train = 1, .test = 1, .size = 3}); }, {"3x3"});
   expect_rejected([] { load_dataset("glyphs:size=two", {}); }, {"glyphs:size", "two"});
-  expect_rejected([] { load_dataset("glyphs:size", {}); }, {"glyphs:size"});
+  expect_rejected([] { load_dataset("glyphs:size", {}); }, {"glyphs", "'size' has no value"});
   expect_rejected([] { load_dataset("glyphs:sise=28", {}); }, {"no setting 'sise'"});
   expect_rejected([] { load_dataset("glyphs:size=1000000", {}); }, {"glyphs of 1000000x1000000"});
   expect_rejected([] { load_dataset("glyphs", {.train_size = 10'000'000'000}); }, {"would take"});

@@ -56,7 +56,7 @@ TEST(Idx, RejectsDamage) {
   auto label = [](std::string bytes) { return [bytes] { parse_idx_labels(bytes, "f", 10); }; };
   expect_rejected(image(labels(4)), {"f begins with 0x00000801", "label file"});
   expect_rejected(label(images(4)), {"f begins with 0x00000803", "image file"});
-  expect_rejected(image("<html>404</html>"), {"f begins with 0x3c68746d", "no IDX file"});
+  expect_rejected(image("<html>404</html>"), {"f begins with 0x3c68746d", "not an IDX file"});
   expect_rejected(image(""), {"f is truncated: 0 bytes"});
   expect_rejected(image(words({0x803, 4, 3})), {"f is truncated: 12 bytes", "takes 16"});
   expect_rejected(image(images(4).substr(0, 39)), {"f is truncated: 23 bytes", "announces 24"});

@@ -47,7 +47,7 @@ Classes list_classes(const fs::path& folder) {
       if (fs::is_directory(picture, ignored))
         reject(Hint{kLayout}, "{} is a folder within a class", picture.string());
       if (!fs::is_regular_file(picture, ignored))
-        reject(Hint{kLayout}, "{} is not a regular file", picture.string());
+        reject(Hint{kLayout}, "cannot read {}: it is not a regular file", picture.string());
       pictures.push_back(picture);
     }
     if (pictures.empty()) reject(Hint{kLayout}, "the class folder {} is empty", path.string());

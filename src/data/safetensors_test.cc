@@ -128,7 +128,7 @@ TEST(Safetensors, RejectsDamagedHeaders) {
   expect(std::string(8, '\xff') + "{}", {"out of range"});
   expect(file_of("{}", "").replace(0, 1, "\x40"), {"truncated", "64 bytes"});
   expect(file_of("{\"w\":", ""), {"not valid JSON"});
-  expect(file_of("", ""), {"not valid JSON"});
+  expect(file_of("", ""), {"header", "is empty"});
   expect(file_of("[1]", ""), {"does not hold a JSON object"});
   expect(file_of("{\"\xff\":1}", ""), {"not valid JSON"});
   expect(file_of(R"({"__metadata__":{"a":1}})", ""), {"metadata 'a'"});

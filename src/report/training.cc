@@ -94,11 +94,13 @@ std::string layers_text(const FinishedTraining& f) {
                       f.ranks ? fmt::format(" of rank 0 of {}", f.ranks->distribution.ranks()) : "");
   text += layer_sheet(read_layers(f.plan, f.prediction, f.result.measurement), f.prediction.has_times)
               .text(f.view);
-  text +=
-      "\nMFLOP: multiply-add = 2, forward and backward. Backward includes the update. Floor: the least time "
-      "on this "
-      "machine's\nmeasured ceilings. Times are medians.\n";
-  if (gpu) text += "Kernel by kernel, by the GPU's own clock; the speed below is for one launch per step.\n";
+  text += "\n" + paragraph(fmt::format("MFLOP: multiply-add = 2, forward and backward. Backward includes the "
+                                       "update. Floor: the least time on this machine's measured ceilings. "
+                                       "Times are medians{}.",
+                                       gpu ? ", kernel by kernel, by the GPU's own clock; the speed below is "
+                                             "for one launch per step"
+                                           : ""),
+                           f.view);
   return text + "\n";
 }
 

@@ -132,9 +132,6 @@ std::string told_by_first(const Engine& engine, std::string path) {
 }  // namespace
 
 RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOptions& o) {
-  const ScheduleSpec& s = o.schedule;
-  // If the rate falls over all epochs, their number identifies the run too.
-  const bool falls = s.kind == Schedule::Kind::cosine || s.kind == Schedule::Kind::polynomial;
   // Settings that most runs lack stay out of their checkpoints.
   const double smoothing = engine.options().label_smoothing;
   const std::string smoothed = smoothing > 0 ? fmt::format(" label-smoothing={}", smoothing) : "";
@@ -147,9 +144,7 @@ RunIdentity identity_of(const Engine& engine, const Dataset& data, const TrainOp
           {"precision", std::string(name_of(engine.options().precision))},
           {"optimizer", to_text(engine.options().update) + smoothed},
           {"learning rate", fmt::format("{}", o.lr)},
-          {"schedule", fmt::format("{} every={} gamma={} power={} min={} warmup={}{}",
-                                   static_cast<int>(s.kind), s.every, s.gamma, s.power, s.least, o.warmup,
-                                   falls ? fmt::format(" epochs={}", o.epochs) : "")},
+          {"schedule", to_text(o.schedule, o.warmup, o.epochs)},
           {"shuffling", o.shuffle ? "on" : "off"},
           {"augmentation", fmt::format("crop={} flip={}", o.augment.crop, o.augment.flip)},
           {"pixels", fmt::format("({} x - {}) / {}", o.preprocess.scale, fmt::join(o.preprocess.mean, " "),

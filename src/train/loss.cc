@@ -59,7 +59,8 @@ void smooth_labels(Program& p, double e, std::int64_t rows_everywhere) {
   auto add = [&](std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) {
     return graph.add_node(op, std::move(inputs), std::move(attrs), kLossLayer).at(0);
   };
-  auto times = [&](ValueId value, const char* name, double factor) {
+  // Plans of one engine share constants by name, and a part of a batch has another share than the whole.
+  auto times = [&](ValueId value, const std::string& name, double factor) {
     const ValueId constant = graph.add_value({.name = name,
                                               .type = {{1}, graph.value(value).type.dtype},
                                               .role = Role::constant,
@@ -68,12 +69,13 @@ void smooth_labels(Program& p, double e, std::int64_t rows_everywhere) {
                                               .layer = {}});
     return add("mul", {value, constant});
   };
-  const double rows = double(graph.value(p.logits).type.shape[0]);
-  const double share = rows_everywhere > 0 ? rows / double(rows_everywhere) : 1;
+  const std::int64_t rows = graph.value(p.logits).type.shape[0];
+  const double share = rows_everywhere > 0 ? double(rows) / double(rows_everywhere) : 1;
   const ValueId logs = add("log_softmax", {p.logits});
   const ValueId mean = add("reduce_mean", {logs}, {{"axes", std::vector<std::int64_t>{0, 1}}});
   const ValueId even = add("reshape", {mean}, {{"shape", std::vector<std::int64_t>{1}}});
-  p.loss = add("add", {times(p.loss, "loss.label_share", 1 - e), times(even, "loss.even_share", -e * share)});
+  const std::string part = fmt::format("loss.even_share_{}_of_{}", rows, rows_everywhere);
+  p.loss = add("add", {times(p.loss, "loss.label_share", 1 - e), times(even, part, -e * share)});
 }
 
 }  // namespace

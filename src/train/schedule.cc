@@ -12,11 +12,12 @@ namespace {
 
 using Kind = Schedule::Kind;
 
+const std::vector<std::string> kNames = {"constant", "step", "cosine", "exponential", "polynomial"};
+
 Kind kind_of(const std::string& name) {
-  const std::vector<std::string> names = {"constant", "step", "cosine", "exponential", "polynomial"};
-  const auto it = std::find(names.begin(), names.end(), name);
-  if (it == names.end()) reject(nearest(name, names), "unknown schedule '{}'", name);
-  return static_cast<Kind>(it - names.begin());
+  const auto it = std::find(kNames.begin(), kNames.end(), name);
+  if (it == kNames.end()) reject(nearest(name, kNames), "unknown schedule '{}'", name);
+  return static_cast<Kind>(it - kNames.begin());
 }
 
 double number(const std::string& text, const std::string& name, double low, double high) {
@@ -47,6 +48,16 @@ std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
 }
 
 }  // namespace
+
+std::string to_text(const ScheduleSpec& s, double warmup_epochs, std::int64_t epochs) {
+  std::string text = kNames.at(static_cast<std::size_t>(s.kind));
+  if (s.kind == Kind::step || s.kind == Kind::exponential)
+    text += fmt::format(":every={},gamma={}", s.every, s.gamma);
+  if (s.kind == Kind::cosine) text += fmt::format(":min={} over {}", s.least, counted(epochs, "epoch"));
+  if (s.kind == Kind::polynomial)
+    text += fmt::format(":power={},min={} over {}", s.power, s.least, counted(epochs, "epoch"));
+  return warmup_epochs > 0 ? text + fmt::format(", warm-up {}", warmup_epochs) : text;
+}
 
 double Schedule::at(std::int64_t step) const {
   if (step < warmup) return base * double(step + 1) / double(warmup);

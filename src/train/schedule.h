@@ -30,6 +30,9 @@ struct ScheduleSpec {
   double gamma = 0.1, power = 1, least = 0;
 };
 ScheduleSpec parse_schedule(std::string_view text);
+// The same form, with what else the rates depend on. The number of epochs counts only if the rate falls over
+// all of them.
+std::string to_text(const ScheduleSpec& spec, double warmup_epochs, std::int64_t epochs);
 
 // The spec with epochs converted to steps. Warm-up is part of the total, not added to it.
 Schedule make_schedule(const ScheduleSpec& spec, double base, double warmup_epochs, std::int64_t epochs,

@@ -25,6 +25,10 @@
 namespace headroom::testing {
 
 using Words = std::vector<std::string>;
+inline Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
 using Environment = std::map<std::string, std::string>;
 
 struct Outcome {

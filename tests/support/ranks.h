@@ -61,10 +61,6 @@ struct RanksProgramTest : ProgramTest {
     know_machine(1);
   }
 
-  static Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
 };
 
 // Runs the tests of this same program that `filter` names, on `ranks` ranks. They see

@@ -108,6 +108,7 @@ Flow::Flow(const GraphProto& graph, const std::vector<const NodeProto*>& order) 
   for (const ValueInfoProto& output : graph.output()) outputs_.insert(output.name());
   add(order);
   mark_data();
+  mark_plain_inputs();
   mark_gradients();
 }
 
@@ -179,27 +180,36 @@ std::string Flow::data_input(const NodeProto& node) const {
   return found;
 }
 
-bool Flow::is_plain_input(const std::string& name) const {
+void Flow::mark_plain_inputs() {
   static const Ops arithmetic = {"Add", "Sub", "Mul", "Div", "Neg", "Clip", "Resize", "Upsample"};
-  if (is_input(name)) return true;
-  const NodeProto* node = maker(name);
-  if (node == nullptr || (!only_moves(node->op_type()) && !arithmetic.contains(node->op_type())))
-    return false;
-  bool plain = false;
-  for (int i = 0; i < node->input_size(); ++i) {
-    if (!is_data(node->input(i))) continue;
-    const bool joins = node->op_type() == "Concat";
-    if ((plain && !joins) || !passes_gradient(*node, i) || !is_plain_input(node->input(i))) return false;
-    plain = true;
+  for (const auto& [name, rank] : inputs_) plain_.insert(name);
+  for (const NodeProto* node : nodes_) {
+    if (!only_moves(node->op_type()) && !arithmetic.contains(node->op_type())) continue;
+    int read = 0;
+    bool plain = true;
+    for (int i = 0; i < node->input_size(); ++i) {
+      if (!is_data(node->input(i))) continue;
+      ++read;
+      plain = plain && passes_gradient(*node, i) && plain_.contains(node->input(i));
+    }
+    if (plain && (read == 1 || (read > 1 && node->op_type() == "Concat")))
+      plain_.insert(node->output().begin(), node->output().end());
   }
-  return plain;
 }
 
 bool Flow::computed_with(const std::string& name, const std::set<std::string_view>& ops) const {
-  const NodeProto* node = maker(name);
-  if (node == nullptr || is_data(name)) return false;
-  if (ops.contains(node->op_type())) return true;
-  return std::ranges::any_of(node->input(), [&](const std::string& in) { return computed_with(in, ops); });
+  std::vector<std::string> open = {name};
+  std::set<std::string> seen = {name};
+  while (!open.empty()) {
+    const NodeProto* node = maker(open.back());
+    const bool data = is_data(open.back());
+    open.pop_back();
+    if (node == nullptr || data) continue;
+    if (ops.contains(node->op_type())) return true;
+    for (const std::string& input : node->input())
+      if (seen.insert(input).second) open.push_back(input);
+  }
+  return false;
 }
 
 bool Flow::feeds(const std::string& name, const std::function<bool(const Use&)>& found,

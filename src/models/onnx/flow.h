@@ -39,7 +39,7 @@ class Flow {
   std::string data_input(const NodeProto& node) const;
   // The data arrives here from a graph input without any product or function in between: only moves, and
   // arithmetic with stored numbers.
-  bool is_plain_input(const std::string& name) const;
+  bool is_plain_input(const std::string& name) const { return plain_.contains(name); }
   // True if `name`, made from stored numbers alone, is computed with one of these operators.
   bool computed_with(const std::string& name, const std::set<std::string_view>& ops) const;
   // True if `found` holds for a use of the value, or of what moves and the operators `between` make of it.
@@ -51,13 +51,14 @@ class Flow {
  private:
   void add(const std::vector<const NodeProto*>& order);
   void mark_data();
+  void mark_plain_inputs();
   void mark_gradients();
 
   std::vector<const NodeProto*> nodes_;  // with those of branches, each after those it reads
   std::unordered_map<std::string, const NodeProto*> makers_;
   std::unordered_map<std::string, std::vector<Use>> uses_;
   std::unordered_map<std::string, int> inputs_;  // ranks
-  std::set<std::string> data_, reached_, outputs_;
+  std::set<std::string> data_, plain_, reached_, outputs_;
 };
 
 // True if the operator only moves elements, or changes their type.

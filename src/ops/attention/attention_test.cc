@@ -37,7 +37,7 @@ TEST(Attention, RejectsWhatIsNoQueriesKeysAndValues) {
   expect_rejected(infer("attention", {{{2, 18}}}, three), {"batch, time"});
   expect_rejected(infer("attention", {{{2, 5, 18}, DType::i32}}, three), {"int32"});
   expect_rejected(infer("attention", {{{2, 5, 18}}}, {{"heads", std::int64_t{0}}}), {"0 heads"});
-  expect_rejected(infer("attention", {{{2, 0, 18}}}, three), {"holds nothing"});
+  expect_rejected(infer("attention", {{{2, 0, 18}}}, three), {"has no elements"});
   expect_rejected(infer("attention_grad", {{{2, 5, 6}}, {{2, 5, 18}}, {{2, 5, 6}}, {{2, 5, 3}}}, three),
                   {"attention_grad", "2x3x5"});
 }
