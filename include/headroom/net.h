@@ -38,6 +38,7 @@ struct Convolution {
       activation;    // "", "relu", "sigmoid", "tanh", "relu6", "leaky_relu", "elu", "gelu", "hard_swish"
   std::string init;  // "": fan_in; or he, he_fan_out, xavier, orthonormal, normal, uniform, constant
   double init_scale = 0.01;  // the deviation (normal), bound (uniform) or value (constant)
+  double init_bias = 0;      // the first value of every bias
 };
 
 struct Pool {
@@ -53,7 +54,7 @@ struct Linear {
   std::int64_t units = 0;
   bool bias = true;
   std::string activation, init;  // as for Convolution
-  double init_scale = 0.01;
+  double init_scale = 0.01, init_bias = 0;
 };
 
 struct BatchNorm {

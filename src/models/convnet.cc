@@ -72,8 +72,8 @@ void ConvNet::linear(const std::string& name, std::int64_t units, const std::str
   net.linear(name, {.units = scaled(units), .activation = activation, .init = "fan_in"});
 }
 
-void ConvNet::classify(const std::string& name, const std::string& activation) {
-  net.linear(name, {.units = classes_, .activation = activation, .init = "normal"});
+void ConvNet::classify(const std::string& name, const std::string& activation, double deviation) {
+  net.linear(name, {.units = classes_, .activation = activation, .init = "normal", .init_scale = deviation});
 }
 
 namespace {
@@ -94,8 +94,10 @@ std::vector<ZooEntry> convnet_entries() {
                             .momentum = 0.9,
                             .weight_decay = 0.0005,
                             .schedule = "cosine",
-                            .warmup = 0.05};
+                            .warmup = 0.05,
+                            .clip_norm = 5};  // for networks without normalisation
   TrainDefaults large = steep, residual = steep, inception = steep, fire = steep, mobile = steep;
+  residual.clip_norm = mobile.clip_norm = 0;
   large.batch = 64;
   residual.lr = 0.05, residual.weight_decay = 0.0001;
   inception.weight_decay = 0.0002;

@@ -34,7 +34,8 @@ class ConvNet {
   void max_pool(const std::string& name, const Pool& options) { net.max_pool(name, options); }
   void dropout(const std::string& name);  // only if enabled
   void linear(const std::string& name, std::int64_t units, const std::string& activation = {});  // hidden
-  void classify(const std::string& name, const std::string& activation = {});  // one unit per class
+  // One unit per class. The deviation of its first weights: so small that the first scores are nearly equal.
+  void classify(const std::string& name, const std::string& activation = {}, double deviation = 0.01);
 
   std::int64_t classes() const { return classes_; }
 

@@ -54,7 +54,7 @@ Net make_googlenet(ModelOptions& options) {
   }
   n.net.global_avg_pool("avgpool");  // 7x7 windows over 7x7 maps of a 224x224 image
   n.dropout("dropout");
-  n.classify("fc", relu ? "relu" : "");
+  n.classify("fc", relu ? "relu" : "", 0.005);  // without normalisation, signals grow with every maximum
   return n.net;
 }
 

@@ -30,6 +30,7 @@ template <class Options>
 void set_weights(Attrs& attrs, const Options& o) {
   if (!o.bias) attrs.set("bias", std::int64_t{0});
   if (!o.activation.empty()) attrs.set("activation", o.activation);
+  if (o.init_bias != 0) attrs.set("init_bias", o.init_bias);
   if (o.init.empty()) return;
   attrs.set("init", o.init);
   if (o.init == "normal" || o.init == "uniform" || o.init == "constant")

@@ -34,7 +34,9 @@ Net make_squeezenet(ModelOptions& options) {
     if (std::find(pools.begin(), pools.end(), i) != pools.end()) n.max_pool("pool" + std::to_string(i), pool);
   }
   n.dropout("dropout");
-  n.net.conv2d("conv10", {.maps = n.classes(), .kernel = 1, .activation = "relu", .init = "normal"});
+  // All scores begin on the side of the ReLU where they can learn: a class below zero would stay there.
+  n.net.conv2d("conv10",
+               {.maps = n.classes(), .kernel = 1, .activation = "relu", .init = "normal", .init_bias = 1});
   n.net.global_avg_pool("avgpool");
   n.net.flatten("out");
   return n.net;

@@ -22,9 +22,8 @@ Built build(const Net& net, const BuildRequest& request) {
   Built built;
   built.program = make_program(net, request, &built.passes);
   const bool gpu = request.target.device.kind == DeviceKind::cuda;
-  const std::int64_t fixed = fixed_batch(net);
-  const std::int64_t batch = fixed > 0 && request.mode != Mode::infer ? fixed : request.batch;
-  const Binding binding{request.mode, batch, request.precision, request.target, gpu ? request.streams : 1};
+  const Binding binding{request.mode, planned_batch(net, request), request.precision, request.target,
+                        gpu ? request.streams : 1};
   built.plan = make_plan(built.program.graph, binding, request.choose);
   return built;
 }

@@ -287,9 +287,13 @@ std::vector<std::string> pass_names() {
   return names;
 }
 
-Program make_program(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports) {
+std::int64_t planned_batch(const Net& net, const BuildRequest& request) {
   const std::int64_t fixed = fixed_batch(net);
-  Building b{net, request, fixed > 0 && request.mode != Mode::infer ? fixed : request.batch};
+  return fixed > 0 && request.mode != Mode::infer ? fixed : request.batch;
+}
+
+Program make_program(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports) {
+  Building b{net, request, planned_batch(net, request)};
   for (const Pass& pass : kPasses) {
     if (!pass.applies(b)) continue;
     const auto before = reports ? operators_in(b.graph()) : std::map<std::string, int>{};

@@ -70,6 +70,9 @@ inline constexpr const char* kStop = "stop";
 // Name of the sums of a training program with a tally.
 inline constexpr const char* kTally = "tally";
 
+// The batch that is planned: some files set their own.
+std::int64_t planned_batch(const Net& net, const BuildRequest& request);
+
 // The graph half of a build: lowers the network, then runs the passes of `pass_names` that apply.
 // Mode::train: forward, loss, gradients, updates. Mode::eval: forward, loss, correct count. Mode::infer: from
 // inputs to outputs, even if part of the network is unknown. Mode::gradients, by the rules of the convnet

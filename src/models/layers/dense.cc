@@ -12,7 +12,8 @@ ValueId lower_linear(const LayerContext& c) {
   const std::int64_t units = at_least_one(c, "units"), in = shape[shape.rank() - 1];
   const Shape weight{units, in};
   std::vector<ValueId> operands = {x, c.parameter("weight", weight, initializer_of(c.layer, weight), true)};
-  if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter("bias", {units}, {}, false));
+  if (c.layer.options.integer("bias", 1))
+    operands.push_back(c.parameter("bias", {units}, bias_initializer_of(c.layer), false));
   return with_activation(c, c.emit("linear", operands));
 }
 

@@ -14,12 +14,14 @@ std::vector<OptionSpec> join(std::vector<OptionSpec> a, const std::vector<Option
 
 const std::vector<OptionSpec>& weight_options() {
   using K = OptionKind;
-  static const std::vector<OptionSpec> options = {{"bias", K::flag},
-                                                  {"activation", K::text},
-                                                  {"init", K::text},
-                                                  {"init_scale", K::real},
-                                                  {"init_index", K::integer}};
+  static const std::vector<OptionSpec> options = {{"bias", K::flag},      {"activation", K::text},
+                                                  {"init", K::text},      {"init_scale", K::real},
+                                                  {"init_bias", K::real}, {"init_index", K::integer}};
   return options;
+}
+
+Initializer bias_initializer_of(const Layer& layer) {
+  return {Initializer::Kind::constant, layer.options.real("init_bias", 0)};
 }
 
 // Uniform within 1/sqrt(fan-in) by default: the first outputs are small, so the first loss is near

@@ -16,8 +16,9 @@ std::vector<LayerType> sequence_layers();  // of transformers
 // Shared by the families.
 using Ints = std::vector<std::int64_t>;
 std::vector<OptionSpec> join(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
-const std::vector<OptionSpec>& weight_options();  // bias, activation, init, init_scale, init_index
+const std::vector<OptionSpec>& weight_options();  // bias, activation, init, …
 Initializer initializer_of(const Layer& layer, const Shape& weight, std::int64_t groups = 1);
+Initializer bias_initializer_of(const Layer& layer);
 const std::vector<std::string>& activation_names();  // "none", "relu6", and operators that say so
 ValueId with_activation(const LayerContext& context, ValueId value);
 ValueId flattened(const LayerContext& context);  // the input as one row per image

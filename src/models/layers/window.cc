@@ -22,7 +22,8 @@ ValueId lower_conv2d(const LayerContext& c) {
   const Shape weight{maps, x[1] / groups, kernel[0], kernel[1]};
   std::vector<ValueId> operands = {
       c.inputs[0], c.parameter("weight", weight, initializer_of(c.layer, weight, groups), true)};
-  if (c.layer.options.integer("bias", 1)) operands.push_back(c.parameter("bias", {maps}, {}, false));
+  if (c.layer.options.integer("bias", 1))
+    operands.push_back(c.parameter("bias", {maps}, bias_initializer_of(c.layer), false));
   return with_activation(c, c.emit("conv2d", operands, attrs));
 }
 
