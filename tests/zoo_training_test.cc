@@ -7,6 +7,7 @@
 #include "models/testing/small_models.h"
 #include "support/program.h"
 #include "train/engine.h"
+#include "train/settings.h"
 
 namespace headroom::testing {
 namespace {
@@ -32,7 +33,7 @@ TEST_P(ZooTraining, TheLossOfABatchFalls) {
   constexpr std::int64_t kBatch = 6;
   const auto device = open_device("cpu");
   Engine engine(find_net(with_option(GetParam(), "dropout", "0")), *device,
-                {.seed = 5, .update = {.momentum = 0.9}});
+                {.seed = 5, .update = usual_update(train_defaults(GetParam()))});
   const Batch batch = batch_for(engine.net(), kBatch);
   Engine::Ready& ready = engine.ready(Mode::train, kBatch);
   engine.set_learning_rate(0.01);
