@@ -37,6 +37,7 @@ inline const std::map<std::string, OperatorRule>& operator_rules() {
         {"Cast", {1, 1, 1, {"to"}}},
         {"Clip", {1, 3, 1, {}}},
         {"Concat", {1, kAnyNumber, 1, {"axis"}}},
+        {"Constant", {0, 0, 1, {"value"}}},
         {"Conv", {2, 3, 1, with(window, {"group"})}},
         {"ConvTranspose", {2, 3, 1, with(window, {"group", "output_padding", "output_shape"})}},
         {"CumSum", {2, 2, 1, {"exclusive", "reverse"}}},

@@ -15,6 +15,9 @@
 
 namespace headroom::onnx {
 
+// The producer that files written here name.
+inline constexpr const char* kProducer = "headroom";
+
 class ModelProto;
 class GraphProto;
 class TensorProto;

@@ -42,10 +42,12 @@ int varying_axes(const Shape& shape) {
 
 class Judge {
  public:
-  Judge(const File& file, const std::vector<const NodeProto*>& order) : flow_(file.graph(), order) {}
+  Judge(const File& file, const std::vector<const NodeProto*>& order)
+      : flow_(file.graph(), order), written_here_(file.model().producer_name() == kProducer) {}
 
   Opinion judge(const Stored& t) const {
     if (!flow_.gets_gradient(t.name)) return no(reason_without_gradient(t));
+    if (written_here_ && !t.initializer) return no("a constant");  // see FileWriter::constant
     const std::vector<Path> paths = paths_of(flow_, t.name);
     if (paths.empty()) return no("it does not meet the data");
     Opinion refused;
@@ -242,6 +244,7 @@ class Judge {
   static bool gathered(const std::vector<Path>& paths) { return std::ranges::any_of(paths, &Path::gathered); }
 
   Flow flow_;
+  bool written_here_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/version.h"
+#include "models/onnx/file.h"
 #include "models/onnx/write_file.h"
 #include "models/onnx/write_pool.h"
 
@@ -88,7 +89,7 @@ int onnx_type(DType dtype) {
 FileWriter::FileWriter(const std::string& name, const ForwardGraph& forward, const ForwardGraph* other,
                        const Elements& elements)
     : forward_(forward), other_(other), elements_(elements), opset_(opset_of(*forward.graph)) {
-  model_.set_producer_name("headroom");
+  model_.set_producer_name(kProducer);
   model_.set_producer_version(std::string(version()));
   model_.set_ir_version(opset_ <= 18 ? 8 : opset_ <= 20 ? 9 : 10);
   OperatorSetIdProto& operators = *model_.add_opset_import();
@@ -131,7 +132,8 @@ std::string FileWriter::name_of_value(ValueId id) {
            value.type.shape.str(), there.str());
   const NamedTensor tensor = elements_(value);
   if (tensor.type != value.type) fail("'{}' was given as {}", value.name, tensor.type.shape.str());
-  return names_[id] = store(value.name, tensor);
+  const bool is_constant = value.role == Role::constant && is_float(value.type.dtype);
+  return names_[id] = is_constant ? constant(value.name, tensor) : store(value.name, tensor);
 }
 
 const std::string& FileWriter::give_name(ValueId id, const std::string& wanted) {
@@ -145,14 +147,29 @@ std::string FileWriter::unique_in(std::set<std::string>& taken, const std::strin
   return name;
 }
 
-std::string FileWriter::store(const std::string& wanted, const NamedTensor& tensor) {
-  TensorProto& proto = *file().add_initializer();
-  proto.set_name(unique(wanted));
+void FileWriter::set_tensor(TensorProto& proto, const NamedTensor& tensor) {
   proto.set_data_type(onnx_type(tensor.type.dtype));
   for (const std::int64_t extent : tensor.type.shape.dims()) proto.add_dims(extent);
   proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
   stored_ += tensor.bytes.size();
+}
+
+std::string FileWriter::store(const std::string& wanted, const NamedTensor& tensor) {
+  TensorProto& proto = *file().add_initializer();
+  proto.set_name(unique(wanted));
+  set_tensor(proto, tensor);
   return proto.name();
+}
+
+std::string FileWriter::constant(const std::string& wanted, const NamedTensor& tensor) {
+  const std::string name = unique(wanted);
+  NodeProto& node = add_node("Constant", {}, {}, {name});
+  node.set_name(unique_node(name));
+  AttributeProto& value = *node.add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  set_tensor(*value.mutable_t(), tensor);
+  return name;
 }
 
 NodeProto& FileWriter::add_node(std::string_view op, const Names& in, const Attrs& attributes,

@@ -35,7 +35,10 @@ class FileWriter {
   std::pair<std::int64_t, std::int64_t> batches() const;
   std::string batch_name();  // a vector that holds the batch; nodes that make it are added on first use
 
-  std::string store(const std::string& wanted, const NamedTensor& tensor);  // a constant; returns its name
+  // Tensors, each under the name that is returned. Trained floats are initializers, constant floats are in
+  // Constant nodes, so that whoever reads the file can tell them apart. Integers may be either.
+  std::string store(const std::string& wanted, const NamedTensor& tensor);
+  std::string constant(const std::string& wanted, const NamedTensor& tensor);
   // True if a node or an output of the network reads it.
   bool is_read(ValueId id) const { return read_.contains(id); }
   void set_texts(const std::string& attribute, const Names& texts);  // of the last node
@@ -45,6 +48,7 @@ class FileWriter {
   GraphProto& file() { return *model_.mutable_graph(); }
   static std::string unique_in(std::set<std::string>& taken, const std::string& wanted);
   void require_twins() const;
+  void set_tensor(TensorProto& proto, const NamedTensor& tensor);
   void take(const std::string& name);
   void name_outputs();
   void name_nodes();

@@ -131,12 +131,12 @@ std::string NodeWriter::real(double element, std::size_t like) {
   const DType dtype = type(like).dtype;
   const ConstantData one = constant_data({}, std::span(&element, 1), dtype);
   const auto* bytes = one.data.get();
-  return file_.store(file_.node_name(id_) + ".number", {"", {{}, dtype}, {bytes, bytes + size_of(dtype)}});
+  return file_.constant(file_.node_name(id_) + ".number", {"", {{}, dtype}, {bytes, bytes + size_of(dtype)}});
 }
 
 std::string NodeWriter::reals(const Shape& shape, const std::vector<double>& elements) {
   const std::vector<float> narrow(elements.begin(), elements.end());
-  return file_.store(file_.node_name(id_) + ".numbers", tensor_of(shape, DType::f32, narrow));
+  return file_.constant(file_.node_name(id_) + ".numbers", tensor_of(shape, DType::f32, narrow));
 }
 
 void NodeWriter::refuse(std::string_view why) const {
