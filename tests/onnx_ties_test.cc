@@ -55,6 +55,36 @@ TEST(OnnxTies, OneTensorStaysOneParameter) {
   EXPECT_EQ(second([](Sequence& m) { m.node("Neg", {"W"}, {"V"}); }), one);
 }
 
+// Exporters transpose a weight and store the result beside it.
+TEST(OnnxTies, ATransposedCopyStaysTied) {
+  const auto second = [](const std::string& name, const Floats& values) {
+    Sequence m;
+    m.store("table", {12, 16});
+    m.floats(name, {16, 12}, values);
+    m.node("Tanh", {"e"}, {"t"});
+    m.node("MatMul", {"t", name}, {"narrow"});
+    m.node("MatMul", {"narrow", "table"}, {"h"});
+    return parameters_of(m.net());
+  };
+  const Floats table = learned_values({12, 16});
+  Floats transposed = filled({16, 12}, [&](auto i) { return table[std::size_t(i % 12 * 16 + i / 12)]; });
+  EXPECT_EQ(second("onnx::MatMul_7", transposed), (Names{"H", "W", "table"}));
+  EXPECT_EQ(second("another", transposed), (Names{"H", "W", "table"}));
+  transposed.back() += 0.5f;  // one element is enough to be another weight
+  EXPECT_EQ(second("onnx::MatMul_7", transposed), (Names{"H", "W", "onnx::MatMul_7", "table"}));
+  EXPECT_EQ(second("onnx::MatMul_7", Floats(16 * 12, 0.5f)), (Names{"H", "W", "onnx::MatMul_7", "table"}));
+}
+
+// Before its first training, a layer may hold one number everywhere.
+TEST(OnnxTies, UniformMatricesAreNotTied) {
+  Sequence m;
+  m.floats("a", {16, 12}, Floats(16 * 12, 0.25f));
+  m.floats("b", {12, 16}, Floats(16 * 12, 0.25f));
+  m.node("MatMul", {"e", "a"}, {"narrow"});
+  m.node("MatMul", {"narrow", "b"}, {"h"});
+  EXPECT_EQ(parameters_of(m.net()), (Names{"H", "W", "a", "b"}));
+}
+
 // PyTorch stores equal tensors once. Layers that are equal before their first training are not tied.
 TEST(OnnxTies, CopiesOfFreshLayersComeApart) {
   const auto twice = [](const Floats& values, const std::string& first, const std::string& second) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "models/onnx/onnx.pb.h"
+#include "models/onnx/tied.h"
 
 namespace headroom::onnx {
 namespace {
@@ -44,6 +45,7 @@ std::shared_ptr<const File> File::parse(std::string_view bytes, const std::files
   if (!file->model_->ParsePartialFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
     reject(kDamaged, "{} cannot be read as ONNX", file->name());
   file->check();
+  restore_transposes(*file, *file->model_);
   return file;
 }
 
