@@ -132,6 +132,69 @@ TEST(OnnxLearned, FrequenciesOfRotationsAreNot) {
   expect_learned(m, "inverse", false, "sines");
 }
 
+// Sines and cosines of the input itself. A sine as an activation, or behind another layer, has learned
+// weights.
+TEST(OnnxLearned, FrequenciesOfFourierFeaturesAreNot) {
+  const auto waves = [](const std::string& data, const std::vector<const char*>& functions, bool bias) {
+    Sequence m;
+    m.store("frequencies", {16, 16}), m.store("b", {16});
+    m.node("MatMul", {data, "frequencies"}, {"angles"});
+    m.node("Add", {"angles", "b"}, {"shifted"});
+    m.node("Identity", {"e"}, {"sum0"});
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      const std::string at = std::to_string(i),
+                        sum = i + 1 == functions.size() ? "h" : "sum" + std::to_string(i + 1);
+      m.node(functions[i], {bias ? "shifted" : "angles"}, {"wave" + at});
+      m.node("Add", {"sum" + at, "wave" + at}, {sum});
+    }
+    return m;
+  };
+  Sequence features = waves("x", {"Sin", "Cos"}, false), siren = waves("x", {"Sin"}, false),
+           biased = waves("x", {"Sin", "Cos"}, true), deeper = waves("e", {"Sin", "Cos"}, false);
+  expect_learned(features, "frequencies", false, "sines");
+  expect_learned(siren, "frequencies", true);
+  expect_learned(biased, "frequencies", true);
+  expect_learned(deeper, "frequencies", true);
+}
+
+// x[:, None] - centres compares each item with many; a constant that normalises has at most the item's own
+// axes.
+TEST(OnnxLearned, CentresOfTheInputAre) {
+  const auto minus = [](const Dims& dims) {
+    Sequence m;
+    m.graph.clear_node();
+    m.store("centres", dims);
+    m.integers("axis", {1});
+    m.node("Unsqueeze", {"x", "axis"}, {"wide"});
+    m.node("Sub", {"wide", "centres"}, {"apart"});
+    m.attribute(m.node("ReduceL2", {"apart"}, {"length"}), "axes", Dims{1});
+    m.node("Squeeze", {"length", "axis"}, {"flat"});
+    m.node("MatMul", {"flat", "W"}, {"h"});
+    return m;
+  };
+  Sequence many = minus({5, 8, 16}), mean = minus({1, 8, 16});
+  expect_learned(many, "centres", true);
+  expect_learned(mean, "centres", false, "normalises");
+}
+
+TEST(OnnxLearned, DistancesAddedToScoresAreNot) {
+  const auto table = [](double scale, const std::function<double(std::int64_t)>& distance) {
+    Sequence m;
+    m.floats("t", {8, 8}, filled({8, 8}, [&](auto i) { return scale * distance(i / 8 - i % 8); }));
+    add_to_scores(m, "t");
+    return m;
+  };
+  const auto apart = [](std::int64_t d) { return double(std::abs(d)); };
+  Sequence alibi = table(-0.5, apart), odd = table(-0.396850263, apart),
+           before = table(-0.25, [](std::int64_t d) { return double(std::max<std::int64_t>(d, 0)); });
+  expect_learned(alibi, "t", false, "table");
+  expect_learned(odd, "t", false, "table");
+  expect_learned(before, "t", false, "table");
+  const Floats found = learned_values({15});
+  Sequence learned = table(1, [&](std::int64_t d) { return double(found[std::size_t(d + 7)]); });
+  expect_learned(learned, "t", true);
+}
+
 TEST(OnnxLearned, BiasAndScaleOfChannels) {
   for (bool in_node : {false, true}) {
     for (const Floats& values : {learned_values({16}), Floats(16, 0), Floats(16, 1e-5f),

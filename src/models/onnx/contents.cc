@@ -191,6 +191,26 @@ bool is_ramp_table(const ConstantData& tensor) {
   return false;
 }
 
+bool is_distance_table(const ConstantData& tensor) {
+  const Shape& shape = tensor.type.shape;
+  if (shape.rank() < 2 || tensor.count() < kSmall || tensor.repeated) return false;
+  const std::int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1], size = rows * columns;
+  for (std::int64_t first = 0; first + size <= std::min(tensor.count(), std::max(size, kSampled));
+       first += size) {
+    const std::int64_t end = first + std::min(size, kSampled);
+    double step = 0, most = 0;
+    for (std::int64_t i = first; i < end; ++i)
+      if (const double v = std::abs(tensor.real(i)); v > 0 && (step == 0 || v < step)) step = v;
+    for (std::int64_t i = first; i < end; ++i) {
+      const double steps = step > 0 ? std::abs(tensor.real(i)) / step : 0;
+      if (std::abs(steps - std::round(steps)) > 1e-6 * std::max(steps, 1.0)) return false;
+      most = std::max(most, steps);
+    }
+    if (most < 1.5 || most > static_cast<double>(rows + columns)) return false;
+  }
+  return true;
+}
+
 bool is_root_of_integer(double value) {
   const double square = value * value;
   for (double n : {square, square > 0 ? 1 / square : 0})

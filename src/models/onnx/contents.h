@@ -17,6 +17,7 @@ bool repeats_few_values(const ConstantData& tensor);  // grids, coordinates, mas
 bool is_whole_numbers(const ConstantData& tensor);    // different ones: anchors, strides
 bool is_wave_table(const ConstantData& tensor);       // sines and cosines of positions
 bool is_ramp_table(const ConstantData& tensor);       // straight lines along an axis: positions, slopes
+bool is_distance_table(const ConstantData& tensor);   // multiples of one number in each matrix: ALiBi
 
 // A number that formulas use: an integer, a short decimal, a root or a fraction of an integer.
 bool is_formula_number(double value);

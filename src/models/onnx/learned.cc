@@ -79,6 +79,7 @@ class Judge {
     if (path.angle) return no(kWaves);
     if (path.weighs) return {Vote::weight};
     if (path.root) return no(kStatistic);
+    if (maps_to_waves(node)) return no(kWaves);
     if (is_weight_input(op, path.meeting.input)) {
       if (is_identity_of_norm(t, path.meeting)) return no("a scale of one, or an offset of zero");
       return {path.moved ? Vote::weight : Vote::open};
@@ -92,6 +93,17 @@ class Judge {
     if (const std::string data = flow_.data_input(node); !data.empty())
       if (const char* reason = as_scaling(t, path.meeting, data)) return no(reason);
     return {Vote::open};
+  }
+
+  // Sines and cosines of the network's input: Fourier features, whose frequencies are drawn once. A layer
+  // with a sine as its activation has a bias, or no cosine.
+  bool maps_to_waves(const NodeProto& node) const {
+    if (!is_product(&node) || node.input_size() != 2) return false;
+    const std::string data = flow_.data_input(node);
+    const auto feeds = [&](std::string_view op) {
+      return flow_.feeds(node.output(0), [&](const Use& use) { return use.node->op_type() == op; }, {"Mul"});
+    };
+    return !data.empty() && flow_.is_plain_input(data) && feeds("Sin") && feeds("Cos");
   }
 
   // Exporters write a normalisation without weights as one with ones and zeros, and a group normalisation as
@@ -114,9 +126,12 @@ class Judge {
       if (op == "Div" && use.input == 1 && is_centred(data)) return kStatistic;
       return nullptr;
     }
+    const Shape& shape = t.elements.type.shape;
+    if (varying_axes(shape) >= rank_of_input(data))
+      return nullptr;  // x[:, None] - centres: one item with many
     if (op == "Mul" || ((op == "Sub" || op == "Div") && use.input == 1)) return kNormalises;
     if (op != "Add") return nullptr;
-    const Shape& shape = t.elements.type.shape;  // a table of positions varies along two axes
+    // A table of positions varies along two axes.
     const bool shifts = varying_axes(shape) <= 1 && (is_scaled_input(data) || shifts_colors(shape, data));
     return shifts ? kNormalises : nullptr;
   }
@@ -143,10 +158,16 @@ class Judge {
     return false;
   }
 
-  bool shifts_colors(const Shape& shape, std::string data) const {
+  bool shifts_colors(const Shape& shape, const std::string& data) const {
     constexpr std::int64_t kColors = 4;
+    return shape.numel() <= kColors && rank_of_input(data) >= 4;
+  }
+
+  // Of the graph's input behind a plain one, with its batch; large if it is not known, or several are joined.
+  int rank_of_input(std::string data) const {
     while (!data.empty() && !flow_.is_input(data)) data = flow_.data_input(*flow_.maker(data));
-    return shape.numel() <= kColors && !data.empty() && flow_.rank_of_input(data) >= 4;
+    const int rank = data.empty() ? 0 : flow_.rank_of_input(data);
+    return rank > 0 ? rank : Shape::kMaxRank;
   }
 
   // One number. Exporters write numbers of formulas beside learned scales and offsets.
@@ -201,7 +222,7 @@ class Judge {
       if (is_two_valued_mask(e)) return no(kMask);
       if (varying_axes(e.type.shape) > 1 && is_uniform(e) && e.real(0) == 0 && !gathered(paths))
         return no("a mask that hides nothing");
-      if (is_ramp_table(e)) return no(kTable);
+      if (is_ramp_table(e) || is_distance_table(e)) return no(kTable);
       return {Vote::weight};
     }
     if (is_wave_table(e)) return no(kWaves);
