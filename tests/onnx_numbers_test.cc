@@ -231,5 +231,25 @@ TEST(OnnxNumbers, ScattersRefuseIndicesOutside) {
   refused({"ScatterND", {x, whole({2, 1}, {0, 4}), updates}});
 }
 
+// PyTorch writes local response normalisation as means over three axes, with windows over the first alone.
+TEST(OnnxNumbers, MeansOverTheFirstOfThreeAxes) {
+  const auto mean = [](const Ints& kernel, const Ints& pads, std::int64_t counted) {
+    return OneNode{"AveragePool",
+                   {floats({1, 1, 3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})},
+                   [=](onnx::NodeProto& n) {
+                     ModelMaker::set(n, "kernel_shape", kernel);
+                     ModelMaker::set(n, "pads", pads);
+                     ModelMaker::set(n, "count_include_pad", counted);
+                   }};
+  };
+  expect_result(mean({2, 1, 1}, {0, 0, 0, 0, 0, 0}, 0), floats({1, 1, 2, 2, 2}, {3, 4, 5, 6, 7, 8, 9, 10}));
+  expect_result(mean({2, 1, 1}, {1, 0, 0, 0, 0, 0}, 1),
+                floats({1, 1, 3, 2, 2}, {0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  expect_result(mean({2, 1, 1}, {1, 0, 0, 0, 0, 0}, 0),
+                floats({1, 1, 3, 2, 2}, {1, 2, 3, 4, 3, 4, 5, 6, 7, 8, 9, 10}));
+  expect_rejected([&] { mean({2, 1, 2}, {0, 0, 0, 0, 0, 0}, 0).run(false); }, {"AveragePool", "axes"});
+  expect_rejected([&] { mean({2, 1, 1}, {0, 1, 0, 0, 1, 0}, 0).run(false); }, {"AveragePool", "axes"});
+}
+
 }  // namespace
 }  // namespace headroom::testing

@@ -22,11 +22,13 @@ Term as_signal(Context& c, const Term& y, int rank) {
   return rank == 4 ? y : reshaped(c, y, {s[0], s[1], s[3]});
 }
 
-// An attribute with one entry per window axis, expanded to two axes.
+// An attribute with one entry per window axis, for two axes: one more before a single one; of three the first
+// two.
 Ints of_both(const Context& c, std::string_view name, int axes, std::int64_t fallback) {
   Ints list = c.integers(name, Ints(static_cast<std::size_t>(axes), fallback));
   if (static_cast<int>(list.size()) != axes) c.invalid(fmt::format("{} has {} entries", name, list.size()));
   if (axes == 1) list.insert(list.begin(), fallback);
+  if (axes == 3) list.pop_back();
   return list;
 }
 
@@ -53,20 +55,34 @@ Attrs pool_attrs(const Context& c, int rank) {
   if (c.has("dilations")) attrs.set("dilations", of_both(c, "dilations", axes, 1));
   if (const std::string how = auto_pad_of(c); !how.empty())
     attrs.set("auto_pad", how);
+  else if (const Ints pads = pads_of(c, axes); axes == 3)
+    attrs.set("pads", Ints{pads[0], pads[1], pads[3], pads[4]});
   else
-    attrs.set("pads", pads_of(c, axes));
+    attrs.set("pads", pads);
   if (c.integer("ceil_mode", 0) != 0) attrs.set("ceil_mode", std::int64_t{1});
   return attrs;
+}
+
+// True if the windows over three axes hold one element of the last two, as in PyTorch's form of local
+// response normalisation.
+bool is_flat_window(const Context& c) {
+  const Ints kernel = c.integers("kernel_shape", {}), strides = c.integers("strides", {1, 1, 1}),
+             pads = pads_of(c, 3);
+  if (kernel.size() != 3 || strides.size() != 3) return false;
+  return kernel[1] * kernel[2] * strides[1] * strides[2] == 1 && pads[1] + pads[2] + pads[4] + pads[5] == 0;
 }
 
 Results convert_average_pool(Context& c) {
   const Term x = input(c, 0);
   need_float(c, x);
-  const int rank = shape_of(c, x).rank();
-  const Term image = as_image(c, x);
-  Attrs attrs = pool_attrs(c, rank);
+  const Shape s = shape_of(c, x);
+  const bool flat = s.rank() == 5 && is_flat_window(c);  // the last two axes become one
+  const Term image = flat ? reshaped(c, x, {s[0], s[1], s[2], s[3] * s[4]}) : as_image(c, x);
+  Attrs attrs = pool_attrs(c, s.rank());
   if (c.integer("count_include_pad", 0) != 0) attrs.set("count_include_pad", std::int64_t{1});
-  return {as_signal(c, apply(c, "avg_pool", {image}, attrs), rank)};
+  const Term y = apply(c, "avg_pool", {image}, attrs);
+  if (!flat) return {as_signal(c, y, s.rank())};
+  return {reshaped(c, y, {s[0], s[1], shape_of(c, y)[2], s[3], s[4]})};
 }
 
 // (sum of |x|^p)^(1/p): a mean over whole windows, times their size.
