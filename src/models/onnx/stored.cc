@@ -10,19 +10,20 @@
 #include "models/onnx/onnx.pb.h"
 
 namespace headroom::onnx {
-namespace {
 
-std::optional<ConstantData> elements_of(const File& file, const TensorProto& tensor) {
+std::optional<ConstantData> floats_of(const File& file, const TensorProto& tensor) {
   try {
     ConstantData elements = file.tensor(tensor);
     if (is_float(elements.type.dtype) && elements.count() > 0) return elements;
-  } catch (const Unsupported&) {  // its readers report it
+  } catch (const Unsupported&) {
   }
   return std::nullopt;
 }
 
+namespace {
+
 std::optional<ConstantData> elements_of(const File& file, const AttributeProto& attribute) {
-  if (attribute.name() == "value" && attribute.has_t()) return elements_of(file, attribute.t());
+  if (attribute.name() == "value" && attribute.has_t()) return floats_of(file, attribute.t());
   if (attribute.name() == "value_float")
     return constant_data({}, std::vector<double>{attribute.f()}, DType::f32);
   if (attribute.name() != "value_floats" || attribute.floats_size() == 0) return std::nullopt;
@@ -53,7 +54,7 @@ const Stored* copied(const std::vector<Stored>& stored, const NodeProto& node) {
 
 void collect(const File& file, const GraphProto& graph, std::vector<Stored>& stored) {
   for (const TensorProto& tensor : graph.initializer())
-    if (auto elements = elements_of(file, tensor)) stored.push_back({tensor.name(), *elements, true});
+    if (auto elements = floats_of(file, tensor)) stored.push_back({tensor.name(), *elements, true});
   for (const NodeProto& node : graph.node()) {
     if (const Stored* original = copied(stored, node))
       stored.push_back({node.output(0), original->elements, true});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@
 namespace headroom::onnx {
 
 class File;
+class TensorProto;
+
+// The floats of a tensor; nothing if it has none, or cannot be read: its readers report that.
+std::optional<ConstantData> floats_of(const File& file, const TensorProto& tensor);
 
 // A float tensor that a file stores.
 struct Stored {

@@ -10,6 +10,7 @@
 #include "models/onnx/contents.h"
 #include "models/onnx/file.h"
 #include "models/onnx/onnx.pb.h"
+#include "models/onnx/stored.h"
 
 namespace headroom::onnx {
 namespace {
@@ -74,14 +75,15 @@ std::map<std::string, std::string> sources_of_copies(const File& file, const Gra
   std::map<std::string, std::string> sources;
   for (const TensorProto* t : candidates) {
     if (!extents.contains({t->dims(1), t->dims(0)})) continue;  // most have no partner and are not read
-    const ConstantData elements = file.tensor(*t);
+    const std::optional<ConstantData> elements = floats_of(file, *t);
+    if (!elements) continue;
     const std::vector<Matrix>& others = kept[{t->dims(1), t->dims(0)}];
     const auto source =
-        std::ranges::find_if(others, [&](const Matrix& m) { return is_transpose(m.elements, elements); });
+        std::ranges::find_if(others, [&](const Matrix& m) { return is_transpose(m.elements, *elements); });
     if (source != others.end() && !inputs.contains(t->name()))
       sources.emplace(t->name(), source->name);
     else
-      kept[{t->dims(0), t->dims(1)}].push_back({t->name(), elements});
+      kept[{t->dims(0), t->dims(1)}].push_back({t->name(), *elements});
   }
   return sources;
 }
