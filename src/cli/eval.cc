@@ -177,7 +177,7 @@ void add_eval(Command app) {
   verb.runs([state] {
     if (state->sync.on) return time_layer_waits(state->request, state->common, state->sync);
     if (state->sync.random) reject("--random needs --sync-layers: random images have no labels to test");
-    require_tables(state->common.tables, empty_layer_sheet());
+    require_tables(state->common.tables, empty_layer_sheet(false));
     eval(state->request, state->common);
   });
 }

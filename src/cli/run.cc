@@ -137,7 +137,7 @@ void require_sound(const Request& r) {
   if (!r.cases.empty() && (r.time || !r.record.empty()))
     reject(Hint{"leave these out, or --cases"},
            "--cases checks results; it takes neither --time nor --record");
-  require_tables(r.common.tables, empty_layer_sheet());
+  require_tables(r.common.tables, empty_layer_sheet(false));
   std::error_code ignored;
   if (!r.output.empty() && std::filesystem::exists(r.output, ignored) &&
       !std::filesystem::is_directory(r.output, ignored))

@@ -72,16 +72,17 @@ TEST(Fuse, OnlyOneActivationAndOnlyAfterAProduct) {
   EXPECT_EQ(s.graph.nodes().size(), 2u) << "a product that has one takes no second";
 }
 
-// linear moves x (24 bytes), w (48) and the sum (32); relu reads and writes 32 each.
-TEST(Fuse, ChargesAreSplitByTheBytesEachPartWouldMove) {
+// linear moves x (24 bytes), w (48) and the sum (32), and does 48 FLOPs; relu changes 8 numbers on their way.
+// A FLOP counts as a tenth of a byte.
+TEST(Fuse, ChargesAreSplitByWhatEachPartAdds) {
   Small s = linear_then("relu", "act");
   fuse(s.graph);
   const auto& charges = s.graph.nodes().at(0).charges;
   ASSERT_EQ(charges.size(), 2u);
   EXPECT_EQ(charges[0].layer, "fc");
-  EXPECT_DOUBLE_EQ(charges[0].share, 104.0 / 168);
+  EXPECT_DOUBLE_EQ(charges[0].share, 108.8 / 109.6);
   EXPECT_EQ(charges[1].layer, "act");
-  EXPECT_DOUBLE_EQ(charges[1].share, 64.0 / 168);
+  EXPECT_DOUBLE_EQ(charges[1].share, 0.8 / 109.6);
   EXPECT_DOUBLE_EQ(total(charges), 1);
 }
 
@@ -102,7 +103,8 @@ Backward backward_through(const char* gradient) {
   return b;
 }
 
-// matmul moves dz (24 bytes), w (48) and dy (32); the activation's gradient moves dy, y and dx, 32 each.
+// matmul moves dz (24 bytes), w (48) and dy (32) and does 48 FLOPs; the activation's gradient reads y (32)
+// and does 1 or 3 FLOPs for each of 8 numbers.
 TEST(Fuse, TheGradientOfAnActivationJoinsTheMatmulBeforeIt) {
   for (const char* activation : {"relu", "sigmoid", "tanh"}) {
     Backward b = backward_through((std::string(activation) + "_grad").c_str());
@@ -116,7 +118,8 @@ TEST(Fuse, TheGradientOfAnActivationJoinsTheMatmulBeforeIt) {
     EXPECT_EQ(node.outputs, std::vector<ValueId>{b.dx});
     ASSERT_EQ(node.charges.size(), 2u);
     EXPECT_EQ(node.charges[1].layer, "hidden");
-    EXPECT_DOUBLE_EQ(node.charges[1].share, 96.0 / 200);
+    const double added = 32 + 0.8 * (std::string(activation) == "relu" ? 1 : 3);
+    EXPECT_DOUBLE_EQ(node.charges[1].share, added / (108.8 + added));
     const Problem problem = b.graph.problem(0);
     EXPECT_EQ(schema_of("matmul").infer(problem.inputs, problem.attrs), problem.outputs);
   }
@@ -178,7 +181,9 @@ TEST(Fuse, TheGradientOfAnActivationJoinsThatOfThePoolAfterIt) {
       EXPECT_EQ(node.inputs, (std::vector<ValueId>{dtop, y, top}));
       EXPECT_EQ(node.outputs, std::vector<ValueId>{dx});
       ASSERT_EQ(node.charges.size(), 2u);
-      EXPECT_DOUBLE_EQ(node.charges[0].share, 320.0 / 704);
+      // The pool's gradient moves 320 bytes and does 32 FLOPs; the activation's finds everything there.
+      const double added = 3.2 * (std::string(activation) == "relu" ? 1 : 3);
+      EXPECT_DOUBLE_EQ(node.charges[0].share, 323.2 / (323.2 + added));
       const Problem problem = g.problem(0);
       EXPECT_EQ(schema_of("max_pool_grad").infer(problem.inputs, problem.attrs), problem.outputs);
     }
@@ -244,9 +249,10 @@ TEST(Fuse, AllUpdatesBecomeOneThatChargesEveryLayer) {
   EXPECT_EQ(all.outputs, (std::vector<ValueId>{3, 6, 9}));
   EXPECT_EQ(all.attrs.integers("penalized"), (Integers{1, 0, 1}));
   ASSERT_EQ(all.charges.size(), 2u);
-  // Each update moves its tensor three times and reads the rate: 1,208 and 128 bytes for a, 1,208 for b.
+  // Each update moves its tensor three times; the first reads the rate, 8 bytes. A penalised number takes 4
+  // FLOPs, another 2: 1,208 + 40 and 120 + 2 for a, 1,200 + 40 for b.
   EXPECT_EQ(all.charges[0].layer, "a");
-  EXPECT_DOUBLE_EQ(all.charges[0].share, 1336.0 / 2544);
+  EXPECT_DOUBLE_EQ(all.charges[0].share, 1370.0 / 2610);
   EXPECT_EQ(all.charges[1].layer, "b");
   EXPECT_EQ(all.charges[1].phase, Phase::update);
   EXPECT_DOUBLE_EQ(total(all.charges), 1);

@@ -82,7 +82,6 @@ TEST(FuseHead, TheEndOfAClassifierIsOneNode) {
   }
 }
 
-// All elements have 4 bytes: h 4 x 5, w2 3 x 5, scores 4 x 3.
 TEST(FuseHead, EveryLayerIsChargedForItsPart) {
   Built b = classifier({});
   fuse_head(b.graph);
@@ -93,16 +92,13 @@ TEST(FuseHead, EveryLayerIsChargedForItsPart) {
     return it == charges.end() ? 0.0 : it->share;
   };
   EXPECT_EQ(charges.size(), 5u);
-  const double linear = 20 + 15 + 3 + 12, loss = 12 + 4 + 1 + 12 + 1, loss_grad = 1 + 12 + 4 + 12,
-               input_grad = 12 + 15 + 20 + 20, weight_grad = 12 + 20 + 15, bias_grad = 12 + 3,
-               hidden_bias_grad = 20 + 5;
-  const double all = linear + loss + loss_grad + input_grad + weight_grad + bias_grad + hidden_bias_grad;
-  EXPECT_NEAR(share("fc2", Phase::forward), linear / all, 1e-12);
-  EXPECT_NEAR(share("loss", Phase::forward), loss / all, 1e-12);
-  EXPECT_NEAR(share("loss", Phase::backward), loss_grad / all, 1e-12);
-  // matmul moved 47 of these, tanh_grad 60: fuse split the fused one between the two layers.
-  EXPECT_NEAR(share("fc2", Phase::backward), (input_grad * 47 / 107 + weight_grad + bias_grad) / all, 1e-12);
-  EXPECT_NEAR(share("fc1", Phase::backward), (input_grad * 60 / 107 + hidden_bias_grad) / all, 1e-12);
+  for (const Charge& charge : charges) EXPECT_GT(charge.share, 0) << charge.layer;
+  // The products read all the data and do most of the arithmetic. The loss works on scores that are there
+  // already.
+  const double loss = share("loss", Phase::forward) + share("loss", Phase::backward);
+  EXPECT_LT(loss, 0.1);
+  EXPECT_GT(share("fc2", Phase::forward), 2 * loss);
+  EXPECT_GT(share("fc2", Phase::backward), share("fc1", Phase::backward));
   EXPECT_NEAR(std::accumulate(charges.begin(), charges.end(), 0.0,
                               [](double sum, const Charge& c) { return sum + c.share; }),
               1, 1e-12);

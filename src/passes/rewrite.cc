@@ -1,17 +1,44 @@
 #include "passes/rewrite.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ops/operator.h"
 
 namespace headroom {
 namespace {
 
-double bytes_of(const Graph& graph, const Node& node) {
-  double bytes = 0;
-  for (const auto* list : {&node.inputs, &node.outputs})
-    for (ValueId id : *list) bytes += static_cast<double>(graph.value(id).type.bytes());
-  return bytes;
+double bytes_of(const Graph& graph, ValueId id) { return static_cast<double>(graph.value(id).type.bytes()); }
+
+double flops_of(const Graph& graph, const Node& node) {
+  Problem problem{.op = node.op, .inputs = {}, .outputs = {}, .attrs = node.attrs};
+  for (ValueId id : node.inputs) problem.inputs.push_back(graph.value(id).type);
+  for (ValueId id : node.outputs) problem.outputs.push_back(graph.value(id).type);
+  return schema_of(node.op).cost(problem).flops();
+}
+
+// What each part adds to the work of the fused step, in bytes. A value that one part hands to another is not
+// moved, a result of the same size takes the place of one that would have been written anyway, and what
+// several parts read is read once. Machines do some ten operations in the time of a byte.
+std::vector<double> works_of(const Graph& graph, const std::vector<Node>& parts) {
+  constexpr double kBytesPerFlop = 0.1;
+  std::set<ValueId> made, read;
+  for (const Node& part : parts) made.insert(part.outputs.begin(), part.outputs.end());
+  std::vector<double> works;
+  for (const Node& part : parts) {
+    double bytes = 0;
+    std::set<std::int64_t> replaced;  // sizes
+    for (ValueId id : part.inputs) {
+      if (made.contains(id))
+        replaced.insert(graph.value(id).type.shape.numel());
+      else if (read.insert(id).second)
+        bytes += bytes_of(graph, id);
+    }
+    for (ValueId id : part.outputs)
+      if (!replaced.contains(graph.value(id).type.shape.numel())) bytes += bytes_of(graph, id);
+    works.push_back(bytes + kBytesPerFlop * flops_of(graph, part));
+  }
+  return works;
 }
 
 void add(std::vector<Charge>& charges, const Charge& more) {
@@ -55,11 +82,12 @@ std::map<ValueId, int> count_readers(const Graph& graph) {
 }
 
 std::vector<Charge> charges_of(const Graph& graph, const std::vector<Node>& parts) {
-  double total = 0;
-  for (const Node& part : parts) total += bytes_of(graph, part);
+  const std::vector<double> works = works_of(graph, parts);
+  const double total = std::accumulate(works.begin(), works.end(), 0.0);
   std::vector<Charge> charges;
-  for (const Node& part : parts) {
-    const double share = total > 0 ? bytes_of(graph, part) / total : 1.0 / static_cast<double>(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Node& part = parts[i];
+    const double share = total > 0 ? works[i] / total : 1.0 / static_cast<double>(parts.size());
     if (part.charges.empty()) add(charges, {part.layer, part.phase, share});
     for (const Charge& own : part.charges) add(charges, {own.layer, own.phase, share * own.share});
   }

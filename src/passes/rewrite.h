@@ -23,8 +23,9 @@ void drop_nodes(Graph& graph, std::vector<Node> nodes, const std::set<std::size_
 // True if the device has a kernel for the problem.
 bool runs_on(const Problem& problem, const Target& target);
 
-// Splits a step's time between its parts by the bytes each would have moved alone. The share of a part that
-// is itself fused goes to its own charges.
+// Splits a step's time between its parts by what each adds to its work: bytes moved and arithmetic. A ReLU
+// that a convolution applies to its own results adds next to nothing. The share of a part that is itself
+// fused goes to its own charges.
 std::vector<Charge> charges_of(const Graph& graph, const std::vector<Node>& parts);
 
 }  // namespace headroom

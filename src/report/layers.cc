@@ -91,6 +91,8 @@ std::vector<Cell> cells_of(const LayerReading& l) {
 Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
   using enum Column::Format;
   const bool measured = std::ranges::any_of(layers, [](const auto& l) { return l.measured_s() > 0; });
+  const bool backward =
+      std::ranges::any_of(layers, [](const auto& l) { return l.backward_s + l.update_s > 0; });
   const auto shown = [](bool on, const char* title) { return std::string(on ? title : ""); };
   Sheet sheet(
       "layers",
@@ -104,7 +106,7 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
        {.key = "backward_ms", .title = "", .unit = "ms"},
        {.key = "update_ms", .title = "", .unit = "ms"},
        {.key = "backward_and_update_ms",
-        .title = shown(measured, "backward ms"),
+        .title = shown(backward, "backward ms"),
         .unit = "ms",
         .dash_zero = true},
        {.key = "gflops_per_s",
@@ -131,7 +133,9 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
   return sheet;
 }
 
-Sheet empty_layer_sheet() { return layer_sheet({{.layer = "", .forward_s = 1}}, true); }
+Sheet empty_layer_sheet(bool trains) {
+  return layer_sheet({{.layer = "", .forward_s = 1, .backward_s = trains ? 1.0 : 0.0}}, true);
+}
 
 Json layers_json(const std::vector<LayerReading>& layers) { return layer_sheet(layers, true).objects(); }
 

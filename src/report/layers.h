@@ -29,7 +29,7 @@ std::vector<LayerReading> read_layers(const Plan& plan, const Prediction& predic
 
 // The table of the layers. Without a measurement it shows only floors and, if `has_times`, predictions.
 Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times);
-Sheet empty_layer_sheet();                                  // with the columns of both readings
+Sheet empty_layer_sheet(bool trains = true);                // with the columns of both readings
 Json layers_json(const std::vector<LayerReading>& layers);  // its rows as objects
 
 }  // namespace headroom
