@@ -276,6 +276,14 @@ TEST_F(CliOnnx, RunsAFixedBatchInPieces) {
   expect_refused({"run", "two.onnx", "--input", "three.npy"}, {"'input' (2x3 fp32)", "3x3"});
 }
 
+// The usual rate is meant for a batch of 64; with single images it would destroy the weights.
+TEST_F(CliOnnx, AFileWithABatchOfOneLearns) {
+  succeed({"model", "export", "lenet5", "-o", "one.onnx", "--batch", "1"});
+  const Json json =
+      succeed_json({"train", "one.onnx", "--train-size", "1000", "--test-size", "200", "--epochs", "1"});
+  EXPECT_GT(json.at("accuracy").at("test").get<double>(), 0.5);
+}
+
 struct CliCases : CliOnnx {
   void put_case(const std::string& name, const std::string& output) const {
     std::filesystem::create_directories(file("cases/" + name + "/test_data_set_0"));

@@ -191,7 +191,10 @@ void resolve_update(const RunRequest& r, const TrainDefaults& defaults, RunSetup
   if (!(setup.label_smoothing >= 0 && setup.label_smoothing < 1))
     reject("--label-smoothing is {}; it must lie in [0, 1)", setup.label_smoothing);
   const bool plain = setup.update.kind == "sgd" || setup.update.kind == "adadelta";
-  const double usual_lr = usual ? pick<double>({}, recipe, &Recipe::lr, defaults.lr) : plain ? 0.05 : 0.001;
+  double usual_lr = usual ? pick<double>({}, recipe, &Recipe::lr, defaults.lr) : plain ? 0.05 : 0.001;
+  if (const std::int64_t fixed = fixed_batch(setup.net);
+      !recipe && plain && fixed > 0 && fixed < defaults.batch)
+    usual_lr *= double(fixed) / double(defaults.batch);  // the rate is meant for the usual batch
   setup.train.lr = r.lr.value_or(usual_lr);
   require_number(setup.train.lr, "--lr", false);
   require_number(setup.update.l2, r.weight_decay ? "--weight-decay" : "--l2", true);
