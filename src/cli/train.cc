@@ -37,7 +37,8 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
               "share of the target that all classes divide equally, as 0.1");
   verb.option("--loss", r.loss, "cross_entropy, squared_error or reconstruction instead of the model's own");
   verb.option("--init", r.init,
-              "initial weights: fan_in, he, xavier, orthonormal, normal:0.01, uniform:0.01 or constant:0");
+              "initial weights: fan_in, he, he_fan_out, xavier, orthonormal, normal:0.01, uniform:0.01 or "
+              "constant:0");
   verb.option(
       "--freeze", r.freeze,
       "parameters that stay as they are: names with * and ?, repeatable or comma-separated; see headroom "
