@@ -17,6 +17,7 @@ void add_roofline(Command app);
 void add_machine(Command app);
 void add_bench(Command app);
 void add_bench_forward(Command bench);  // a verb below bench
+void add_diff(Command app);
 void add_model(Command app);
 void add_export(Command model);  // a verb below model
 void add_tune(Command app);

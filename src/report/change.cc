@@ -8,6 +8,7 @@ namespace headroom {
 namespace {
 
 constexpr double kConfidence = 0.95;
+constexpr std::size_t kParts = 8, kSamplesOfAPart = 4;
 
 // The k-th smallest and the k-th largest sample enclose the median unless fewer than k samples fall on one
 // side of it. Returns the largest such k, counted from 1; 0 if even the outermost samples are not sure
@@ -53,10 +54,15 @@ MedianInterval median_interval(const std::vector<double>& seconds) {
   if (rank == 0) return interval;
   std::vector<double> sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
-  const std::span all(seconds);
-  const double first = median_of(all.first(all.size() / 2)), second = median_of(all.subspan(all.size() / 2));
-  interval.low = std::min({sorted[rank - 1], first, second});
-  interval.high = std::max({sorted[sorted.size() - rank], first, second});
+  interval.low = interval.lowest = sorted[rank - 1];
+  interval.high = interval.highest = sorted[sorted.size() - rank];
+  const std::size_t parts = std::min(kParts, seconds.size() / kSamplesOfAPart);
+  for (std::size_t p = 0; p < parts; ++p) {
+    const std::size_t begin = p * seconds.size() / parts, end = (p + 1) * seconds.size() / parts;
+    const double median = median_of(std::span(seconds).subspan(begin, end - begin));
+    interval.lowest = std::min(interval.lowest, median);
+    interval.highest = std::max(interval.highest, median);
+  }
   return interval;
 }
 
@@ -65,8 +71,9 @@ Change judge(const MedianInterval& before, const MedianInterval& after) {
   const bool near =
       after.high <= before.low * (1 + kSameWithin) && before.high <= after.low * (1 + kSameWithin);
   if (near) return Change::same;
-  if (after.low > before.high) return Change::slower;
-  if (after.high < before.low) return Change::faster;
+  const double ratio = after.spread.median / before.spread.median;
+  if (after.lowest > before.highest && ratio > 1 + kSameWithin) return Change::slower;
+  if (after.highest < before.lowest && 1 / ratio > 1 + kSameWithin) return Change::faster;
   return Change::unsure;
 }
 
