@@ -72,6 +72,7 @@ const std::map<std::string, Words>& fixed_words() {
       {"--image-size", {}},
       {"--normalize", {}},
       {"--dim", {}},
+      {"--fail-over", {}},
       {"--mirror", {}},
   };
   return words;

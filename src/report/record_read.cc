@@ -184,7 +184,9 @@ void read_measurement(RunRecord& r, const Section& p) {
 
 RunRecord record_from_json(const Json& json, const std::string& origin) {
   const Section p(json, origin, "record");
-  if (!p.has("headroom_record")) reject("{}: this is not a run record: it has no 'headroom_record'", origin);
+  if (!p.has("headroom_record"))
+    reject(Hint{"name a file that `record` wrote"},
+           "{}: this is not a run record: it has no 'headroom_record'", origin);
   RunRecord r;
   r.version = p.need<int>("headroom_record");
   if (r.version < 1 || r.version > kRecordVersion)
@@ -219,7 +221,8 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
 }
 
 RunRecord read_record(const std::filesystem::path& path) {
-  return record_from_json(parse_object(read_file(path), path.string()), path.string());
+  return record_from_json(
+      parse_object(read_file(path), path.string(), Hint{"name a file that `record` wrote"}), path.string());
 }
 
 }  // namespace headroom
