@@ -74,6 +74,13 @@ TEST(Change, ARealButTinyDifferenceIsTheSame) {
   EXPECT_GT(shares(normal(1e-3, 0.001), normal(1.03e-3, 0.001), 64)[Change::slower], 0.99);
 }
 
+// The extended intervals are apart, but runs of one program differ by that much.
+TEST(Change, ADifferenceBelowTwoPercentIsNeverSlower) {
+  auto share = shares(normal(1e-3, 0.005), normal(1.014e-3, 0.005), 20);
+  EXPECT_LT(share[Change::slower], 0.01);
+  EXPECT_GT(share[Change::unsure], 0.1) << "some far ends are more than 2 % apart";
+}
+
 TEST(Change, FiveSamplesAreTooFew) {
   for (std::size_t count = 0; count < 6; ++count) {
     const MedianInterval few = median_interval(samples(normal(1, 0.001), count, 0));
