@@ -85,8 +85,8 @@ double child_cpu_seconds() {
 struct TimingCliModel : ProgramTest {};
 
 // CPU time of the whole process, which has one thread: equals the wall time on an idle machine.
-// Nothing but the plan is made: no weight is drawn, no memory of the network's size touched. Measured beside a small
-// network in the same run, so that a slow machine gives the same answer.
+// Nothing but the plan is made: no weight is drawn, no memory of the network's size touched. Measured beside
+// a small network in the same run, so that a slow machine gives the same answer.
 TEST_F(TimingCliModel, LargeNetworksAreShownInAMoment) {
   auto seconds = [&](const char* model) {
     double best = 1e9;

@@ -31,8 +31,8 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
                          [](const auto& example) { return example.param; });
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
-  for (const char* verb : {"bench", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model", "predict", "recipe",
-                           "roofline", "run", "train", "tune"})
+  for (const char* verb : {"bench", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model",
+                           "predict", "recipe", "roofline", "run", "train", "tune"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

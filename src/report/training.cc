@@ -126,10 +126,6 @@ std::string success_text(const FinishedTraining& f) {
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 std::string step_text(const Spread& step) {
   if (step.samples == 0) return "too few steps to time one";
   if (step.samples == 1) return fmt::format("step {}, 1 sample", human_seconds(step.median));

@@ -60,7 +60,6 @@ struct RanksProgramTest : ProgramTest {
     if (const std::string why = why_no_ranks(); !why.empty()) GTEST_SKIP() << why;
     know_machine(1);
   }
-
 };
 
 // Runs the tests of this same program that `filter` names, on `ranks` ranks. They see
