@@ -47,7 +47,7 @@ format-check:  ## fail where that would change something
 	@$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 tidy:  ## clang-tidy over src/
-	@scripts/setup demo && scripts/build release headroom && scripts/tidy
+	@scripts/setup demo && scripts/build dev headroom && scripts/tidy
 
 clean:  ## remove build/
 	rm -rf build

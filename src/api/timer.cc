@@ -15,23 +15,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A place in the nesting: a name below another place. Number 0 is the root.
-struct Place {
-  std::string name;
-  std::size_t parent = 0;
-  std::vector<std::size_t> inner;
-  TimerRow row;
-};
-
-struct Running {
-  std::size_t place;
-  Clock::time_point start;
-  double inner_s = 0;  // of timers that ended inside so far
-};
-
 }  // namespace
 
 struct Timer::Impl {
+  // A place in the nesting: a name below another place. Number 0 is the root.
+  struct Place {
+    std::string name;
+    std::size_t parent = 0;
+    std::vector<std::size_t> inner;
+    TimerRow row;
+  };
+
+  struct Running {
+    std::size_t place;
+    Clock::time_point start;
+    double inner_s = 0;  // of timers that ended inside so far
+  };
+
   mutable std::mutex mutex;
   std::vector<Place> places = std::vector<Place>(1);
   std::map<std::thread::id, std::vector<Running>> threads;  // those with running timers
@@ -129,7 +129,7 @@ std::string Timer::dump() const { return timer_table(rows()); }
 
 void Timer::reset() {
   const std::lock_guard lock(impl_->mutex);
-  for (Place& place : impl_->places) place.row = {.name = place.name};
+  for (Impl::Place& place : impl_->places) place.row = {.name = place.name};
 }
 
 }  // namespace headroom

@@ -1,17 +1,13 @@
 #include "bench/allreduce.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "comm/mpi_communicator.h"
+#include "machine/timing.h"
 
 namespace headroom {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Bench {
  public:

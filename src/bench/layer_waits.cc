@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 // Waits for the device after every layer and takes the time since the previous wait.
 class LayerClock final : public Recorder {
@@ -25,14 +25,14 @@ class LayerClock final : public Recorder {
 
   void start() {
     stream_.synchronize();
-    begin_ = Clock::now();
+    begin_ = SteadyClock::now();
   }
   void begin(std::size_t, Stream&) override {}
   void end(std::size_t step, Stream&) override {
     const bool last = step + 1 == layer_of_.size() || layer_of_[step + 1] != layer_of_[step];
     if (!last) return;
     stream_.synchronize();
-    const auto now = Clock::now();
+    const auto now = SteadyClock::now();
     seconds_[layer_of_[step]] = std::chrono::duration<double>(now - begin_).count();
     begin_ = now;
   }
@@ -55,7 +55,7 @@ class LayerClock final : public Recorder {
   std::vector<std::string> layers_, operators_;
   std::vector<std::size_t> layer_of_;  // by step
   std::vector<double> seconds_;        // by layer
-  Clock::time_point begin_;
+  SteadyClock::time_point begin_;
 };
 
 // Makes the executor launch step by step; does nothing else.

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using WallClock = std::chrono::steady_clock;
 
 constexpr int kMaxRepeats = 100'000;
 constexpr double kDeviationsPerMad = 1.4826;  // of a normal distribution: standard deviation / MAD
@@ -115,10 +115,10 @@ double noise_of_median(const std::vector<double>& samples) {
 TimedBody timed_on(Device& device, std::function<void()> body) {
   return [&device, body = std::move(body)](int repeats) -> std::vector<double> {
     device.stream().synchronize();
-    const auto start = Clock::now();
+    const auto start = WallClock::now();
     for (int i = 0; i < repeats; ++i) body();
     device.stream().synchronize();
-    return {std::chrono::duration<double>(Clock::now() - start).count()};
+    return {std::chrono::duration<double>(WallClock::now() - start).count()};
   };
 }
 

@@ -11,7 +11,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct BenchOpsRequest {
   Common common;
   int rounds = 9;
   std::vector<std::string> operators;
@@ -74,7 +74,7 @@ BenchTable operators_table(const OperatorBench& bench) {
 }
 
 void add_bench_operators(Command verb) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<BenchOpsRequest>();
   Command ops = verb.verb("ops", "operators alone on large tensors, against bandwidth and roofline");
   ops.option("operator", r->operators, "names of operators; all by default");
   add_run_options(ops, r->common);
@@ -139,7 +139,7 @@ BenchTable switches_table(const std::vector<SwitchTiming>& timings) {
 }
 
 void add_bench_switches(Command verb) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<BenchOpsRequest>();
   r->common.device = "cuda";
   r->rounds = 3;
   Command switches = verb.verb("switches", "training with each improvement of the GPU path on and off");

@@ -11,7 +11,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct BenchAllreduceRequest {
   Common common;
   ParallelOptions parallel;
   std::int64_t max_bytes = kMaxAllReduce;
@@ -121,7 +121,7 @@ std::string notes(const Result& r) {
   return text;
 }
 
-void run(Request& r) {
+void run(BenchAllreduceRequest& r) {
   require_output(r.target, r.common);
   if (r.max_bytes < kLeastAllReduce || r.max_bytes > std::int64_t{1} << 34)
     reject("--max-bytes is {}; it must lie between {} and 17179869184 (16 GiB)", r.max_bytes,
@@ -157,7 +157,7 @@ void run(Request& r) {
 }  // namespace
 
 void add_bench_allreduce(Command verb) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<BenchAllreduceRequest>();
   Command all = verb.verb("allreduce", "sums over ranks, 512 B to 256 MB, against plain MPI; under mpirun");
   add_json(all, r->common);
   add_table_options(all, r->common.tables);

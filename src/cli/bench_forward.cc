@@ -11,7 +11,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct BenchForwardRequest {
   Common common;
   std::vector<std::string> models;
   ForwardRequest timing;
@@ -57,7 +57,7 @@ BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps) 
           "\nMedians and the fastest; random images, weights as initialised.\n" + sampling_note(medians)};
 }
 
-void run(const Request& r) {
+void run(const BenchForwardRequest& r) {
   require_output(r.target, r.common);
   require_tables(r.common.tables, timings_table({}, r.timing.steps).sheet);
   if (r.timing.batch < 1) reject("--batch is {}; it must be at least 1", r.timing.batch);
@@ -93,7 +93,7 @@ void run(const Request& r) {
 }  // namespace
 
 void add_bench_forward(Command verb) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<BenchForwardRequest>();
   Command forward = verb.verb("forward", "time your networks forward, and optionally a training step");
   forward.option("model", r->models, "zoo names with options, net.json or ONNX files");
   add_run_options(forward, r->common);

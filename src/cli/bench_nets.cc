@@ -13,7 +13,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct BenchNetsRequest {
   Common common;
   int rounds = 9;
   std::int64_t batch = 0;
@@ -108,7 +108,7 @@ constexpr std::int64_t kUsualBatch = 128;
 const std::vector<std::string> kSets = {"course", "convnets", "layers"};
 
 // Sets that take minutes on a CPU run only on request.
-std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
+std::vector<std::string> sets_of(const BenchNetsRequest& r, DeviceKind device) {
   if (!r.models.empty()) {
     if (!r.sets.empty())
       reject(Hint{"give only one of the two"}, "--set and named networks exclude each other");
@@ -122,7 +122,7 @@ std::vector<std::string> sets_of(const Request& r, DeviceKind device) {
   return sets;
 }
 
-void run(const Request& r) {
+void run(const BenchNetsRequest& r) {
   require_rounds(r.rounds);
   require_output(r.target, r.common);
   require_tables(r.common.tables, nets_sheet({.nets = {{}}}));
@@ -172,7 +172,7 @@ void require_rounds(int rounds) {
 }
 
 void add_bench_nets(Command verb) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<BenchNetsRequest>();
   Command nets =
       verb.verb("nets", "the published networks: forward, backward, steps, against this machine's best");
   nets.option("model", r->models, "zoo names with options, or files, in place of a set");

@@ -10,7 +10,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct BenchPerceptronRequest {
   Common common;
   ParallelOptions parallel;
   std::string precisions = "fp32,fp64", ranks, data_dir;
@@ -53,7 +53,7 @@ class Team {
   std::unique_ptr<Groups> groups_;
 };
 
-std::vector<const PerceptronCase*> cases_of(const Request& r) {
+std::vector<const PerceptronCase*> cases_of(const BenchPerceptronRequest& r) {
   std::vector<const PerceptronCase*> list;
   if (r.quick && !r.cases.empty())
     reject(Hint{"give only one of the two"}, "--quick and named cases exclude each other");
@@ -64,7 +64,7 @@ std::vector<const PerceptronCase*> cases_of(const Request& r) {
   return list;
 }
 
-std::vector<std::string> precisions_of(const Request& r) {
+std::vector<std::string> precisions_of(const BenchPerceptronRequest& r) {
   std::vector<std::string> list = split(r.precisions, ',');
   const std::vector<std::string> known = {"fp32", "fp64"};
   for (const std::string& p : list)
@@ -74,7 +74,7 @@ std::vector<std::string> precisions_of(const Request& r) {
 }
 
 // Team sizes, up to the number of ranks.
-std::vector<int> team_sizes(const Request& r, int ranks) {
+std::vector<int> team_sizes(const BenchPerceptronRequest& r, int ranks) {
   std::vector<int> sizes;
   if (r.ranks.empty())
     for (int k = 1; k <= ranks; ++k) sizes.push_back(k);
@@ -92,7 +92,7 @@ std::vector<int> team_sizes(const Request& r, int ranks) {
 
 class Bench {
  public:
-  explicit Bench(const Request& r) : r_(r), common_(r.common), ranks_(parallel(r), common_) {}
+  explicit Bench(const BenchPerceptronRequest& r) : r_(r), common_(r.common), ranks_(parallel(r), common_) {}
 
   void run() {
     std::vector<const PerceptronCase*> cases;
@@ -124,7 +124,7 @@ class Bench {
 
  private:
   // The first rank reads for all, as in the course.
-  static ParallelOptions parallel(const Request& r) {
+  static ParallelOptions parallel(const BenchPerceptronRequest& r) {
     ParallelOptions options = r.parallel;
     options.shard = "scatter";
     return options;
@@ -192,7 +192,7 @@ class Bench {
                       .front();
   }
 
-  const Request& r_;
+  const BenchPerceptronRequest& r_;
   Common common_;
   RankRun ranks_;
   std::vector<int> sizes_;
@@ -203,7 +203,7 @@ class Bench {
 }  // namespace
 
 void add_bench_perceptron(Command verb) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<BenchPerceptronRequest>();
   r->common.threads = 1;
   Command perceptron =
       verb.verb("perceptron", "a course's graded cases: serial, on ranks, on GPUs, with its pass criteria");

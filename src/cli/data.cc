@@ -13,7 +13,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct DataRequest {
   Common common;
   std::string name, data_dir, mirror, folder;
   std::optional<std::int64_t> train_size, test_size, image_size;
@@ -32,7 +32,7 @@ Found look_for(const DatasetInfo& info, const std::string& dir) {
   return files.missing.empty() ? Found{"found", files.folder.string()} : Found{"missing", files.missing};
 }
 
-void list(const Request& request) {
+void list(const DataRequest& request) {
   Json all = Json::array();
   using enum Column::Format;
   Sheet sheet("data_sets", {{.key = "data", .title = "data"},
@@ -63,7 +63,7 @@ void list(const Request& request) {
   print(sheet.text(request.common.tables.view(true)));
 }
 
-class Watcher final : public FetchObserver {
+class FetchWatcher final : public FetchObserver {
  public:
   void on_present(const std::string& file) override { note(fmt::format("{} is already here\n", file)); }
   void on_start(const std::string& url, std::int64_t resumed_at) override {
@@ -82,9 +82,9 @@ class Watcher final : public FetchObserver {
   std::optional<Progress> progress_;
 };
 
-void fetch_named(const Request& request) {
+void fetch_named(const DataRequest& request) {
   const FetchPlan plan = fetch_plan(request.name, request.data_dir, request.mirror);
-  Watcher watcher;
+  FetchWatcher watcher;
   fetch(plan, watcher);
   if (request.common.json)
     return print_json({{"data", plan.dataset}, {"folder", plan.folder.string()}, {"source", plan.mirror}});
@@ -96,7 +96,7 @@ std::int64_t positive(const std::optional<std::int64_t>& value, std::int64_t oth
   return value.value_or(otherwise);
 }
 
-void make(const Request& request) {
+void make(const DataRequest& request) {
   DataOptions options{.seed = request.common.seed};
   options.train_size = positive(request.train_size, 60000, "--train-size");
   options.test_size = positive(request.test_size, 10000, "--test-size");
@@ -118,7 +118,7 @@ void make(const Request& request) {
 }
 
 void add_data_make(Command verb) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DataRequest>();
   Command made = verb.verb("make", "write a generated data set as files named like MNIST's");
   made.required("name", request->name, "glyphs");
   made.required("folder", request->folder, "where to write");
@@ -137,7 +137,7 @@ void add_data_make(Command verb) {
 
 void add_data(Command app) {
   Command verb = app.verb("data", "the data sets the program reads, fetches and makes");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DataRequest>();
   Command listed = verb.verb("list", "one line per data set, and its path");
   listed.option("--data-dir", request->data_dir, "folder that holds mnist/ and so on; else $HEADROOM_DATA");
   add_json(listed, request->common);
@@ -145,7 +145,7 @@ void add_data(Command app) {
   listed.example("headroom data list");
   listed.runs([request] { list(*request); });
 
-  auto wanted = std::make_shared<Request>();
+  auto wanted = std::make_shared<DataRequest>();
   Command fetched = verb.verb("fetch", "download a public data set");
   fetched.required("name", wanted->name, "mnist, fashion-mnist or cifar10");
   fetched.option("--data-dir", wanted->data_dir,

@@ -12,7 +12,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct DiffRequest {
   std::vector<std::string> runs, without;
   std::string fail_over;
   bool csv = false, layers = false, kernels = false;
@@ -45,7 +45,7 @@ RecordedRun read_run(const std::string& name) {
   return {name, read_record(path / "record.json")};
 }
 
-std::vector<std::string> chosen_runs(const Request& r) {
+std::vector<std::string> chosen_runs(const DiffRequest& r) {
   const auto same_path = [](const std::string& a, const std::string& b) {
     return std::filesystem::path(a).lexically_normal() == std::filesystem::path(b).lexically_normal();
   };
@@ -91,7 +91,7 @@ struct Gate {
   }
 };
 
-TableView view_of(const Sheet& sheet, const Common& common) {
+TableView view_for(const Sheet& sheet, const Common& common) {
   TableView view = common.tables.layers();
   if (!view.sort.empty() && !sheet.has_column(view.sort)) view.sort.clear();
   return view;
@@ -106,7 +106,7 @@ std::string settings_text(const std::vector<DiffSetting>& settings) {
 }
 
 // Every step, or those that changed: networks have hundreds.
-void print_steps(const std::vector<DiffRow>& steps, const Request& r) {
+void print_steps(const std::vector<DiffRow>& steps, const DiffRequest& r) {
   std::vector<DiffRow> shown = steps;
   if (!r.kernels)
     std::erase_if(shown, [](const DiffRow& row) {
@@ -115,7 +115,7 @@ void print_steps(const std::vector<DiffRow>& steps, const Request& r) {
     });
   if (!shown.empty()) {
     const Sheet sheet = step_diff_sheet(shown);
-    print("\n" + sheet.text(view_of(sheet, r.common)));
+    print("\n" + sheet.text(view_for(sheet, r.common)));
   }
   if (const auto others = std::ssize(steps) - std::ssize(shown); others > 0)
     print(fmt::format("\n{} did not change beyond noise; --kernels lists all.\n",
@@ -123,12 +123,12 @@ void print_steps(const std::vector<DiffRow>& steps, const Request& r) {
 }
 
 void print_two(const RecordedRun& before, const RecordedRun& after, const RecordDiff& diff,
-               const Request& r) {
+               const DiffRequest& r) {
   const Sheet main = diff.whole ? layer_diff_sheet(diff) : table_diff_sheet(diff.cells);
   if (r.csv) return print(main.csv() + (diff.whole ? "\n" + step_diff_sheet(diff.steps).csv() : ""));
   print(fmt::format("before  {}: {}\nafter   {}: {}\n{}\n", before.name, describe(before.record), after.name,
                     describe(after.record), settings_text(diff.settings)));
-  print(main.text(view_of(main, r.common)));
+  print(main.text(view_for(main, r.common)));
   if (diff.whole && !r.common.tables.summary) print_steps(diff.steps, r);
   print("\n" +
         paragraph(diff.whole
@@ -146,7 +146,7 @@ Json runs_json(const std::vector<RecordedRun>& runs) {
   return list;
 }
 
-void compare_two(const std::vector<RecordedRun>& runs, const Request& r, Gate& gate) {
+void compare_two(const std::vector<RecordedRun>& runs, const DiffRequest& r, Gate& gate) {
   const RecordDiff diff = compare_records(runs[0], runs[1]);
   Json json = {{"runs", runs_json(runs)}};
   json.update(to_json(diff));
@@ -157,19 +157,19 @@ void compare_two(const std::vector<RecordedRun>& runs, const Request& r, Gate& g
   gate.check(runs[1].name, diff, r.layers);
 }
 
-void compare_many(const std::vector<RecordedRun>& runs, const Request& r, Gate& gate) {
+void compare_many(const std::vector<RecordedRun>& runs, const DiffRequest& r, Gate& gate) {
   const Sheet sheet = runs_sheet(runs);
   if (r.common.json)
     print_json({{"runs", sheet.objects()}});
   else if (r.csv)
     print(sheet.csv());
   else
-    print(sheet.text(view_of(sheet, r.common)));
+    print(sheet.text(view_for(sheet, r.common)));
   for (std::size_t i = 1; i < runs.size(); ++i)
     gate.check(runs[i].name, compare_records(runs[0], runs[i]), r.layers);
 }
 
-void run(const Request& r) {
+void run(const DiffRequest& r) {
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   if (r.layers && r.fail_over.empty()) reject(Hint{"add --fail-over 5%"}, "--layers needs --fail-over");
   Gate gate{.share = r.fail_over.empty() ? 0 : allowed_share(r.fail_over)};
@@ -190,7 +190,7 @@ void run(const Request& r) {
 }  // namespace
 
 void add_diff(Command app) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<DiffRequest>();
   Command verb = app.verb("diff", "compare runs by their records: same, faster, slower or unsure");
   verb.option("runs", r->runs, "two or more files that --record wrote, or folders with a record.json");
   verb.option("--without", r->without, "leave this run out, repeatable");

@@ -9,13 +9,13 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct ExportRequest {
   std::string model, weights, out;
   std::int64_t batch = 0;
   std::uint64_t seed = 0;
 };
 
-void export_onnx(const Request& r) {
+void export_onnx(const ExportRequest& r) {
   if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.out.empty())
     reject(Hint{"headroom model export lenet5 --weights FILE -o lenet5.onnx"}, "no file to write: -o FILE");
@@ -36,7 +36,7 @@ void export_onnx(const Request& r) {
 }  // namespace
 
 void add_export(Command model) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<ExportRequest>();
   Command verb = model.verb("export", "write a network and its weights as an ONNX file");
   verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--weights", r->weights, "weights: safetensors, or MXNet's .params");

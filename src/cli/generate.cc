@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::int64_t kBytes = 256;  // networks trained on text:FILE have a token for every byte
 
-struct Request {
+struct GenerateRequest {
   Common common;
   std::string model, weights, prompt, prompt_tokens;
   std::int64_t tokens = 200;
   TokenChoice choice;
 };
 
-void require_sound(const Request& r) {
+void require_sound(const GenerateRequest& r) {
   if (r.prompt.empty() == r.prompt_tokens.empty())
     reject(Hint{"--prompt 'Once upon'"}, "generate needs either --prompt or --prompt-tokens");
   if (r.tokens < 1 || r.tokens > 1'000'000)
@@ -32,7 +32,7 @@ void require_sound(const Request& r) {
   if (r.choice.top < 0) reject("--top-k is {}; it must not be negative", r.choice.top);
 }
 
-std::vector<std::int32_t> prompt_of(const Request& r, const Generator& generator) {
+std::vector<std::int32_t> prompt_of(const GenerateRequest& r, const Generator& generator) {
   std::vector<std::int32_t> tokens;
   if (!r.prompt.empty() && generator.vocabulary() > kBytes)
     reject(Hint{"encode the text elsewhere and give --prompt-tokens 464,2068,…; the answer is numbers, too"},
@@ -56,7 +56,7 @@ std::string text_of(std::int32_t token) {
   return plain ? std::string(1, static_cast<char>(byte)) : fmt::format("\\x{:02x}", byte);
 }
 
-void run(const Request& r) {
+void run(const GenerateRequest& r) {
   require_sound(r);
   const auto device = r.common.open();
   const Net net = find_net(adopted(r.model, r.weights));
@@ -100,7 +100,7 @@ void run(const Request& r) {
 }  // namespace
 
 void add_generate(Command app) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<GenerateRequest>();
   Command verb = app.verb("generate", "continue a text with a network trained on text");
   verb.required("model", r->model, "gpt2 with options, a net.json or an ONNX file");
   verb.option("--weights", r->weights, "trained weights: safetensors");

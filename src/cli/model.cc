@@ -14,7 +14,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct ModelRequest {
   Common common;
   std::string model;
   std::int64_t batch = 1;
@@ -28,7 +28,7 @@ Rows model_rows() {
   return rows;
 }
 
-ModelCost cost_of(const Net& net, const Request& r) {
+ModelCost cost_of(const Net& net, const ModelRequest& r) {
   // The cost of the network itself: without a device's fusions, and with operators that have no kernel.
   BuildRequest request{.mode = Mode::infer,
                        .batch = r.batch,
@@ -50,7 +50,7 @@ ModelCost cost_of(const Net& net, const Request& r) {
   }
 }
 
-void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
+void print_cost(const Net& net, const ModelCost& cost, const ModelRequest& r) {
   if (net.imported)
     print(ports_text(net, make_forward(net, r.batch, r.common.cpu_dtype())));
   else
@@ -74,14 +74,14 @@ void print_cost(const Net& net, const ModelCost& cost, const Request& r) {
     print(fmt::format("           it cannot be trained here: {}\n", cost.training_gap));
 }
 
-void show_trainable(const Net& net, const Request& r) {
+void show_trainable(const Net& net, const ModelRequest& r) {
   TrainableList list = trainable_list(net, r.batch, parse_freeze(r.freeze));
   list.gap = with_options(list.gap);
   r.common.json ? print_json(trainable_json(list)) : print(trainable_text(list, r.common.tables.view()));
 }
 
-void show(const Request& request) {
-  Request r = request;
+void show(const ModelRequest& request) {
+  ModelRequest r = request;
   if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
   if (r.common.json + r.csv + r.dot > 1)
     reject(Hint{"give only one of them"}, "--json, --csv and --dot exclude each other");
@@ -115,7 +115,7 @@ void add_model(Command app) {
                 {.key = "title", .title = "title", .left = true, .wrap = true},
                 {.key = "options", .title = "options", .left = true, .wrap = true}},
                model_rows);
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ModelRequest>();
   Command one = verb.verb("show", "layers, shapes, parameters, MACs and FLOPs, bytes, memory");
   one.required("model", request->model, "zoo name with options, a net.json or an ONNX file");
   one.option("--batch", request->batch, "items per batch");

@@ -16,9 +16,9 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kUsualBatch = "64";
+constexpr const char* kDefaultBatches = "64";
 
-struct Request {
+struct PredictRequest {
   std::string model, machines = "here", batches, mode;
   std::vector<std::string> dims;
   bool csv = false;
@@ -33,7 +33,7 @@ Forecast forecast_for(const Net& net, const std::string& model, const Machine& m
   return forecast(net, machine, options, mode, batch, common.threads);
 }
 
-std::vector<std::int64_t> batches_of(const Request& r, const Net& net) {
+std::vector<std::int64_t> batches_of(const PredictRequest& r, const Net& net) {
   std::vector<std::int64_t> batches;
   for (const std::string& text : split(r.batches, ',')) {
     batches.push_back(parse_int(text, "--batch"));
@@ -112,7 +112,7 @@ Json forecast_json(const Forecast& f) {
   return item;
 }
 
-void run(const Request& r) {
+void run(const PredictRequest& r) {
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   require_tables(r.common.tables, layer_sheet({}, true));
   r.common.open();  // nothing runs on it; rejects an impossible device or thread count
@@ -122,7 +122,7 @@ void run(const Request& r) {
   if (wanted != "train" && wanted != "eval")
     reject(nearest(wanted, std::vector<std::string>{"train", "eval"}), "unknown mode '{}'", wanted);
   const Mode mode = wanted == "train" ? Mode::train : Mode::eval;
-  if (const std::int64_t fixed = fixed_batch(net); fixed > 0 && r.batches != kUsualBatch)
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0 && r.batches != kDefaultBatches)
     note(fmt::format("'{}' has a batch of {}, set by its file; --batch has no effect\n", net.name, fixed));
   std::vector<Machine> machines;
   for (const std::string& name : split(r.machines, ','))
@@ -164,8 +164,8 @@ void run(const Request& r) {
 }  // namespace
 
 void add_predict(Command app) {
-  auto r = std::make_shared<Request>();
-  r->batches = kUsualBatch;
+  auto r = std::make_shared<PredictRequest>();
+  r->batches = kDefaultBatches;
   Command verb = app.verb("predict", "predict the cost of a network on machines you need not have");
   verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
   verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kCpuSeconds = 6, kGpuSeconds = 25;
 
-struct Request {
+struct RooflineRequest {
   Common common;
   std::string device = "all";
   std::optional<double> seconds;  // per device
@@ -35,7 +35,7 @@ void save_all(const std::vector<Machine>& machines, bool json) {
     }
 }
 
-std::vector<Machine> measure(const Request& request) {
+std::vector<Machine> measure(const RooflineRequest& request) {
   // Checked before any measurement, so that a wrong name or a missing GPU costs no time.
   const bool cpu = request.device == "all" || request.device == "cpu";
   const bool found = request.device == "all" && !survey_gpus().gpus.empty();
@@ -57,7 +57,7 @@ std::vector<Machine> measure(const Request& request) {
 }  // namespace
 
 void add_roofline(Command app) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<RooflineRequest>();
   Command verb = app.verb("roofline", "measure this machine's ceilings and save them as the machine 'here'");
   add_json(verb, request->common);
   verb.option("--device", request->device, "cpu, cuda (saved as 'here-gpu'), or all");

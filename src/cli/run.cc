@@ -24,7 +24,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct RunModelRequest {
   Common common;
   std::string model, weights, output, cases, record;
   std::vector<std::string> inputs, expected, dims;
@@ -80,7 +80,7 @@ std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, cons
 }
 
 // Lists the network's inputs if the user gave none.
-void require_inputs(const Request& r, const std::vector<onnx::InputText>& inputs) {
+void require_inputs(const RunModelRequest& r, const std::vector<onnx::InputText>& inputs) {
   if (inputs.empty() || !r.inputs.empty()) return;
   std::string needs, how;
   for (const onnx::InputText& input : inputs) {
@@ -115,7 +115,7 @@ void write_outputs(const std::string& folder, const std::vector<NamedTensor>& ou
     write_npy(std::filesystem::path(folder) / (names[i] + ".npy"), outputs[i]);
 }
 
-std::vector<Compared> compare_all(const Request& r, const std::vector<NamedTensor>& outputs,
+std::vector<Compared> compare_all(const RunModelRequest& r, const std::vector<NamedTensor>& outputs,
                                   const std::vector<NamedTensor>& wanted) {
   std::vector<Compared> list;
   for (const NamedTensor& want : wanted) {
@@ -125,7 +125,7 @@ std::vector<Compared> compare_all(const Request& r, const std::vector<NamedTenso
   return list;
 }
 
-void require_sound(const Request& r) {
+void require_sound(const RunModelRequest& r) {
   for (const auto& [name, value] :
        {std::pair("--rtol", r.tolerance.relative), std::pair("--atol", r.tolerance.absolute)})
     if (!(value >= 0)) reject("{} is {}; it must not be negative", name, value);
@@ -158,7 +158,7 @@ struct Subject {
   std::vector<NamedTensor> arrays;
 };
 
-Subject subject_of(const Request& r) {
+Subject subject_of(const RunModelRequest& r) {
   if (!is_onnx_name(r.model)) {
     if (!r.dims.empty())
       reject(Hint{"leave --dim out"}, "--dim sets an open size of an ONNX file, but '{}' is not an ONNX file",
@@ -182,7 +182,7 @@ struct Readings {
   std::vector<LayerReading> layers;
 };
 
-Readings read_again(const Request& r, Inference& inference, Device& device) {
+Readings read_again(const RunModelRequest& r, Inference& inference, Device& device) {
   Readings readings{.machine = r.common.machine(device), .prediction = {}, .measurement = {}, .layers = {}};
   const Plan& plan = *inference.plan();
   readings.prediction = predict(plan, readings.machine);
@@ -209,7 +209,7 @@ std::string time_text(const Readings& readings, std::int64_t batch, const TableV
                      readings.machine.title);
 }
 
-void run(const Request& r) {
+void run(const RunModelRequest& r) {
   require_sound(r);
   if (!r.record.empty()) require_writable(r.record);
   if (!r.cases.empty()) return run_cases(r.cases, r.common, r.tolerance);
@@ -269,7 +269,7 @@ void run(const Request& r) {
 }  // namespace
 
 void add_run(Command app) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<RunModelRequest>();
   Command verb =
       app.verb("run", "run a network forward on arrays from files; print, save or check the outputs");
   verb.option("model", r->model, "zoo name with options, a net.json or an ONNX file");

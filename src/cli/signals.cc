@@ -5,9 +5,9 @@
 namespace headroom::cli {
 namespace {
 
-volatile std::sig_atomic_t noted = 0;
+volatile std::sig_atomic_t last_signal = 0;
 
-void note_signal(int signal) { noted = signal; }
+void note_signal(int signal) { last_signal = signal; }
 
 }  // namespace
 
@@ -19,6 +19,6 @@ void note_signals() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
-int noted_signal() { return noted; }
+int noted_signal() { return last_signal; }
 
 }  // namespace headroom::cli

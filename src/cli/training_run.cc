@@ -27,9 +27,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Watcher final : public TrainObserver {
+class TrainWatcher final : public TrainObserver {
  public:
-  Watcher(const std::string& title, std::int64_t epochs, std::int64_t log_every, bool classifier)
+  TrainWatcher(const std::string& title, std::int64_t epochs, std::int64_t log_every, bool classifier)
       : progress_(title), epochs_(epochs), log_every_(log_every), classifier_(classifier) {}
   void on_step(std::int64_t step, std::int64_t of, double loss) override {
     if (log_every_ > 0 && step % log_every_ == 0)
@@ -218,8 +218,8 @@ void TrainingRun::keep_best() {
 }
 
 void TrainingRun::train() {
-  Watcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
-                  request_.log_every, setup_->net.loss != kReconstruction);
+  TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
+                       request_.log_every, setup_->net.loss != kReconstruction);
   watcher.best = best_ ? &*best_ : nullptr;
   note_signals();
   setup_->train.stop = [&] { return noted_signal() != 0 || saving_.failed(); };

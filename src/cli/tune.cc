@@ -15,7 +15,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct TuneRequest {
   std::string model, mode;
   std::int64_t batch = 0;
   bool list = false, csv = false;
@@ -69,7 +69,7 @@ Json rows_json(const std::vector<Row>& rows) {
   return list;
 }
 
-void list_table(const Request& r) {
+void list_table(const TuneRequest& r) {
   TuningTable& table = tuning_table();
   std::vector<Row> rows;
   for (auto& [key, tuned] : table.entries()) rows.push_back({key, tuned});
@@ -81,7 +81,7 @@ void list_table(const Request& r) {
 }
 
 // Plans a model in both modes, or in the requested one; times what the table lacks.
-std::vector<Row> tune_model(const Request& r, Device& device, std::int64_t batch, const Net& net) {
+std::vector<Row> tune_model(const TuneRequest& r, Device& device, std::int64_t batch, const Net& net) {
   EngineOptions options = r.common.engine_options();
   options.update = usual_update(train_defaults(r.model));
   Engine engine(net, device, options);
@@ -100,8 +100,8 @@ std::vector<Row> tune_model(const Request& r, Device& device, std::int64_t batch
   return rows;
 }
 
-void run(const Request& request) {
-  Request r = request;
+void run(const TuneRequest& request) {
+  TuneRequest r = request;
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   if (r.list) {
     if (!r.model.empty())
@@ -147,7 +147,7 @@ void run(const Request& request) {
 }  // namespace
 
 void add_tune(Command app) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<TuneRequest>();
   Command verb =
       app.verb("tune", "time the candidates of the kernels that a model would use; keep the winners");
   verb.option("model", r->model, "zoo name with options, a net.json or an ONNX file");

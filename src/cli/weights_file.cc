@@ -31,10 +31,11 @@ bool same_network(const std::string& a, const std::string& b) {
 
 // Long lists end in a count.
 std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 6;
+  constexpr std::size_t kMaxNames = 6;
   std::string text = fmt::format(
-      "{}", fmt::join(names.begin(), names.begin() + std::ptrdiff_t(std::min(kShown, names.size())), ", "));
-  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+      "{}",
+      fmt::join(names.begin(), names.begin() + std::ptrdiff_t(std::min(kMaxNames, names.size())), ", "));
+  if (names.size() > kMaxNames) text += fmt::format(" and {} more", names.size() - kMaxNames);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int kClasses = 10;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;  // inflated: six times the whole set
 
-const Hint kAgain{
+const Hint kFetchAgain{
     "take CIFAR-10's binary version (cifar-10-binary.tar.gz), not the Python or Matlab one; "
     "headroom data fetch cifar10 downloads it"};
 
@@ -22,9 +22,9 @@ const Hint kAgain{
 
 void parse_cifar(std::string_view bytes, std::string_view where, Split& split) {
   const auto length = static_cast<std::int64_t>(bytes.size());
-  if (length == 0) reject(kAgain, "{} is empty", where);
+  if (length == 0) reject(kFetchAgain, "{} is empty", where);
   if (length % kCifarRecord != 0)
-    reject(kAgain, "{} is damaged: {} bytes are {} records of {} and {} bytes more", where,
+    reject(kFetchAgain, "{} is damaged: {} bytes are {} records of {} and {} bytes more", where,
            with_commas(length), with_commas(length / kCifarRecord), kCifarRecord, length % kCifarRecord);
   split.image = {3, 32, 32};
   const std::int64_t records = length / kCifarRecord;
@@ -34,7 +34,7 @@ void parse_cifar(std::string_view bytes, std::string_view where, Split& split) {
     const std::string_view one = bytes.substr(static_cast<std::size_t>(record * kCifarRecord), kCifarRecord);
     const auto label = static_cast<std::uint8_t>(one[0]);
     if (label >= kClasses)
-      reject(kAgain, "record {} of {} has the label {}, but there are only {} classes (0 to {})", record,
+      reject(kFetchAgain, "record {} of {} has the label {}, but there are only {} classes (0 to {})", record,
              where, int{label}, kClasses, kClasses - 1);
     split.labels.push_back(label);
     split.pixels.insert(split.pixels.end(), one.begin() + 1, one.end());

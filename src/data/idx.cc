@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;
 constexpr std::int64_t kMaxImages = 100'000'000, kWidest = 16384;
 
-const Hint kAgain{"fetch the file again"};
+const Hint kFetchFileAgain{"fetch the file again"};
 
 std::uint32_t word(std::string_view bytes, std::size_t index) {
   std::uint32_t value = 0;
@@ -33,21 +33,21 @@ void require_header(std::string_view bytes, std::string_view where, std::uint32_
            "{} begins with 0x{:08x}: {}, but {} was expected", where, word(bytes, 0), kind_of(word(bytes, 0)),
            kind_of(magic));
   if (bytes.size() < 4 * words)
-    reject(kAgain, "{} is truncated: {} bytes, but the IDX header alone takes {}", where, bytes.size(),
-           4 * words);
+    reject(kFetchFileAgain, "{} is truncated: {} bytes, but the IDX header alone takes {}", where,
+           bytes.size(), 4 * words);
 }
 
 void require_extent(std::int64_t value, std::int64_t most, std::string_view what, std::string_view where) {
-  if (value == 0) reject(kAgain, "{} claims to hold 0 {}", where, what);
+  if (value == 0) reject(kFetchFileAgain, "{} claims to hold 0 {}", where, what);
   if (value > most)
-    reject(kAgain, "{} claims {} {}; the max is {}, so the file is damaged", where, with_commas(value), what,
-           with_commas(most));
+    reject(kFetchFileAgain, "{} claims {} {}; the max is {}, so the file is damaged", where,
+           with_commas(value), what, with_commas(most));
 }
 
 void require_body(std::string_view bytes, std::string_view where, std::size_t header, std::int64_t body) {
   const auto there = static_cast<std::int64_t>(bytes.size() - header);
   if (there == body) return;
-  reject(kAgain, "{} is {}: {} bytes follow the header, which announces {}", where,
+  reject(kFetchFileAgain, "{} is {}: {} bytes follow the header, which announces {}", where,
          there < body ? "truncated" : "too long", with_commas(there), with_commas(body));
 }
 
@@ -76,7 +76,7 @@ std::string contents(const std::filesystem::path& path) {
   const std::int64_t announced = announced_bytes(start);
   if (announced == 0 && start.size() == kHeader) return start;
   if (announced > max_file_bytes())
-    reject(kAgain, "{} announces {}, more than half of the memory here", path.string(),
+    reject(kFetchFileAgain, "{} announces {}, more than half of the memory here", path.string(),
            human_bytes(double(announced)));
   return gunzip(bytes, path.string(), std::max<std::int64_t>(announced, kHeader));
 }

@@ -16,7 +16,7 @@ constexpr std::uint32_t kArrayMagic = 0xF993FAC9;  // version 2 of an array
 constexpr std::size_t kSmallestArray = 4 + 4 + 4;  // magic, storage, rank
 constexpr std::size_t kLongestName = 4096;
 
-const Hint kDamaged{"the file is damaged or was not written whole; copy or write it again"};
+const Hint kDamagedParams{"the file is damaged or was not written whole; copy or write it again"};
 
 // Type flags in MXNet's order; flags without a type here (int8) are not supported.
 std::optional<DType> dtype_of_flag(std::uint32_t flag) {
@@ -55,23 +55,23 @@ class Reader {
     TensorFile file;
     for (std::uint64_t i = 0; i < count; ++i) file.tensors.push_back(array(i));
     const std::uint64_t names = counted("names", sizeof(std::uint64_t));
-    if (names != count) reject(kDamaged, "{} holds {} arrays but {} names", where_, count, names);
+    if (names != count) reject(kDamagedParams, "{} holds {} arrays but {} names", where_, count, names);
     std::set<std::string> seen;
     for (NamedTensor& tensor : file.tensors) {
       tensor.name = name();
       if (!seen.insert(tensor.name).second)
-        reject(kDamaged, "{} has two arrays of the name '{}'", where_, tensor.name);
+        reject(kDamagedParams, "{} has two arrays of the name '{}'", where_, tensor.name);
     }
     if (at_ != bytes_.size())
-      reject(kDamaged, "{} has {} bytes after its last name", where_, bytes_.size() - at_);
+      reject(kDamagedParams, "{} has {} bytes after its last name", where_, bytes_.size() - at_);
     return file;
   }
 
  private:
   std::string_view take(std::size_t count, std::string_view what) {
     if (count > bytes_.size() - at_)
-      reject(kDamaged, "{} is truncated: {} takes {} bytes from {} on, but the file ends at {}", where_, what,
-             count, at_, bytes_.size());
+      reject(kDamagedParams, "{} is truncated: {} takes {} bytes from {} on, but the file ends at {}", where_,
+             what, count, at_, bytes_.size());
     const std::string_view taken = bytes_.substr(at_, count);
     at_ += count;
     return taken;
@@ -90,7 +90,7 @@ class Reader {
   std::uint64_t counted(std::string_view what, std::size_t each) {
     const auto count = number<std::uint64_t>(fmt::format("the number of {}", what));
     if (count > (bytes_.size() - at_) / each)
-      reject(kDamaged, "{} announces {} {}, more than its {} bytes can hold", where_, count, what,
+      reject(kDamagedParams, "{} announces {} {}, more than its {} bytes can hold", where_, count, what,
              bytes_.size());
     return count;
   }
@@ -99,15 +99,16 @@ class Reader {
   Shape shape(const std::string& which) {
     const auto rank = number<std::uint32_t>(which);
     if (rank < 1 || rank > Shape::kMaxRank)
-      reject(kDamaged, "{} of {} has {} dimensions; 1 to {} are read", which, where_, rank, Shape::kMaxRank);
+      reject(kDamagedParams, "{} of {} has {} dimensions; 1 to {} are read", which, where_, rank,
+             Shape::kMaxRank);
     std::vector<std::int64_t> extents;
     std::uint64_t room = bytes_.size();
     for (std::uint32_t i = 0; i < rank; ++i) {
       const auto extent = number<std::int64_t>(which);
       extents.push_back(extent);
       if (extent < 1 || (room /= static_cast<std::uint64_t>(extent)) == 0)
-        reject(kDamaged, "{} of {}: extent {} of its shape is {}, which the file cannot hold", which, where_,
-               i, extent);
+        reject(kDamagedParams, "{} of {}: extent {} of its shape is {}, which the file cannot hold", which,
+               where_, i, extent);
     }
     return Shape(extents);
   }
@@ -137,7 +138,7 @@ class Reader {
   std::string name() {
     const auto length = number<std::uint64_t>("the length of a name");
     if (length == 0 || length > kLongestName)
-      reject(kDamaged, "{} has a name of {} letters at byte {}", where_, length, at_);
+      reject(kDamagedParams, "{} has a name of {} letters at byte {}", where_, length, at_);
     std::string text(take(static_cast<std::size_t>(length), "a name"));
     const bool prefixed = text.starts_with("arg:") || text.starts_with("aux:");
     return prefixed ? text.substr(4) : text;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kHeaderAlignment = 64;  // data starts at a multiple of this, as in numpy.save
-const Hint kDamaged{"the file is damaged or was not written whole; copy or write it again"};
+const Hint kDamagedNpy{"the file is damaged or was not written whole; copy or write it again"};
 
 // NumPy's name without the byte order.
 constexpr std::pair<DType, std::string_view> kNames[] = {
@@ -61,7 +61,7 @@ class HeaderReader {
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    reject(kDamaged, "the header of {}: {}", where_, what);
+    reject(kDamagedNpy, "the header of {}: {}", where_, what);
   }
   void blanks() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -154,7 +154,7 @@ std::pair<std::string_view, std::string_view> parts_of(const std::string& where,
     reject(Hint{"numpy.save writes such files; an .npz holds several of them"}, "{} is not an .npy file",
            where);
   if (bytes.size() < kLengthAt + 4)
-    reject(kDamaged, "{} is truncated: {} bytes cannot be an .npy file", where, bytes.size());
+    reject(kDamagedNpy, "{} is truncated: {} bytes cannot be an .npy file", where, bytes.size());
   const int version = static_cast<unsigned char>(bytes[kVersionAt]);
   if (version < 1 || version > 3)
     reject(Hint{"save it again with numpy.save"}, "{} has version {} of the .npy format; 1 to 3 can be read",
@@ -165,7 +165,7 @@ std::pair<std::string_view, std::string_view> parts_of(const std::string& where,
     length = length << 8 | static_cast<unsigned char>(bytes[kLengthAt + i]);
   const std::size_t begin = kLengthAt + width;
   if (length > bytes.size() - begin)
-    reject(kDamaged, "{} is truncated: its header takes {} bytes, but only {} follow", where, length,
+    reject(kDamagedNpy, "{} is truncated: its header takes {} bytes, but only {} follow", where, length,
            bytes.size() - begin);
   return {bytes.substr(begin, length), bytes.substr(begin + length)};
 }
@@ -181,7 +181,7 @@ void require_size(const std::string& where, const Header& header, std::size_t th
     if (room > 0) count *= static_cast<std::uint64_t>(extent);
   }
   if (room == 0 || (empty ? 0 : count * item) != there)
-    reject(kDamaged, "{}: an array of {} {} does not match the {} bytes of data", where,
+    reject(kDamagedNpy, "{}: an array of {} {} does not match the {} bytes of data", where,
            Shape(header.shape).str(), name_of(header.dtype), there);
 }
 

@@ -9,7 +9,7 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-const Hint kAgain{"fetch the archive again"};
+const Hint kFetchArchiveAgain{"fetch the archive again"};
 
 // Text up to its first zero.
 std::string text(std::string_view header, std::size_t at, std::size_t length) {
@@ -45,17 +45,18 @@ std::vector<TarEntry> read_tar(std::string_view archive, std::string_view where)
   std::vector<TarEntry> entries;
   for (std::size_t at = 0;;) {
     if (archive.size() - at < kBlock)
-      reject(kAgain, "{} is a truncated archive: it ends at byte {} without its closing block", where,
-             archive.size());
+      reject(kFetchArchiveAgain, "{} is a truncated archive: it ends at byte {} without its closing block",
+             where, archive.size());
     const std::string_view header = archive.substr(at, kBlock);
     if (std::all_of(header.begin(), header.end(), [](char c) { return c == '\0'; })) return entries;
     if (octal(header, 148, 8) != sum_of(header))
-      reject(kAgain, "{} is not a tar archive, or it is damaged: the header at byte {} has a wrong sum",
-             where, at);
+      reject(kFetchArchiveAgain,
+             "{} is not a tar archive, or it is damaged: the header at byte {} has a wrong sum", where, at);
     const std::int64_t size = octal(header, 124, 12);
     at += kBlock;
     if (size < 0 || static_cast<std::uint64_t>(size) > archive.size() - at)
-      reject(kAgain, "{} is a truncated archive: '{}' goes beyond its end", where, text(header, 0, 100));
+      reject(kFetchArchiveAgain, "{} is a truncated archive: '{}' goes beyond its end", where,
+             text(header, 0, 100));
     const std::string prefix = text(header, 257, 5) == "ustar" ? text(header, 345, 155) : "";
     const std::string name = (prefix.empty() ? "" : prefix + "/") + text(header, 0, 100);
     const char kind = header[156];

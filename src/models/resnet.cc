@@ -5,18 +5,18 @@
 namespace headroom {
 namespace {
 
-struct Depth {
+struct ResnetDepth {
   const char* name;
   bool bottleneck;
   int blocks[4];
 };
-constexpr Depth kDepths[] = {{"50", true, {3, 4, 6, 3}},
-                             {"18", false, {2, 2, 2, 2}},
-                             {"34", false, {3, 4, 6, 3}},
-                             {"101", true, {3, 4, 23, 3}},
-                             {"152", true, {3, 8, 36, 3}}};
+constexpr ResnetDepth kResnetDepths[] = {{"50", true, {3, 4, 6, 3}},
+                                         {"18", false, {2, 2, 2, 2}},
+                                         {"34", false, {3, 4, 6, 3}},
+                                         {"101", true, {3, 4, 23, 3}},
+                                         {"152", true, {3, 8, 36, 3}}};
 
-struct Block {
+struct ResidualBlock {
   std::string name;
   std::int64_t maps, stride;
   bool bottleneck, project;  // project: a 1x1 convolution changes the shortcut's shape
@@ -24,7 +24,7 @@ struct Block {
 };
 
 // Convolutions, then the sum with the shortcut; the last layer has the block's name.
-void add_block(ConvNet& n, const Block& b) {
+void add_block(ConvNet& n, const ResidualBlock& b) {
   const std::string in = n.net.layers.back().name;
   const std::int64_t out = n.scaled(b.maps) * (b.bottleneck ? 4 : 1);
   auto conv = [&](const char* part, std::int64_t maps, std::int64_t kernel, std::int64_t stride,
@@ -53,7 +53,7 @@ void add_block(ConvNet& n, const Block& b) {
 // blocks of two convolutions, depths 18 and 34, are the same in both.
 Net make_resnet(ModelOptions& options) {
   std::vector<std::string> names;
-  for (const Depth& depth : kDepths) names.emplace_back(depth.name);
+  for (const ResnetDepth& depth : kResnetDepths) names.emplace_back(depth.name);
   const std::string asked = options.choice("depth", names);
   const bool late = options.choice("version", {"1", "1.5"}) == "1.5";
   const bool cifar = options.choice("stem", {"imagenet", "cifar"}) == "cifar";
@@ -66,7 +66,7 @@ Net make_resnet(ModelOptions& options) {
     n.conv("conv1", {.maps = n.scaled(64), .kernel = 7, .stride = 2, .pad = 3});
     n.max_pool("pool1", {.kernel = 3, .stride = 2, .pad = 1});
   }
-  for (const Depth& depth : kDepths) {
+  for (const ResnetDepth& depth : kResnetDepths) {
     if (asked != depth.name) continue;
     for (int stage = 0; stage < 4; ++stage)
       for (int i = 0; i < depth.blocks[stage]; ++i)

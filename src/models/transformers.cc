@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kDeviation = 0.02;  // of initial weights, in both papers' programs
 
-struct Block {
+struct TransformerBlock {
   std::int64_t width, heads, hidden, depth;
   bool causal;
   std::string gelu;  // "none", or "tanh" for its approximation
@@ -23,7 +23,7 @@ Linear dense(std::int64_t units, double deviation = kDeviation) {
 }
 
 // Each half reads a normalised copy of the stream and adds its result to it. Returns the stream's name.
-std::string add_block(Net& net, const std::string& name, const std::string& from, const Block& b) {
+std::string add_block(Net& net, const std::string& name, const std::string& from, const TransformerBlock& b) {
   // Keeps the stream's deviation constant with depth: every block adds to it twice.
   const double last = b.causal ? kDeviation / std::sqrt(2.0 * double(b.depth)) : kDeviation;
   auto joined = [&](const std::string& sum, const std::string& stream, std::string branch) {
@@ -50,7 +50,7 @@ std::string add_block(Net& net, const std::string& name, const std::string& from
   return name + ".add2";
 }
 
-std::string add_blocks(Net& net, std::string from, const Block& block) {
+std::string add_blocks(Net& net, std::string from, const TransformerBlock& block) {
   for (std::int64_t i = 1; i <= block.depth; ++i)
     from = add_block(net, fmt::format("block{}", i), from, block);
   return from;
@@ -62,7 +62,7 @@ double dropout_of(ModelOptions& options, double usual) {
   return rate;
 }
 
-void require_heads(const char* model, const Block& b) {
+void require_heads(const char* model, const TransformerBlock& b) {
   if (b.width % b.heads != 0)
     reject(Hint{"width must be a multiple of heads"}, "{}: a width of {} cannot be split into {} heads",
            model, b.width, b.heads);
@@ -74,14 +74,14 @@ void require_heads(const char* model, const Block& b) {
 // of them.
 Net make_vit(ModelOptions& options) {
   const bool base = options.choice("size", {"tiny", "base"}) == "base";
-  Block b{.width = options.integer("width", base ? 768 : 192),
-          .heads = options.integer("heads", base ? 12 : 3),
-          .hidden = 0,
-          .depth = options.integer("depth", 12),
-          .causal = false,
-          .gelu = "none",
-          .epsilon = 1e-6,
-          .dropout = dropout_of(options, 0)};
+  TransformerBlock b{.width = options.integer("width", base ? 768 : 192),
+                     .heads = options.integer("heads", base ? 12 : 3),
+                     .hidden = 0,
+                     .depth = options.integer("depth", 12),
+                     .causal = false,
+                     .gelu = "none",
+                     .epsilon = 1e-6,
+                     .dropout = dropout_of(options, 0)};
   b.hidden = options.integer("hidden", 4 * b.width);
   require_heads("vit", b);
   const auto sides = options.integers("input", {224});
@@ -112,14 +112,14 @@ Net make_vit(ModelOptions& options) {
 // GPT-2: a stack of causal blocks over tokens. Its last product uses the weights of the first layer.
 Net make_gpt2(ModelOptions& options) {
   const bool small = options.choice("size", {"small", "tiny"}) == "small";
-  Block b{.width = options.integer("width", small ? 768 : 128),
-          .heads = options.integer("heads", small ? 12 : 4),
-          .hidden = 0,
-          .depth = options.integer("depth", small ? 12 : 4),
-          .causal = true,
-          .gelu = "tanh",
-          .epsilon = 1e-5,
-          .dropout = dropout_of(options, 0)};
+  TransformerBlock b{.width = options.integer("width", small ? 768 : 128),
+                     .heads = options.integer("heads", small ? 12 : 4),
+                     .hidden = 0,
+                     .depth = options.integer("depth", small ? 12 : 4),
+                     .causal = true,
+                     .gelu = "tanh",
+                     .epsilon = 1e-5,
+                     .dropout = dropout_of(options, 0)};
   b.hidden = options.integer("hidden", 4 * b.width);
   require_heads("gpt2", b);
   Net net("gpt2", {options.integer("context", small ? 1024 : 128)});

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-bool is_convolution(const Node& node) { return node.op == "conv2d" || node.op == "conv2d_block"; }
+bool is_forward_convolution(const Node& node) { return node.op == "conv2d" || node.op == "conv2d_block"; }
 
 // True if there is no activation or clip yet: more can be folded in.
 bool ends_open(const Node& node) {
@@ -59,7 +59,8 @@ class Blocks {
   // The convolution that makes `value`, as a block, if `value` has no other reader.
   std::optional<Node> before(ValueId value) const {
     const auto it = maker_.find(value);
-    if (it == maker_.end() || readers_.at(value) != 1 || !is_convolution(nodes_[it->second])) return {};
+    if (it == maker_.end() || readers_.at(value) != 1 || !is_forward_convolution(nodes_[it->second]))
+      return {};
     if (!ends_open(nodes_[it->second])) return {};
     return as_block(nodes_[it->second]);
   }

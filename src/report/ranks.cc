@@ -9,15 +9,15 @@
 namespace headroom {
 namespace {
 
-struct Timed {
+struct RankColumn {
   const char* name;
   double RankTimes::*field;
 };
-constexpr Timed kTimes[] = {{"step ms", &RankTimes::step},
-                            {"compute ms", &RankTimes::compute},
-                            {"exchange ms", &RankTimes::exchange},
-                            {"hidden ms", &RankTimes::hidden},
-                            {"exposed ms", &RankTimes::exposed}};
+constexpr RankColumn kTimes[] = {{"step ms", &RankTimes::step},
+                                 {"compute ms", &RankTimes::compute},
+                                 {"exchange ms", &RankTimes::exchange},
+                                 {"hidden ms", &RankTimes::hidden},
+                                 {"exposed ms", &RankTimes::exposed}};
 
 struct Summary {
   double least = 0, mean = 0, most = 0;
@@ -39,20 +39,20 @@ double hidden_share(const std::vector<RankTimes>& ranks) {
 
 std::string table_of(const RanksReport& report, const TableView& view) {
   std::vector<Column> columns = {{.key = "rank", .title = "rank"}};
-  for (const Timed& c : kTimes)
+  for (const RankColumn& c : kTimes)
     columns.push_back({.key = c.name, .title = c.name, .unit = "ms", .format = Column::Format::thousandths});
   columns.push_back({.key = "slowest", .title = "computed longest in", .left = true, .priority = 1});
   Sheet sheet("ranks", std::move(columns));
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
     std::vector<Cell> cells = {static_cast<std::int64_t>(r)};
-    for (const Timed& c : kTimes) cells.emplace_back(report.ranks[r].*c.field * 1e3);
+    for (const RankColumn& c : kTimes) cells.emplace_back(report.ranks[r].*c.field * 1e3);
     cells.emplace_back(fmt::format("{:.0f} % of steps", 100 * report.ranks[r].slowest));
     sheet.row(std::move(cells));
   }
   for (const auto& [name, field] : {std::pair("min", &Summary::least), std::pair("mean", &Summary::mean),
                                     std::pair("max", &Summary::most)}) {
     std::vector<Cell> cells = {name};
-    for (const Timed& c : kTimes) cells.emplace_back(summary_of(report.ranks, c.field).*field * 1e3);
+    for (const RankColumn& c : kTimes) cells.emplace_back(summary_of(report.ranks, c.field).*field * 1e3);
     cells.emplace_back("");
     sheet.total(std::move(cells));
   }
@@ -117,7 +117,7 @@ Json to_json(const RanksReport& report) {
                        {"report_bytes", t.report_bytes},
                        {"exchanges", t.calls},
                        {"two_way_bytes", t.two_way_bytes()}});
-  for (const Timed& c : kTimes) {
+  for (const RankColumn& c : kTimes) {
     const Summary s = summary_of(report.ranks, c.field);
     std::string name = c.name;
     std::ranges::replace(name, ' ', '_');

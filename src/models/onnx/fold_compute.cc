@@ -133,8 +133,8 @@ constexpr auto kAbsR = [](double a) { return std::abs(a); };
 constexpr auto kFloorR = [](double a) { return std::floor(a); };
 constexpr auto kCeilR = [](double a) { return std::ceil(a); };
 constexpr auto kSqrtR = [](double a) { return std::sqrt(a); };
-constexpr auto kMax = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
-constexpr auto kMin = [](std::int64_t a, std::int64_t b) { return std::min(a, b); };
+constexpr auto kLarger = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
+constexpr auto kSmaller = [](std::int64_t a, std::int64_t b) { return std::min(a, b); };
 constexpr auto kEqual = [](auto a, auto b) { return a == b; };
 constexpr auto kLess = [](auto a, auto b) { return a < b; };
 constexpr auto kGreater = [](auto a, auto b) { return a > b; };
@@ -168,8 +168,8 @@ std::vector<Conversion> folds_that_compute() {
       {"Not", fold_each<kNot, kNegR>},
       {"ReduceProd", fold_reduce<kMul>},
       {"ReduceSum", fold_reduce<kAdd>},
-      {"ReduceMax", fold_reduce<kMax>},
-      {"ReduceMin", fold_reduce<kMin>},
+      {"ReduceMax", fold_reduce<kLarger>},
+      {"ReduceMin", fold_reduce<kSmaller>},
   };
 }
 

@@ -197,7 +197,7 @@ Results convert_tile(Context& c) {
 }
 
 // Elements before and after each axis, in the form of any opset.
-Ints pads_of(const Context& c, int rank) {
+Ints pad_amounts(const Context& c, int rank) {
   if (c.opset() < 11) return c.integers(c.opset() < 2 ? "paddings" : "pads");
   const Ints given_pads = c.known_integers(1);
   if (!c.has_input(3)) return given_pads;
@@ -214,7 +214,7 @@ Ints pads_of(const Context& c, int rank) {
 Results convert_pad(Context& c) {
   const Term x = input(c, 0);
   const Shape shape = shape_of(c, x);
-  const Ints pads = pads_of(c, shape.rank());
+  const Ints pads = pad_amounts(c, shape.rank());
   const std::string mode = c.text("mode", "constant");
   if (static_cast<int>(pads.size()) != 2 * shape.rank()) c.invalid("pads does not name every axis");
   if (mode == "wrap") c.unsupported("mode 'wrap'");

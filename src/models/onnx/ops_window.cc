@@ -170,16 +170,17 @@ Results convert_conv_transpose(Context& c) {
   return {as_signal(c, y, rank)};
 }
 
-struct Target {
+struct ResizeTarget {
   Ints sizes;
   std::vector<double> scales;  // empty: the ratios of the sizes
 };
 
 // By factors, for every axis or for the named ones; sizes are rounded down.
-Target by_scales(const Context& c, const Shape& x, const Ints& axes, const std::vector<double>& scales) {
+ResizeTarget by_scales(const Context& c, const Shape& x, const Ints& axes,
+                       const std::vector<double>& scales) {
   if (scales.size() != axes.size())
     c.invalid(fmt::format("{} scales for {} axes", scales.size(), axes.size()));
-  Target t{x.vector(), std::vector<double>(static_cast<std::size_t>(x.rank()), 1)};
+  ResizeTarget t{x.vector(), std::vector<double>(static_cast<std::size_t>(x.rank()), 1)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto a = static_cast<std::size_t>(axes[i]);
     if (!(scales[i] > 0 && scales[i] < 1e6)) c.invalid(fmt::format("a scale of {}", scales[i]));
@@ -192,7 +193,7 @@ Target by_scales(const Context& c, const Shape& x, const Ints& axes, const std::
   return t;
 }
 
-Target target_of(const Context& c, const Shape& x) {
+ResizeTarget target_of(const Context& c, const Shape& x) {
   Ints axes;
   for (int a = 0; a < x.rank(); ++a) axes.push_back(a);
   if (c.op() == "Upsample") {
@@ -206,7 +207,7 @@ Target target_of(const Context& c, const Shape& x) {
   if (!c.has_input(3)) c.invalid("neither scales nor sizes");
   const Ints sizes = c.known_integers(3);
   if (sizes.size() != axes.size()) c.invalid(fmt::format("{} sizes for {} axes", sizes.size(), axes.size()));
-  Target t{x.vector(), {}};
+  ResizeTarget t{x.vector(), {}};
   for (std::size_t i = 0; i < axes.size(); ++i) t.sizes[static_cast<std::size_t>(axes[i])] = sizes[i];
   return t;
 }
@@ -230,7 +231,7 @@ Results convert_resize(Context& c) {
   if (mode != "nearest" && mode != "linear") c.unsupported(fmt::format("mode '{}'", mode));
   if (c.integer("antialias", 0) != 0) c.unsupported("antialias");
   if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch") c.unsupported("keep_aspect_ratio_policy");
-  Target t = target_of(c, given_shape);
+  ResizeTarget t = target_of(c, given_shape);
   if (Shape(t.sizes) == given_shape) return {x};
   const Term image = as_image(c, x);
   if (rank == 3) {

@@ -11,14 +11,14 @@
 namespace headroom::onnx {
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 44;
+constexpr std::int64_t kMaxFileElements = std::int64_t{1} << 44;
 
 // Rejects dimensions that no tensor can have; the message names the tensor.
 Shape shape_of(const TensorProto& tensor, const std::string& file) {
   std::int64_t elements = 1;
   for (std::int64_t d : tensor.dims()) {
     if (d < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(d, 1), &elements) ||
-        elements > kMaxElements)
+        elements > kMaxFileElements)
       reject("{}: tensor '{}' has the size [{}]", file, tensor.name(),
              fmt::join(tensor.dims().begin(), tensor.dims().end(), ","));
   }
@@ -28,14 +28,14 @@ Shape shape_of(const TensorProto& tensor, const std::string& file) {
   return Shape(std::span(tensor.dims().data(), static_cast<std::size_t>(tensor.dims_size())));
 }
 
-struct Stored {
+struct Encoding {
   int type;
   std::string_view name;
   std::size_t size;  // in raw bytes; 0: not whole bytes, or no fixed size
   std::optional<DType> ours;
 };
 
-constexpr Stored kStored[] = {
+constexpr Encoding kEncodings[] = {
     {TensorProto::FLOAT, "float", 4, DType::f32},
     {TensorProto::UINT8, "uint8", 1, DType::u8},
     {TensorProto::INT8, "int8", 1, DType::i32},
@@ -60,8 +60,8 @@ constexpr Stored kStored[] = {
     {TensorProto::INT4, "int4", 0, std::nullopt},
 };
 
-const Stored* stored(int data_type) {
-  for (const Stored& s : kStored)
+const Encoding* stored(int data_type) {
+  for (const Encoding& s : kEncodings)
     if (s.type == data_type) return &s;
   return nullptr;
 }
@@ -160,12 +160,12 @@ std::uint64_t number_of(const std::string& text, const std::string& what) {
 }  // namespace
 
 std::optional<DType> dtype_of(int data_type) {
-  const Stored* s = stored(data_type);
+  const Encoding* s = stored(data_type);
   return s == nullptr ? std::nullopt : s->ours;
 }
 
 std::string name_of_type(int data_type) {
-  const Stored* s = stored(data_type);
+  const Encoding* s = stored(data_type);
   return s == nullptr ? fmt::format("type {}", data_type) : std::string(s->name);
 }
 

@@ -15,14 +15,15 @@
 namespace headroom::onnx {
 namespace {
 
-constexpr std::int64_t kSmall = 16;  // equal elements of smaller matrices may be chance
+constexpr std::int64_t kSmallMatrix = 16;  // equal elements of smaller matrices may be chance
 
 bool is_candidate(const TensorProto& t) {
-  constexpr std::int64_t kMax = std::int64_t{1} << 31;  // a damaged file may name any extent
-  if (t.dims_size() != 2 || std::ranges::any_of(t.dims(), [](std::int64_t d) { return d < 2 || d > kMax; }))
+  constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;  // a damaged file may name any extent
+  if (t.dims_size() != 2 ||
+      std::ranges::any_of(t.dims(), [](std::int64_t d) { return d < 2 || d > kMaxExtent; }))
     return false;
   const std::optional<DType> dtype = dtype_of(t.data_type());
-  return dtype && is_float(*dtype) && t.dims(0) * t.dims(1) >= kSmall;
+  return dtype && is_float(*dtype) && t.dims(0) * t.dims(1) >= kSmallMatrix;
 }
 
 bool is_transpose(const ConstantData& a, const ConstantData& b) {
@@ -55,7 +56,7 @@ void add_transpose(GraphProto& graph, const std::string& from, const std::string
   node.add_output(to);
 }
 
-using Extents = std::pair<std::int64_t, std::int64_t>;
+using MatrixExtents = std::pair<std::int64_t, std::int64_t>;
 
 struct Matrix {
   std::string name;
@@ -67,11 +68,11 @@ std::map<std::string, std::string> sources_of_copies(const File& file, const Gra
   std::set<std::string> inputs;  // old files list initializers there, too; a node must not define them again
   for (const ValueInfoProto& input : graph.input()) inputs.insert(input.name());
   std::vector<const TensorProto*> candidates;
-  std::set<Extents> extents;
+  std::set<MatrixExtents> extents;
   for (const TensorProto& t : graph.initializer())
     if (is_candidate(t)) candidates.push_back(&t), extents.emplace(t.dims(0), t.dims(1));
   std::ranges::stable_partition(candidates, [](const TensorProto* t) { return has_own_name(*t); });
-  std::map<Extents, std::vector<Matrix>> kept;
+  std::map<MatrixExtents, std::vector<Matrix>> kept;
   std::map<std::string, std::string> sources;
   for (const TensorProto* t : candidates) {
     if (!extents.contains({t->dims(1), t->dims(0)})) continue;  // most have no partner and are not read
