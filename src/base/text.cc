@@ -143,4 +143,21 @@ double parse_double(std::string_view text, std::string_view what) {
   return value;
 }
 
+double parse_duration(std::string_view text, std::string_view what) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  std::string_view number = text;
+  double factor = 1;
+  for (const auto& [unit, seconds] : kUnits)
+    if (text.ends_with(unit)) {
+      number.remove_suffix(unit.size());
+      factor = seconds;
+      break;
+    }
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || end != number.data() + number.size() || !std::isfinite(value) || value <= 0)
+    reject(Hint{"write 500ms, 180s, 3m or 2h"}, "{} is '{}', which is not a duration", what, text);
+  return value * factor;
+}
+
 }  // namespace headroom

@@ -33,4 +33,7 @@ Hint nearest(std::string_view wrong, std::span<const std::string> names);
 std::int64_t parse_int(std::string_view text, std::string_view what);
 double parse_double(std::string_view text, std::string_view what);
 
+// "500ms", "180s", "3m", "2h", or plain seconds, as seconds above 0.
+double parse_duration(std::string_view text, std::string_view what);
+
 }  // namespace headroom

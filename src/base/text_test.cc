@@ -64,5 +64,15 @@ TEST(Text, ALongListOfNamesIsCut) {
   EXPECT_NE(hint.find("and 88 more"), std::string::npos) << hint;
 }
 
+TEST(Text, ReadsDurations) {
+  EXPECT_DOUBLE_EQ(parse_duration("180s", "x"), 180);
+  EXPECT_DOUBLE_EQ(parse_duration("3m", "x"), 180);
+  EXPECT_DOUBLE_EQ(parse_duration("500ms", "x"), 0.5);
+  EXPECT_DOUBLE_EQ(parse_duration("1.5h", "x"), 5400);
+  EXPECT_DOUBLE_EQ(parse_duration("2.5", "x"), 2.5);
+  for (const char* wrong : {"", "s", "3 s", "-1s", "0", "0s", "nan", "inf", "1d", "1m30s", "s3"})
+    EXPECT_THROW(parse_duration(wrong, "x"), Error) << wrong;
+}
+
 }  // namespace
 }  // namespace headroom
