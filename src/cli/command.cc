@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <span>
 #include <sstream>
 
@@ -14,6 +15,12 @@
 
 namespace headroom::cli {
 namespace {
+
+// The verbs that take a command after "--", and where its words go.
+std::map<const CLI::App*, std::vector<std::string>*>& commands_of_verbs() {
+  static std::map<const CLI::App*, std::vector<std::string>*> commands;
+  return commands;
+}
 
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -48,6 +55,9 @@ const CLI::App& deepest(const CLI::App& app) {
 
 Error unknown_word(const CLI::App& verb, const std::string& typed) {
   const std::string word = typed.substr(0, typed.find('='));
+  if (!word.starts_with("-") && commands_of_verbs().contains(&verb))
+    return {Blame::request, fmt::format("'{}' does not take the word '{}' here", full_name(verb), typed),
+            Hint{fmt::format("write a command after two dashes: {} -- {}", full_name(verb), typed)}};
   if (!word.starts_with("-"))
     return {Blame::request, fmt::format("'{}' does not take the word '{}'", full_name(verb), typed),
             Hint{full_name(verb) + " --help"}};
@@ -101,6 +111,18 @@ std::string beyond(const std::string& text) {
                      std::numeric_limits<T>::max());
 }
 
+// Cuts the command of a verb that takes one off the words, before anything looks at them.
+std::span<const std::string> without_command(std::span<const std::string> typed) {
+  const auto dashes = std::find(typed.begin(), typed.end(), "--");
+  for (const auto& [verb, command] : commands_of_verbs()) {
+    if (dashes == typed.end() || typed.front() != verb->get_name()) continue;
+    command->assign(dashes + 1, typed.end());
+    if (command->empty()) reject(Hint{full_name(*verb) + " -- sleep 1"}, "no command after '--'");
+    return typed.first(static_cast<std::size_t>(dashes - typed.begin()));
+  }
+  return typed;
+}
+
 template <class T>
 void add(CLI::App& app, const std::string& name, T& value, const std::string& help) {
   CLI::Option* option = app.add_option(name, value, help)->capture_default_str();
@@ -151,6 +173,8 @@ void Command::flag(const std::string& name, std::optional<bool>& value, const st
       name, [&value](std::int64_t count) { value = count > 0; }, help);
 }
 
+void Command::takes_command(std::vector<std::string>& words) { commands_of_verbs()[app_] = &words; }
+
 void Command::example(const std::string& command) {
   const std::string before = app_->get_footer();
   app_->footer(before.empty() ? "Example:\n  " + command : before + "\n  " + command);
@@ -175,6 +199,8 @@ VerbTree Command::tree() const {
     const std::string type = option->get_type_name();
     o.number = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("FLOAT");
   }
+  if (commands_of_verbs().contains(app_))
+    verb.options.push_back({{"command"}, "the command, after --", true, false});
   for (CLI::App* below : app_->get_subcommands([](CLI::App*) { return true; }))
     verb.verbs.push_back(Command(*below).tree());
   return verb;
@@ -185,12 +211,11 @@ void parse(const std::vector<std::string>& words, const std::string& about,
   CLI::App app(about, "headroom");
   app.set_version_flag("--version", version);
   for (auto add_verb : verbs) add_verb(Command(app));
-  const std::span typed = std::span(words).subspan(1);
+  const std::span<const std::string> typed = without_command(std::span(words).subspan(1));
   require_verbs(app, typed);
   require_no_empty_word(typed);
   try {
-    std::vector<std::string> reversed(words.rbegin(),
-                                      words.rend() - 1);  // the parser takes words from the back
+    std::vector<std::string> reversed(typed.rbegin(), typed.rend());  // the parser takes words from the back
     app.parse(std::move(reversed));
     if (app.get_subcommands().empty()) print(app.help());  // "headroom --"
   } catch (const CLI::Success& success) {                  // --help, --version

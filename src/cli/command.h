@@ -48,6 +48,9 @@ class Command {
   // "--x,!--no-x"; stays empty if the user gives neither.
   void flag(const std::string& name, std::optional<bool>& value, const std::string& help);
 
+  // The words after "--" are a command for the verb to start; they reach `words` untouched.
+  void takes_command(std::vector<std::string>& words);
+
   void example(const std::string& command);  // under the verb's help
   // The action of the verb. Under mpirun only the first rank runs it, unless the verb uses ranks.
   void runs(std::function<void()> body);

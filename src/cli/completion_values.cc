@@ -74,6 +74,8 @@ const std::map<std::string, Words>& fixed_words() {
       {"--dim", {}},
       {"--fail-over", {}},
       {"--mirror", {}},
+      {"--for", {}},
+      {"--chart", {}},
   };
   return words;
 }

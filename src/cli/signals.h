@@ -7,9 +7,10 @@ namespace headroom::cli {
 void note_signals();
 int noted_signal();  // 0: none so far
 
-// Thrown after a signal ended a run early and everything was saved: the program's exit code.
+// Thrown after a run ended early and everything was saved: the program's exit code. 130 or 143 if a signal
+// ended it; that of the command for `watch`.
 struct Interrupted {
-  int code;  // 130 or 143
+  int code;
 };
 
 }  // namespace headroom::cli

@@ -26,6 +26,7 @@ void add_recipe_run(Command recipe);  // a verb below recipe
 void add_data(Command app);
 void add_demo(Command app);
 void add_doctor(Command app);
+void add_watch(Command app);
 void add_completion(Command app);
 
 // The command line as typed, for the run record.

@@ -32,7 +32,7 @@ class MachineSampler {
                  std::size_t max_rows = kMaxRows);
   ~MachineSampler();
 
-  Samples stop();  // takes a last sample
+  Samples stop();  // takes a last sample, if there was time for a first
 
  private:
   void run();

@@ -36,9 +36,9 @@ int plot_width(const TableView& view) {
 std::vector<Span> columns_of(const Series& series, const std::vector<double>& seconds, int width) {
   std::vector<Span> columns(static_cast<std::size_t>(width));
   const double end = seconds.back();
-  // The column that ends at this time or holds it.
+  // The column that ends at this time or holds it; -1 for the beginning, which ends nothing.
   const auto column_at = [&](double time) {
-    return end > 0 ? std::clamp(static_cast<int>(std::ceil(time / end * width - 1e-9)) - 1, 0, width - 1) : 0;
+    return end > 0 ? std::min(static_cast<int>(std::ceil(time / end * width - 1e-9)) - 1, width - 1) : 0;
   };
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     if (std::isnan(series.values[i])) continue;

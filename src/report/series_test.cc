@@ -97,6 +97,12 @@ TEST(SeriesDrawing, FewReadingsFillTheWidth) {
       lines, [](const std::string& line) { return line.ends_with("|" + std::string(50, '*')); }));
 }
 
+TEST(SeriesDrawing, ARateHasNoValueAtTheBeginning) {
+  const Samples samples =
+      sampled(11, {kBusy}, [](std::size_t, std::size_t tick) { return tick == 0 ? kNotRead : 100.0; });
+  EXPECT_EQ(chart(samples)[1], "     100 |" + std::string(50, '*'));
+}
+
 TEST(SeriesDrawing, TheAxisEndsAtARoundNumber) {
   const SeriesInfo power{.key = "w", .name = "power", .unit = "W"};
   const Samples samples = sampled(10, {power}, [](std::size_t, std::size_t) { return 312.0; });
