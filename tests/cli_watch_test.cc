@@ -114,8 +114,8 @@ TEST_F(CliWatch, ACommandThatIgnoresTheSignalIsKilled) {
 }
 
 TEST_F(CliWatch, SignalsReachTheCommand) {
-  const pid_t child =
-      start({"watch", "--", "sh", "-c", "trap 'exit 7' INT; touch ready; while :; do sleep 0.1; done"});
+  const pid_t child = start(
+      {"watch", "--", "sh", "-c", "trap 'exit 7' INT; touch ready; for i in $(seq 300); do sleep 0.1; done"});
   for (int tries = 0; tries < 100 && !std::filesystem::exists(file("ready")); ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   ::kill(child, SIGINT);
