@@ -22,7 +22,7 @@
 namespace headroom::cli {
 namespace {
 
-struct Request {
+struct WatchRequest {
   std::vector<std::string> command;
   std::string duration, csv, out;
   std::vector<std::string> charts;
@@ -47,7 +47,7 @@ Sources machine_sources() {
 }
 
 // The series to draw. Keys are checked before the command starts; --chart none draws nothing.
-std::vector<std::string> chart_keys(const Request& r, const Sources& sources) {
+std::vector<std::string> chart_keys(const WatchRequest& r, const Sources& sources) {
   std::vector<SeriesInfo> known;
   const auto add = [&](const SampleSource& source) {
     for (SeriesInfo& info : source.series()) known.push_back(std::move(info));
@@ -71,7 +71,7 @@ std::vector<std::string> chart_keys(const Request& r, const Sources& sources) {
   return chosen;
 }
 
-Watched watch_command(const Request& r, Sources sources, const HeldSignals& signals,
+Watched watch_command(const WatchRequest& r, Sources sources, const HeldSignals& signals,
                       std::optional<double> max_seconds) {
   ChildProcess child(r.command, signals);
   sources.push_back(process_source(child.pid()));
@@ -83,10 +83,10 @@ Watched watch_command(const Request& r, Sources sources, const HeldSignals& sign
   return watched;
 }
 
-Watched watch_machine(const Request& r, Sources sources, const HeldSignals& signals, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+Watched watch_machine(const WatchRequest& r, Sources sources, const HeldSignals& signals, double seconds) {
+  const auto now = std::chrono::steady_clock::now;
+  const auto begin = now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(now() - begin).count(); };
   MachineSampler sampler(std::move(sources), double(r.sample_ms) / 1e3);
   int signal = 0;
   while ((signal == 0 || signal == SIGCHLD) && elapsed() < seconds)
@@ -103,7 +103,8 @@ std::string ending(const EndedProcess& process) {
                      process.code);
 }
 
-std::string report_text(const Request& r, const Watched& watched, const std::vector<std::string>& charts) {
+std::string report_text(const WatchRequest& r, const Watched& watched,
+                        const std::vector<std::string>& charts) {
   const auto& [samples, process, cut_short] = watched;
   const TableView view = r.common.tables.view();
   std::string text =
@@ -129,7 +130,7 @@ std::string report_text(const Request& r, const Watched& watched, const std::vec
   return text;
 }
 
-Json report_json(const Request& r, const Watched& watched) {
+Json report_json(const WatchRequest& r, const Watched& watched) {
   const auto& [samples, process, cut_short] = watched;
   Json json = {{"command", r.command}, {"wall_s", process.wall_s}, {"exit_code", process.code}};
   if (!r.command.empty())
@@ -139,7 +140,7 @@ Json report_json(const Request& r, const Watched& watched) {
   return json;
 }
 
-void write_report(const Request& r, const Watched& watched, const std::vector<std::string>& charts) {
+void write_report(const WatchRequest& r, const Watched& watched, const std::vector<std::string>& charts) {
   const std::string text =
       r.common.json ? json_text(report_json(r, watched)) : report_text(r, watched, charts);
   Saving saving;
@@ -153,7 +154,7 @@ void write_report(const Request& r, const Watched& watched, const std::vector<st
   saving.finish();
 }
 
-void run(const Request& r) {
+void run(const WatchRequest& r) {
   constexpr std::int64_t kShortest = 10, kLongest = 60'000;
   if (r.sample_ms < kShortest || r.sample_ms > kLongest)
     reject("--sample-ms is {}; it must lie between {} and {}", r.sample_ms, kShortest, kLongest);
@@ -178,7 +179,7 @@ void run(const Request& r) {
 }  // namespace
 
 void add_watch(Command app) {
-  auto r = std::make_shared<Request>();
+  auto r = std::make_shared<WatchRequest>();
   Command verb = app.verb("watch", "watch CPU, memory and GPUs while a command runs; its exit code is ours");
   verb.takes_command(r->command);
   verb.option("--for", r->duration,

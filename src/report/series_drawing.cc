@@ -11,8 +11,8 @@
 namespace headroom {
 namespace {
 
-constexpr int kHeight = 8;  // rows of the plot
-constexpr int kAxis = 10;   // columns left of the plot: a number and the axis
+constexpr int kRows = 8;   // rows of the plot
+constexpr int kAxis = 10;  // columns left of the plot: a number and the axis
 constexpr int kUsualWidth = 80, kWidest = 100, kNarrowest = 10;
 
 // The readings that fall into one column of the plot.
@@ -73,9 +73,9 @@ std::string draw_series(const Series& series, const std::vector<double>& seconds
   const int width = plot_width(view);
   const double top = series.info.limit > 0 ? series.info.limit : round_up(series.summary.max);
   const auto row_of = [&](double value) {
-    return std::clamp(static_cast<int>(std::lround((1 - value / top) * (kHeight - 1))), 0, kHeight - 1);
+    return std::clamp(static_cast<int>(std::lround((1 - value / top) * (kRows - 1))), 0, kRows - 1);
   };
-  std::vector<std::string> rows(kHeight, std::string(static_cast<std::size_t>(width), ' '));
+  std::vector<std::string> rows(kRows, std::string(static_cast<std::size_t>(width), ' '));
   const std::vector<Span> columns = columns_of(series, seconds, width);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].count == 0) continue;
@@ -83,8 +83,8 @@ std::string draw_series(const Series& series, const std::vector<double>& seconds
       rows[static_cast<std::size_t>(row)][c] = ':';
     rows[static_cast<std::size_t>(row_of(columns[c].sum / columns[c].count))][c] = '*';
   }
-  for (int row = 0; row < kHeight; ++row) {
-    const std::string tick = row == 0 ? fmt::format("{:g}", top) : row == kHeight - 1 ? "0" : "";
+  for (int row = 0; row < kRows; ++row) {
+    const std::string tick = row == 0 ? fmt::format("{:g}", top) : row == kRows - 1 ? "0" : "";
     text += trimmed(fmt::format("{:>8} |{}", tick, rows[static_cast<std::size_t>(row)]));
   }
   const std::string end = human_seconds(seconds.back());
