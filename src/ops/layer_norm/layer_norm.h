@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "ops/operator.h"
 
 namespace headroom {
@@ -16,17 +14,13 @@ std::vector<Operator> layer_norm_operators();
 struct LayerNormProblem {
   std::int64_t rows = 1, columns = 1;
   double epsilon = 1e-5;
-
-  // Gradients of scale and bias are summed over chunks of rows, which follow from the shape alone.
-  std::int64_t chunk_rows() const { return std::clamp<std::int64_t>(rows / 16, 4, 64); }
-  std::int64_t chunks() const { return (rows + chunk_rows() - 1) / chunk_rows(); }
+  bool backward = false;
 };
-LayerNormProblem layer_norm_problem(const Problem& problem);
+LayerNormProblem layer_norm_problem(const Problem& problem);  // of either operator
 
 OpSchema layer_norm_schema();
 OpSchema layer_norm_grad_schema();
 
-Launcher prepare_layer_norm_cuda(const Problem& problem, const LaunchContext&);
-Launcher prepare_layer_norm_grad_cuda(const Problem& problem, const LaunchContext&);
+std::vector<Case> layer_norm_cases(bool backward);
 
 }  // namespace headroom

@@ -79,7 +79,8 @@ LayerNormProblem layer_norm_problem(const Problem& p) {
   const std::int64_t columns = p.inputs[backward ? 2 : 1].shape.numel();
   return {.rows = p.inputs[0].shape.numel() / columns,
           .columns = columns,
-          .epsilon = p.attrs.real("epsilon", 1e-5)};
+          .epsilon = p.attrs.real("epsilon", 1e-5),
+          .backward = backward};
 }
 
 OpSchema layer_norm_schema() {

@@ -3,7 +3,7 @@
 // digits. Memory is the limit.
 #include "ops/cuda/fold.cuh"
 #include "ops/cuda/index.cuh"
-#include "ops/layer_norm/cuda.h"
+#include "ops/layer_norm/cuda/rows.h"
 
 namespace headroom::cuda {
 namespace {
