@@ -7,7 +7,7 @@
 #include "ops/cpu/parallel.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/expect.h"
-#include "ops/softmax/softmax.h"
+#include "ops/softmax/cpu/exp_rows.h"
 
 namespace headroom {
 namespace {

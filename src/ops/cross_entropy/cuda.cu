@@ -3,7 +3,7 @@
 #include "ops/cross_entropy/cuda.h"
 
 #include "ops/cuda/labels.cuh"
-#include "ops/softmax/rows.cuh"
+#include "ops/softmax/cuda/rows.cuh"
 
 namespace headroom::cuda {
 namespace {

@@ -12,7 +12,7 @@ struct LossShape {
   bool wide_labels;  // int64 instead of int32
 };
 
-// parts: a double for each block of the rows' split (ops/softmax/row_split.h). `correct` may be null.
+// parts: a double for each block of the rows' split (ops/softmax/cuda/row_split.h). `correct` may be null.
 void cross_entropy(DType dtype, const LossShape& shape, const void* x, const void* labels, double* parts,
                    void* loss, void* y, void* correct, cudaStream_t stream);
 void cross_entropy_grad(DType dtype, const LossShape& shape, const void* dloss, const void* y,

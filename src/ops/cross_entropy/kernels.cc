@@ -1,5 +1,5 @@
 #include "ops/cross_entropy/cross_entropy.h"
-#include "ops/softmax/row_split.h"
+#include "ops/softmax/cuda/row_split.h"
 
 namespace headroom {
 namespace {

@@ -28,9 +28,7 @@ void backward(const SoftmaxProblem& p, const T* dy, const T* y, T* dx) {
                                         : y[k * step] * (dy[k * step] - sum));
 }
 
-}  // namespace
-
-Launcher softmax_reference(const Problem& problem, const LaunchContext&) {
+Launcher prepare(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t o = 0; o < p.outer; ++o)
@@ -44,5 +42,9 @@ Launcher softmax_reference(const Problem& problem, const LaunchContext&) {
     };
   });
 }
+
+}  // namespace
+
+Kernel softmax_reference() { return {.name = "reference", .prepare = prepare}; }
 
 }  // namespace headroom

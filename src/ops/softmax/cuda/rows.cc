@@ -1,11 +1,18 @@
-#include "ops/softmax/cuda.h"
+// Rows in the registers of neighbouring threads, long ones by a block each; along another axis, lines side by
+// side. Takes every axis and type.
+#ifdef HEADROOM_HAS_CUDA
+#include "ops/softmax/cuda/rows.h"
 
 #include "ops/cuda/launch.h"
+#endif
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
 
-Launcher prepare_softmax_cuda(const Problem& problem, const LaunchContext&) {
+#ifdef HEADROOM_HAS_CUDA
+namespace {
+
+Launcher prepare(const Problem& problem, const LaunchContext&) {
   const SoftmaxProblem p = softmax_problem(problem);
   const cuda::SoftmaxShape shape{p.outer, p.length, p.inner, p.log};
   return [shape, dtype = problem.outputs[0].dtype, backward = p.backward](const LaunchArgs& a) {
@@ -14,6 +21,16 @@ Launcher prepare_softmax_cuda(const Problem& problem, const LaunchContext&) {
     else
       cuda::softmax(dtype, shape, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
+}
+
+}  // namespace
+#endif
+
+Kernel softmax_cuda_rows() {
+  return {.name = "cuda:rows",
+          .device = DeviceKind::cuda,
+          .accepts = accepts_cuda_floats,
+          .prepare = HEADROOM_CUDA(prepare)};
 }
 
 }  // namespace headroom

@@ -1,9 +1,10 @@
+#include "ops/softmax/cpu/exp_rows.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/vmath.h"
-#include "ops/softmax/softmax.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
-#include "ops/softmax/cuda.h"
+#include "ops/softmax/cuda/rows.h"
 
-#include "ops/softmax/columns.cuh"
-#include "ops/softmax/rows.cuh"
+#include "ops/softmax/cuda/columns.cuh"
+#include "ops/softmax/cuda/rows.cuh"
 
 namespace headroom::cuda {
 namespace {

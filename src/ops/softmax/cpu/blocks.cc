@@ -1,11 +1,10 @@
-// Along the last axis, where lines are contiguous.
+// Forward along the last axis: blocks of rows, so that the exponential runs over one long stretch.
 #include <algorithm>
 #include <cmath>
 
 #include "ops/cpu/parallel.h"
-#include "ops/cpu/reduce.h"
-#include "ops/cpu/vmath.h"
-#include "ops/softmax/softmax.h"
+#include "ops/softmax/cpu/exp_rows.h"
+#include "ops/softmax/cpu/last_axis.h"
 
 namespace headroom {
 namespace {
@@ -25,14 +24,7 @@ void shift_row(std::int64_t n, const T* x, T most, T sum, T* y) {
   for (std::int64_t c = 0; c < n; ++c) y[c] = (x[c] - most) - log_sum;
 }
 
-}  // namespace
-
-Verdict softmax_along_rows(const Problem& problem, const Target& target) {
-  if (softmax_problem(problem).inner != 1) return refuse("takes the last axis only");
-  return accepts_cpu_floats(problem, target);
-}
-
-Launcher softmax_blocks(const Problem& problem, const LaunchContext&) {
+Launcher prepare(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -54,25 +46,10 @@ Launcher softmax_blocks(const Problem& problem, const LaunchContext&) {
   });
 }
 
-Launcher softmax_grad_rows(const Problem& problem, const LaunchContext&) {
-  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [p = softmax_problem(problem)](const LaunchArgs& a) {
-      using simd::Vec;
-      const std::int64_t n = p.length;
-      parallel_for(p.outer, kElementwiseGrain / n + 1, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t r = begin; r < end; ++r) {
-          const T* dy = a.in<T>(0) + r * n;
-          const T* y = a.in<T>(1) + r * n;
-          T* dx = a.out<T>(0) + r * n;
-          const T total = p.log ? simd::sum(n, dy) : simd::dot(n, dy, y);
-          if (p.log)
-            simd::map2(n, dy, y, dx, [=](Vec<T> g, Vec<T> v) { return g - simd::exp<T>(v) * total; });
-          else
-            simd::map2(n, dy, y, dx, [=](Vec<T> g, Vec<T> v) { return v * (g - total); });
-        }
-      });
-    };
-  });
+}  // namespace
+
+Kernel softmax_cpu_blocks() {
+  return {.name = "cpu:blocks", .accepts = softmax_along_last_axis, .prepare = prepare};
 }
 
 }  // namespace headroom

@@ -1,6 +1,6 @@
-#include "ops/softmax/columns.cuh"
-#include "ops/softmax/cuda.h"
-#include "ops/softmax/rows.cuh"
+#include "ops/softmax/cuda/columns.cuh"
+#include "ops/softmax/cuda/rows.cuh"
+#include "ops/softmax/cuda/rows.h"
 
 namespace headroom::cuda {
 namespace {

@@ -4,7 +4,7 @@
 // by side; eight rows of threads share the length of a line.
 
 #include "ops/cuda/index.cuh"
-#include "ops/softmax/cuda.h"
+#include "ops/softmax/cuda/rows.h"
 
 namespace headroom::cuda {
 

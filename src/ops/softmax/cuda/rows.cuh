@@ -5,7 +5,7 @@
 
 #include "ops/cuda/block.cuh"
 #include "ops/cuda/index.cuh"
-#include "ops/softmax/row_split.h"
+#include "ops/softmax/cuda/row_split.h"
 
 namespace headroom::cuda {
 

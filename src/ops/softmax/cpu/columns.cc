@@ -104,9 +104,7 @@ void backward_tile(const SoftmaxProblem& p, std::int64_t lines, const T* dy, con
   }
 }
 
-}  // namespace
-
-Launcher softmax_columns(const Problem& problem, const LaunchContext&) {
+Launcher prepare_forward(const Problem& problem) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       each_tile(p, [&](std::int64_t at, std::int64_t lines) {
@@ -116,7 +114,7 @@ Launcher softmax_columns(const Problem& problem, const LaunchContext&) {
   });
 }
 
-Launcher softmax_grad_columns(const Problem& problem, const LaunchContext&) {
+Launcher prepare_backward(const Problem& problem) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = softmax_problem(problem)](const LaunchArgs& a) {
       each_tile(p, [&](std::int64_t at, std::int64_t lines) {
@@ -125,5 +123,13 @@ Launcher softmax_grad_columns(const Problem& problem, const LaunchContext&) {
     };
   });
 }
+
+Launcher prepare(const Problem& problem, const LaunchContext&) {
+  return softmax_problem(problem).backward ? prepare_backward(problem) : prepare_forward(problem);
+}
+
+}  // namespace
+
+Kernel softmax_cpu_columns() { return {.name = "cpu:columns", .prepare = prepare}; }
 
 }  // namespace headroom
