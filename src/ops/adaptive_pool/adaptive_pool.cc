@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 #include "ops/expect.h"
-#include "ops/reduce/stages.h"
+#include "ops/reduce/cuda/stage_plan.h"
 
 namespace headroom {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ops/operator.h"
-#include "ops/reduce/stage.h"
+#include "ops/reduce/cuda/stage.h"
 
 namespace headroom {
 

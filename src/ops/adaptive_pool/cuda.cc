@@ -1,8 +1,9 @@
-#include "ops/reduce/cuda.h"
 #include "ops/adaptive_pool/adaptive_pool.h"
 #include "ops/cuda/launch.h"
 #include "ops/pool/cuda/windows.h"
-#include "ops/reduce/stages.h"
+#include "ops/reduce/cuda/stage_plan.h"
+#include "ops/reduce/cuda/stages.h"
+#include "ops/reduce/cuda/stretch.h"
 
 namespace headroom {
 namespace {

@@ -24,20 +24,6 @@ OpSchema reduce_schema(const std::string& name);
 OpSchema reduce_max_grad_schema();
 OpSchema expand_schema();
 
-Launcher reduce_reference(const Problem& problem, const LaunchContext&);
-Launcher reduce_max_grad_reference(const Problem& problem, const LaunchContext&);
-Launcher expand_reference(const Problem& problem, const LaunchContext&);
-
-Launcher reduce_passes(const Problem& problem, const LaunchContext&);
-std::size_t reduce_workspace(const Problem& problem, const Target&);
-Launcher reduce_integers(const Problem& problem, const LaunchContext&);
-std::size_t reduce_integers_workspace(const Problem& problem, const Target&);
-Launcher reduce_max_grad_passes(const Problem& problem, const LaunchContext&);
-std::size_t reduce_max_grad_workspace(const Problem& problem, const Target&);
-Launcher expand_rows(const Problem& problem, const LaunchContext&);
-
-Launcher prepare_reduce_cuda(const Problem& problem, const LaunchContext&);
-Launcher prepare_reduce_max_grad_cuda(const Problem& problem, const LaunchContext&);
-Launcher prepare_expand_cuda(const Problem& problem, const LaunchContext&);
+std::vector<Case> reduce_cases(std::string_view op);  // of any of them
 
 }  // namespace headroom

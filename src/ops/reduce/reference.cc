@@ -30,11 +30,7 @@ bool exceeds(T x, T most) {
   return x > most || std::isnan(x);
 }
 
-}  // namespace
-
-namespace {
-
-Launcher integer_reference(const Problem& p) {
+Launcher prepare_integers(const Problem& p) {
   return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [r = reduce_problem(p), max = p.op == "reduce_max"](const LaunchArgs& a) {
       for (std::int64_t k = 0; k < r.kept.numel(); ++k) {
@@ -51,10 +47,7 @@ Launcher integer_reference(const Problem& p) {
   });
 }
 
-}  // namespace
-
-Launcher reduce_reference(const Problem& p, const LaunchContext&) {
-  if (!is_float(p.outputs[0].dtype)) return integer_reference(p);
+Launcher prepare_floats(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [r = reduce_problem(p), op = p.op](const LaunchArgs& a) {
       for (std::int64_t k = 0; k < r.kept.numel(); ++k) {
@@ -72,7 +65,7 @@ Launcher reduce_reference(const Problem& p, const LaunchContext&) {
   });
 }
 
-Launcher reduce_max_grad_reference(const Problem& p, const LaunchContext&) {
+Launcher prepare_max_grad(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [r = reduce_problem(p)](const LaunchArgs& a) {
       const T *dy = a.in<T>(0), *x = a.in<T>(1), *y = a.in<T>(2);
@@ -86,7 +79,7 @@ Launcher reduce_max_grad_reference(const Problem& p, const LaunchContext&) {
   });
 }
 
-Launcher expand_reference(const Problem& p, const LaunchContext&) {
+Launcher prepare_expand(const Problem& p) {
   if (!is_float(p.outputs[0].dtype))
     return dispatch_stored(p.outputs[0].dtype, [&]<class T>() -> Launcher {
       return [x = p.inputs[0].shape, y = p.outputs[0].shape](const LaunchArgs& a) {
@@ -101,5 +94,15 @@ Launcher expand_reference(const Problem& p, const LaunchContext&) {
     };
   });
 }
+
+Launcher prepare(const Problem& p, const LaunchContext&) {
+  if (p.op == "expand") return prepare_expand(p);
+  if (p.op == "reduce_max_grad") return prepare_max_grad(p);
+  return is_float(p.outputs[0].dtype) ? prepare_floats(p) : prepare_integers(p);
+}
+
+}  // namespace
+
+Kernel reduce_reference() { return {.name = "reference", .prepare = prepare}; }  // and of expand
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "ops/reduce/stages.h"
+#include "ops/reduce/cuda/stage_plan.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 // A reduction as launches on a GPU. Built everywhere: a plan asks for its workspace without a toolkit.
 
+#include "ops/reduce/cuda/stage.h"
 #include "ops/reduce/reduce.h"
-#include "ops/reduce/stage.h"
 
 namespace headroom {
 

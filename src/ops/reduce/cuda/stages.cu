@@ -5,7 +5,7 @@
 
 #include "ops/cuda/fold.cuh"
 #include "ops/cuda/index.cuh"
-#include "ops/reduce/cuda.h"
+#include "ops/reduce/cuda/stages.h"
 
 namespace headroom::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/dtype_kind.h"
 #include "ops/cuda/loop.h"
-#include "ops/reduce/stage.h"
+#include "ops/reduce/cuda/stage.h"
 
 namespace headroom::cuda {
 
@@ -28,12 +28,6 @@ void reduce(bool max, const Stages& stages, DType from, const void* x, double sc
     x = out, from = wide;
   }
 }
-
-// y = scale * x, stretched; loop.step[…][0] are the steps of x.
-void expand(DType dtype, const Loop& loop, double scale, const void* x, void* y, cudaStream_t stream);
-
-// The same for elements that are only moved.
-void stretch_bytes(int element_bytes, const Loop& loop, const void* x, void* y, cudaStream_t stream);
 
 // The loop's operands are the dense x and y, stretched. mark: 1 where x equals y, else 0. share: marked times
 // dy / ties, in place; ties are fp32, or fp64 where dtype is.

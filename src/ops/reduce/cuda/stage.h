@@ -5,7 +5,7 @@
 namespace headroom::cuda {
 
 // One launch on the device: [outer, length, inner] to [outer, parts, inner], each part of the middle joined.
-// Plain data; made by stages_of (stages.h) from the shape alone, so that the order of every sum is too.
+// Plain data; made by stages_of (stage_plan.h) from the shape alone, so that the order of every sum is too.
 struct ReduceStage {
   enum class Way {
     short_rows,  // inner is 1: eight threads to a row, a warp, or a block
