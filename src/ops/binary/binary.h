@@ -19,14 +19,6 @@ std::vector<Operator> binary_operators();
 OpSchema binary_schema(const std::string& name);
 OpSchema pow_grad_schema(const std::string& name);
 
-// The kernel of each operator by its name in the problem.
-Launcher binary_reference(const Problem& problem, const LaunchContext&);
-Launcher pow_grad_reference(const Problem& problem, const LaunchContext&);
-Launcher binary_rows(const Problem& problem, const LaunchContext&);
-Launcher pow_rows(const Problem& problem, const LaunchContext&);
-Launcher pow_grad_rows(const Problem& problem, const LaunchContext&);
-Launcher mod_rows(const Problem& problem, const LaunchContext&);
-Launcher integer_rows(const Problem& problem, const LaunchContext&);
-Launcher prepare_binary_cuda(const Problem& problem, const LaunchContext&);
+std::vector<Case> binary_cases(std::string_view op);  // of any of them
 
 }  // namespace headroom

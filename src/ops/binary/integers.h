@@ -40,7 +40,6 @@ HEADROOM_HOST_DEVICE inline T apply_integer(IntegerOp op, T a, T b) {
 #ifndef __CUDACC__
 struct Problem;
 IntegerOp integer_op(const Problem& problem);
-
 #endif
 
 }  // namespace headroom

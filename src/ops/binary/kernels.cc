@@ -1,121 +1,27 @@
+// The kernels of two operands, in order. Each is defined in the file of its name.
 #include "ops/binary/binary.h"
 
 namespace headroom {
-namespace {
 
-struct Pair {
-  Tier tier;
-  Shape a, b;
-};
-
-// Equal shapes, one element, rows and columns, both sides stretched, rows too short for a vector.
-std::vector<Pair> pairs() {
-  return {{Tier::ci, {1}, {1}},
-          {Tier::ci, Shape{}, Shape{}},
-          {Tier::ci, {7}, {7}},
-          {Tier::ci, {64, 10}, {64, 10}},
-          {Tier::ci, {3, 5, 7, 11}, {3, 5, 7, 11}},
-          {Tier::ci, {1}, {9}},
-          {Tier::ci, {5, 3}, Shape{}},
-          {Tier::ci, Shape{}, {67}},
-          {Tier::ci, {6, 10}, {10}},
-          {Tier::ci, {10}, {6, 10}},
-          {Tier::ci, {9, 65}, {9, 1}},
-          {Tier::ci, {2, 3, 5, 7}, {3, 1, 1}},
-          {Tier::ci, {1, 3, 1, 1}, {2, 3, 6, 7}},
-          {Tier::ci, {5, 1}, {1, 4}},
-          {Tier::ci, {3, 1, 37}, {2, 1}},
-          {Tier::ci, {2, 1, 3, 1, 5}, {4, 1, 6, 1}},
-          {Tier::smoke, {40000}, {40000}},
-          {Tier::smoke, {300, 129}, {129}},
-          {Tier::smoke, {8, 16, 28, 28}, {16, 1, 1}},
-          {Tier::smoke, {5000, 10}, {10}},
-          {Tier::perf, {4194304}, {4194304}},
-          {Tier::perf, {262144}, {262144}},
-          {Tier::perf, {4194304}, {1}},
-          {Tier::perf, {262144}, {1}},
-          {Tier::perf, {16, 64, 64, 64}, {64, 1, 1}},
-          {Tier::perf, {4096, 1024}, {1024}},
-          {Tier::perf, {26214, 10}, {10}}};
-}
-
-// Divisors keep away from 0, and bases of powers are positive, so that differences exist.
-std::vector<Case> cases_of(const std::string& op) {
-  const Fill positive{Fill::Kind::positive};
-  std::vector<Case> cases;
-  for (const Pair& pair : pairs()) {
-    Case c{.tier = pair.tier, .inputs = {pair.a, pair.b}};
-    if (op == "div") c.fills = {{}, positive};
-    if (op == "pow") c.fills = {positive};
-    if (op == "mod") c.fills = {{Fill::Kind::digit, 40}, {Fill::Kind::constant, 7}};
-    cases.push_back(c);
-  }
-  if (op != "pow")  // zeros among the divisors
-    for (DType dtype : {DType::i64, DType::i32}) {
-      Case c{.tier = Tier::smoke,
-             .inputs = {{3, 1, 37}, {2, 1}},
-             .fills = {{Fill::Kind::digit, 100}, {Fill::Kind::digit, 7}},
-             .dtypes = {dtype, dtype}};
-      cases.push_back(c);
-      c.inputs = {{9, 65}, {9, 65}};
-      cases.push_back(c);
-    }
-  if (op == "pow")
-    for (double e : {-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 2.5})
-      cases.push_back(
-          {.tier = Tier::ci, .inputs = {{3, 23}, {1}}, .fills = {positive, {Fill::Kind::constant, e}}});
-  return cases;
-}
-
-std::vector<Case> grad_cases() {
-  const Fill positive{Fill::Kind::positive};
-  std::vector<Case> cases;
-  for (const Pair& pair : pairs()) {
-    if (pair.a.numel() < pair.b.numel() || pair.a.rank() < pair.b.rank()) continue;
-    if (pair.a == Shape{5, 1} || pair.b == Shape{4, 1, 6, 1} || pair.b == Shape{2, 1}) continue;
-    cases.push_back(
-        {.tier = pair.tier, .inputs = {pair.a, pair.a, pair.b}, .fills = {{}, positive, positive}});
-    cases.push_back(
-        {.tier = pair.tier, .inputs = {pair.a, pair.b, pair.a}, .fills = {{}, positive, positive}});
-  }
-  cases.push_back(
-      {.tier = Tier::ci, .inputs = {{41}, {41}, {1}}, .fills = {{}, positive, {Fill::Kind::constant, 2}}});
-  return cases;
-}
-
-}  // namespace
+Kernel binary_cuda_stretch();
+Kernel binary_cpu_rows();
+Kernel pow_cpu_rows();  // named as the one before: cpu:rows
+Kernel binary_reference();
 
 std::vector<Operator> binary_operators() {
-  const Kernel cuda{.name = "cuda:stretch",
-                    .device = DeviceKind::cuda,
-                    .accepts = accepts_cuda_floats,
-                    .prepare = HEADROOM_CUDA(prepare_binary_cuda),
-                    .layouts = Layouts::elementwise};
+  const std::vector<Kernel> kernels = {binary_cuda_stretch(), binary_cpu_rows(), binary_reference()},
+                            powers = {binary_cuda_stretch(), pow_cpu_rows(), binary_reference()};
   std::vector<Operator> list;
   for (const std::string name : {"add", "sub", "mul", "div", "maximum", "minimum"})
     list.push_back({.schema = binary_schema(name),
-                    .kernels = {cuda,
-                                {.name = "cpu:rows", .prepare = binary_rows},
-                                {.name = "reference", .prepare = binary_reference}},
-                    .cases = cases_of(name),
+                    .kernels = kernels,
+                    .cases = binary_cases(name),
                     .exact = name != "div"});
-  list.push_back({.schema = binary_schema("pow"),
-                  .kernels = {cuda,
-                              {.name = "cpu:rows", .prepare = pow_rows},
-                              {.name = "reference", .prepare = binary_reference}},
-                  .cases = cases_of("pow")});
-  list.push_back({.schema = binary_schema("mod"),
-                  .kernels = {cuda,
-                              {.name = "cpu:rows", .prepare = mod_rows},
-                              {.name = "reference", .prepare = binary_reference}},
-                  .cases = cases_of("mod"),
-                  .exact = true});
+  list.push_back({.schema = binary_schema("pow"), .kernels = powers, .cases = binary_cases("pow")});
+  list.push_back(
+      {.schema = binary_schema("mod"), .kernels = kernels, .cases = binary_cases("mod"), .exact = true});
   for (const std::string name : {"pow_grad_base", "pow_grad_exponent"})
-    list.push_back({.schema = pow_grad_schema(name),
-                    .kernels = {cuda,
-                                {.name = "cpu:rows", .prepare = pow_grad_rows},
-                                {.name = "reference", .prepare = pow_grad_reference}},
-                    .cases = grad_cases()});
+    list.push_back({.schema = pow_grad_schema(name), .kernels = powers, .cases = binary_cases(name)});
   return list;
 }
 

@@ -40,18 +40,18 @@ T grad_exponent(T dy, T x, T y) {
 // The two meanings of mod under two names.
 std::string named(const Problem& p) { return p.op == "mod" && p.attrs.integer("fmod") == 1 ? "fmod" : p.op; }
 
-}  // namespace
+Launcher prepare_integers(const Problem& p) {
+  return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [op = integer_op(p), a = p.inputs[0].shape, b = p.inputs[1].shape,
+            y = p.outputs[0].shape](const LaunchArgs& args) {
+      for (std::int64_t i = 0; i < y.numel(); ++i)
+        args.out<T>(0)[i] = apply_integer(op, args.in<T>(0)[broadcast_index(y, a, i)],
+                                          args.in<T>(1)[broadcast_index(y, b, i)]);
+    };
+  });
+}
 
-Launcher binary_reference(const Problem& p, const LaunchContext&) {
-  if (!is_float(p.outputs[0].dtype))
-    return dispatch_labels(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-      return [op = integer_op(p), a = p.inputs[0].shape, b = p.inputs[1].shape,
-              y = p.outputs[0].shape](const LaunchArgs& args) {
-        for (std::int64_t i = 0; i < y.numel(); ++i)
-          args.out<T>(0)[i] = apply_integer(op, args.in<T>(0)[broadcast_index(y, a, i)],
-                                            args.in<T>(1)[broadcast_index(y, b, i)]);
-      };
-    });
+Launcher prepare_floats(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [op = named(p), a = p.inputs[0].shape, b = p.inputs[1].shape,
             y = p.outputs[0].shape](const LaunchArgs& args) {
@@ -62,7 +62,7 @@ Launcher binary_reference(const Problem& p, const LaunchContext&) {
   });
 }
 
-Launcher pow_grad_reference(const Problem& p, const LaunchContext&) {
+Launcher prepare_pow_grad(const Problem& p) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [base = p.op == "pow_grad_base", x = p.inputs[1].shape, z = p.inputs[2].shape,
             y = p.outputs[0].shape](const LaunchArgs& args) {
@@ -74,5 +74,14 @@ Launcher pow_grad_reference(const Problem& p, const LaunchContext&) {
     };
   });
 }
+
+Launcher prepare(const Problem& p, const LaunchContext&) {
+  if (p.op.starts_with("pow_grad")) return prepare_pow_grad(p);
+  return is_float(p.outputs[0].dtype) ? prepare_floats(p) : prepare_integers(p);
+}
+
+}  // namespace
+
+Kernel binary_reference() { return {.name = "reference", .prepare = prepare}; }
 
 }  // namespace headroom

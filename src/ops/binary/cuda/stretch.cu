@@ -1,4 +1,4 @@
-#include "ops/binary/cuda.h"
+#include "ops/binary/cuda/stretch.h"
 
 #include "ops/cuda/stretch.cuh"
 

@@ -1,12 +1,18 @@
-#include "ops/binary/cuda.h"
+// Element by element, each operand stretched on the way; in accesses of 16 bytes where the shapes allow.
+#ifdef HEADROOM_HAS_CUDA
+#include "ops/binary/cuda/stretch.h"
 
+#include "ops/cuda/launch.h"
+#endif
 #include "ops/binary/binary.h"
 #include "ops/binary/integers.h"
-#include "ops/cuda/launch.h"
 
 namespace headroom {
 
-Launcher prepare_binary_cuda(const Problem& p, const LaunchContext&) {
+#ifdef HEADROOM_HAS_CUDA
+namespace {
+
+Launcher prepare(const Problem& p, const LaunchContext&) {
   using cuda::Binary;
   const Binary op = p.op == "add"             ? Binary::add
                     : p.op == "sub"           ? Binary::sub
@@ -30,6 +36,17 @@ Launcher prepare_binary_cuda(const Problem& p, const LaunchContext&) {
     cuda::binary(dtype, op, loop, a.inputs[0], a.inputs[1], three ? a.inputs[2] : nullptr, a.outputs[0],
                  cuda::stream_of(a));
   };
+}
+
+}  // namespace
+#endif
+
+Kernel binary_cuda_stretch() {
+  return {.name = "cuda:stretch",
+          .device = DeviceKind::cuda,
+          .accepts = accepts_cuda_floats,
+          .prepare = HEADROOM_CUDA(prepare),
+          .layouts = Layouts::elementwise};
 }
 
 }  // namespace headroom

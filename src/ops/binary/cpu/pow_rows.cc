@@ -1,3 +1,4 @@
+// Powers and their gradients, along rows.
 #include <cmath>
 #include <limits>
 
@@ -38,9 +39,7 @@ bool simple_power(std::int64_t n, const T* x, T e, T* y) {
   return false;
 }
 
-}  // namespace
-
-Launcher pow_rows(const Problem& p, const LaunchContext&) {
+Launcher prepare_pow(const Problem& p) {
   const BroadcastLoop loop = broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape});
   const bool one_exponent = p.inputs[1].shape.numel() == 1;
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
@@ -52,7 +51,7 @@ Launcher pow_rows(const Problem& p, const LaunchContext&) {
   });
 }
 
-Launcher pow_grad_rows(const Problem& p, const LaunchContext&) {
+Launcher prepare_grad(const Problem& p) {
   const BroadcastLoop loop =
       broadcast_loop(p.outputs[0].shape, {p.inputs[0].shape, p.inputs[1].shape, p.inputs[2].shape});
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
@@ -74,5 +73,13 @@ Launcher pow_grad_rows(const Problem& p, const LaunchContext&) {
     };
   });
 }
+
+Launcher prepare(const Problem& p, const LaunchContext&) {
+  return p.op == "pow" ? prepare_pow(p) : prepare_grad(p);
+}
+
+}  // namespace
+
+Kernel pow_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare}; }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "ops/binary/cuda.h"
+#include "ops/binary/cuda/stretch.h"
 #include "ops/binary/integers.h"
 #include "ops/cuda/index.cuh"
 #include "ops/cuda/map.cuh"
