@@ -13,9 +13,11 @@ namespace headroom {
 // 16-bit casts run in wider types. cast_all(x…; to, scale): the same of several tensors of one float type. A
 // pass makes it of many small casts.
 std::vector<Operator> cast_operators();
-Operator cast_all_operator();
-Launcher prepare_cast_all_cuda(const Problem& problem, const LaunchContext& context);
 
-Launcher prepare_cast_cuda(const Problem& problem, const LaunchContext& context);
+OpSchema cast_schema();
+OpSchema cast_all_schema();
+
+std::vector<Case> cast_cases();
+std::vector<Case> cast_all_cases();
 
 }  // namespace headroom

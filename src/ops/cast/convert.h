@@ -1,7 +1,7 @@
 #pragma once
 
 // The conversions between the types that C++ has; 16-bit floats are widened before and rounded after
-// (cuda.cu).
+// (cuda/map.cu).
 
 #include <cstdint>
 #include <limits>

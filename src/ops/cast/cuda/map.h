@@ -3,7 +3,6 @@
 #include <cuda_runtime_api.h>
 
 #include "base/dtype_kind.h"
-#include "ops/cuda/tensor_table.h"
 
 namespace headroom::cuda {
 
@@ -12,9 +11,5 @@ enum class Through { nothing, fp16, bf16 };
 // y = x, times scale where both are floats, rounded to a 16-bit type on the way.
 void cast(DType from, DType to, std::int64_t n, double scale, Through through, const void* x, void* y,
           cudaStream_t stream);
-
-// Tensors of a table, at[0] to at[1], in one launch; one of the types is fp32, the other of 16 bits.
-inline constexpr std::int64_t kCastChunk = 8192;
-void cast_all(DType from, DType to, double scale, const TensorTable& table, cudaStream_t stream);
 
 }  // namespace headroom::cuda

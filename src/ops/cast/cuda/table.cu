@@ -1,5 +1,5 @@
 // Many small tensors in one launch: what starting a kernel for each would take is longer than the copies.
-#include "ops/cast/cuda.h"
+#include "ops/cast/cuda/table.h"
 #include "ops/cuda/tensor_table.cuh"
 #include "ops/cuda/types.cuh"
 

@@ -1,4 +1,4 @@
-#include "ops/cast/cuda.h"
+#include "ops/cast/cuda/map.h"
 
 #include "ops/cast/convert.h"
 #include "ops/cuda/types.cuh"
