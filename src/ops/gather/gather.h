@@ -20,7 +20,9 @@ struct GatherSizes {
 };
 GatherSizes gather_sizes(const Problem& problem);  // of either operator
 
-Launcher prepare_gather_cuda(const Problem& problem, const LaunchContext&);
-Launcher prepare_gather_grad_cuda(const Problem& problem, const LaunchContext&);
+OpSchema gather_schema();
+OpSchema gather_grad_schema();
+
+std::vector<Case> gather_cases(bool backward);
 
 }  // namespace headroom
