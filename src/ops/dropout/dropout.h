@@ -20,6 +20,7 @@ struct DropoutProblem {
 };
 DropoutProblem dropout_problem(const Problem& problem);
 
-Launcher prepare_dropout_cuda(const Problem& problem, const LaunchContext& context);
+OpSchema dropout_schema();
+std::vector<Case> dropout_cases();
 
 }  // namespace headroom

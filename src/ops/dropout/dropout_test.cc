@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "graph/autodiff.h"
-#include "ops/dropout/philox_blocks.h"
+#include "ops/dropout/cpu/philox_blocks.h"
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {

@@ -1,6 +1,6 @@
 // Philox 4x32-10 as in base/random.cc, on many counters side by side: each round is a loop without
 // dependences, which compilers turn into widening multiplications.
-#include "ops/dropout/philox_blocks.h"
+#include "ops/dropout/cpu/philox_blocks.h"
 
 namespace headroom {
 namespace {

@@ -1,6 +1,6 @@
 // A thread makes one block of random numbers, for the four elements they belong to. In fp32 memory bounds it;
 // in 16 bit the generator's ten rounds do.
-#include "ops/dropout/cuda.h"
+#include "ops/dropout/cuda/blocks.h"
 
 #include "base/random.h"
 #include "ops/cuda/index.cuh"
