@@ -1,13 +1,14 @@
-#include "ops/linear/few_rows.h"
-
+// Few rows: then the weights are most of what moves, and each is read from memory once, where it lies. A
+// matrix library copies them first. The bits do not depend on the number of threads.
 #include <algorithm>
 
-#include "ops/cpu/parallel.h"
 #include "ops/cpu/simd.h"
+#include "ops/linear/cpu/after_gemm.h"
 
 namespace headroom {
 namespace {
 
+constexpr std::int64_t kMaxFewRows = 32;
 using simd::Vec;
 
 constexpr int kMaps = 4, kRows = 4;    // sums in registers: 16
@@ -50,8 +51,7 @@ void rows_of_tile(std::int64_t rows, std::int64_t n, std::int64_t in, const T* x
   if (r < rows) tile<T, 1, kM>(n, in, x + r * in, w, sums + r * kMaps);
 }
 
-}  // namespace
-
+// y[rows, out] = x[rows, in] w[out, in]^T
 template <class T>
 void few_rows(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, T* y) {
   const std::int64_t tiles = (out + kMaps - 1) / kMaps;
@@ -76,7 +76,35 @@ void few_rows(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, 
   });
 }
 
-template void few_rows(std::int64_t, std::int64_t, std::int64_t, const float*, const float*, float*);
-template void few_rows(std::int64_t, std::int64_t, std::int64_t, const double*, const double*, double*);
+Verdict accepts(const Problem& p, const Target& target) {
+  if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
+  constexpr std::int64_t kCached = 1 << 20;
+  if (linear_problem(p.inputs, p.attrs).rows > kMaxFewRows)
+    return refuse("more than 32 rows: a matrix library is faster");
+  if (p.inputs[1].bytes() < kCached)
+    return refuse("the weights fit into a cache: a matrix library is faster");
+  return accept();
+}
+
+// With 16 rows a Neoverse V1 was seen at two thirds of its peak, with one at the speed of memory.
+Work work(const Problem& p, const Target& target) {
+  return least_work(p, target).with("cpu.few_rows", ordinary_unit(p.outputs[0].dtype));
+}
+
+Launcher prepare(const Problem& p, const LaunchContext&) {
+  return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [l = linear_problem(p.inputs, p.attrs)](const LaunchArgs& a) {
+      T* y = a.out<T>(0);
+      few_rows(l.rows, l.in, l.out, a.in<T>(0), a.in<T>(1), y);
+      linear::finish_rows(l, l.bias ? a.in<T>(2) : nullptr, y);
+    };
+  });
+}
+
+}  // namespace
+
+Kernel linear_cpu_few_rows() {
+  return {.name = "cpu:few_rows", .accepts = accepts, .work = work, .prepare = prepare};
+}
 
 }  // namespace headroom
