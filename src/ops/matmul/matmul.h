@@ -26,8 +26,7 @@ MatmulProblem matmul_problem(const std::vector<TensorType>& inputs, const Attrs&
 
 Activation matmul_slope(const Attrs& attrs);
 
-std::vector<Kernel> matmul_gpu_kernels();  // to stand before those of the CPU
-
-std::vector<ValueId> matmul_gradient(const GradientContext& context);
+OpSchema matmul_schema();
+std::vector<Case> matmul_cases();
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include "graph/graph.h"
 #include "ops/broadcast.h"
+#include "ops/expect.h"
 #include "ops/matmul/matmul.h"
 
 namespace headroom {
@@ -36,6 +37,59 @@ ValueId folded(const GradientContext& c, ValueId value) {
   const Shape shape = c.graph.value(value).type.shape;
   const std::int64_t columns = shape[shape.rank() - 1];
   return reshaped(c, value, {shape.numel() / columns, columns});
+}
+
+std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
+  const bool slope = matmul_slope(attrs) != Activation::none;
+  expect_inputs("matmul", in, slope ? 3 : 2);
+  expect_float("matmul", in[0]);
+  if (in[0].dtype != in[1].dtype) reject("matmul of {} and {}", name_of(in[0].dtype), name_of(in[1].dtype));
+  const MatmulProblem p = matmul_problem(in, attrs);
+  std::vector<std::int64_t> dims = p.batch.vector();
+  if (in[0].shape.rank() > 1) dims.push_back(p.m);
+  if (in[1].shape.rank() > 1) dims.push_back(p.n);
+  const TensorType c{Shape(dims), in[0].dtype};
+  if (slope) expect_same("matmul", in[2], c);
+  return {c};
+}
+
+Cost cost(const Problem& problem) {
+  const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  Cost c = traffic(problem);
+  c.multiply_add = 2.0 * double(p.count()) * double(p.m) * double(p.n) * double(p.k);
+  if (const Activation slope = matmul_slope(problem.attrs); slope != Activation::none)
+    c.other = (slope == Activation::relu ? 1.0 : 3.0) * double(problem.outputs[0].shape.numel());
+  return c;
+}
+
+// C = op(A) op(B); each gradient is again a product, read with the transpositions that undo op, and summed
+// over the matrices that one operand was used for.
+std::vector<ValueId> gradient(const GradientContext& c) {
+  if (c.attrs().has("activation_grad")) fail("fused nodes come after differentiation");
+  const bool ta = c.attrs().integer("trans_a") != 0, tb = c.attrs().integer("trans_b") != 0;
+  const Shape shape_a = c.graph.value(c.input(0)).type.shape, shape_b = c.graph.value(c.input(1)).type.shape;
+  const Shape full_a = as_matrices(shape_a, true), full_b = as_matrices(shape_b, false);
+  const MatmulProblem p = matmul_problem(c.graph.problem(c.node).inputs, c.attrs());
+  Integers full = p.batch.vector();
+  full.insert(full.end(), {p.m, p.n});
+  const ValueId a = reshaped(c, c.input(0), full_a), b = reshaped(c, c.input(1), full_b),
+                dc = reshaped(c, c.output_gradients[0], Shape(full));
+  auto product = [&](ValueId x, bool tx, ValueId y, bool ty) {
+    return c.emit("matmul", {x, y}, {{"trans_a", std::int64_t{tx}}, {"trans_b", std::int64_t{ty}}});
+  };
+  ValueId da = kNone, db = kNone;
+  if (c.needed[0]) {
+    da = ta ? product(b, tb, dc, true) : product(dc, false, b, !tb);
+    da = reshaped(c, sum_to(c, da, full_a), shape_a);
+  }
+  if (c.needed[1]) {
+    // A sum of products over the batch is one product of the matrices one below the other.
+    const bool fold = p.folds();
+    const ValueId left = fold ? folded(c, a) : a, right = fold ? folded(c, dc) : dc;
+    db = tb ? product(right, true, left, ta) : product(left, !ta, right, false);
+    db = reshaped(c, fold ? db : sum_to(c, db, full_b), shape_b);
+  }
+  return {da, db};
 }
 
 }  // namespace
@@ -74,34 +128,12 @@ MatmulProblem matmul_problem(const std::vector<TensorType>& in, const Attrs& att
   return p;
 }
 
-// C = op(A) op(B); each gradient is again a product, read with the transpositions that undo op, and summed
-// over the matrices that one operand was used for.
-std::vector<ValueId> matmul_gradient(const GradientContext& c) {
-  if (c.attrs().has("activation_grad")) fail("fused nodes come after differentiation");
-  const bool ta = c.attrs().integer("trans_a") != 0, tb = c.attrs().integer("trans_b") != 0;
-  const Shape shape_a = c.graph.value(c.input(0)).type.shape, shape_b = c.graph.value(c.input(1)).type.shape;
-  const Shape full_a = as_matrices(shape_a, true), full_b = as_matrices(shape_b, false);
-  const MatmulProblem p = matmul_problem(c.graph.problem(c.node).inputs, c.attrs());
-  Integers full = p.batch.vector();
-  full.insert(full.end(), {p.m, p.n});
-  const ValueId a = reshaped(c, c.input(0), full_a), b = reshaped(c, c.input(1), full_b),
-                dc = reshaped(c, c.output_gradients[0], Shape(full));
-  auto product = [&](ValueId x, bool tx, ValueId y, bool ty) {
-    return c.emit("matmul", {x, y}, {{"trans_a", std::int64_t{tx}}, {"trans_b", std::int64_t{ty}}});
-  };
-  ValueId da = kNone, db = kNone;
-  if (c.needed[0]) {
-    da = ta ? product(b, tb, dc, true) : product(dc, false, b, !tb);
-    da = reshaped(c, sum_to(c, da, full_a), shape_a);
-  }
-  if (c.needed[1]) {
-    // A sum of products over the batch is one product of the matrices one below the other.
-    const bool fold = p.folds();
-    const ValueId left = fold ? folded(c, a) : a, right = fold ? folded(c, dc) : dc;
-    db = tb ? product(right, true, left, ta) : product(left, !ta, right, false);
-    db = reshaped(c, fold ? db : sum_to(c, db, full_b), shape_b);
-  }
-  return {da, db};
+Activation matmul_slope(const Attrs& attrs) {
+  const auto slope = parse_activation(attrs.text("activation_grad"));
+  if (!slope) reject("matmul cannot fuse the gradient of '{}'", attrs.text("activation_grad"));
+  return *slope;
 }
+
+OpSchema matmul_schema() { return {.name = "matmul", .infer = infer, .cost = cost, .gradient = gradient}; }
 
 }  // namespace headroom

@@ -1,5 +1,6 @@
-// The products of matmul on GPUs, and the slope of an activation behind them: cuda:outer multiplies with it
-// as it stores, the others have it done by the activation's own kernel, in place.
+// The GPU kernels of matrix products (src/ops/product), bound to matmul, and the slope of an activation
+// behind them: cuda:outer multiplies with it as it stores, the others have it done by the activation's own
+// kernel, in place.
 #include <array>
 #include <utility>
 
@@ -71,7 +72,7 @@ Kernel with_slope(Kernel kernel) {
 
 }  // namespace
 
-std::vector<Kernel> matmul_gpu_kernels() {
+std::vector<Kernel> matmul_cuda_products() {
   std::vector<Kernel> list = product_kernels(product_of);
   for (Kernel& kernel : list) {
     if (kernel.name == "cuda:outer")
