@@ -9,7 +9,7 @@
 //   cuda:fp16x3    large products in exact fp32. Libraries do it on the ordinary cores; tensor cores do it
 //                  faster with every factor in two parts of fp16, and the sums looked after (gemm_fp16x3.h).
 //   cuda:tf32x3    small ones in exact fp32, in two parts of tf32, promoted within the kernel
-//                  (gemm_tiles.cuh); what it is faster at, ops/product/product.cc says.
+//                  (gemm_tiles.cuh); what it is faster at, ops/product/cuda/tiles.cc says.
 //   cuda:cublaslt  everything else: tf32, 16 bit and fp64 run near the peak of the tensor cores by
 //                  instructions that our own kernels do not use, and fp32 at that of the ordinary ones.
 //   cuda:tiles     the same kernels as tf32x3 for all types: needs nothing but the driver.

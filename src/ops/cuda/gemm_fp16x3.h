@@ -6,7 +6,7 @@
 //
 //   lo hi + hi lo   as one product over twice the depth: A's copy holds [lo hi] along k, B's [hi lo].
 //   hi hi           in pieces of k, as one batched product. Tensor cores cut off what does not fit into a
-//                   sum: short sums lose little (ops/product/fp16x3.cc has the numbers).
+//                   sum: short sums lose little (ops/product/cuda/fp16x3.cc has the numbers).
 //
 // The results lie in slabs of fp32, which one last pass adds up in a fixed order by ordinary additions; it
 // takes the scales back, adds the bias and applies the activation.

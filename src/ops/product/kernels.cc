@@ -1,20 +1,8 @@
+// The GPU kernels of products, in order. Each is defined in the file of its name.
 #include "ops/product/kernels.h"
-
-#include "ops/product/outer.h"
 
 namespace headroom {
 namespace {
-
-// One idea for a product, before it is bound to an operator.
-struct ProductKernel {
-  std::string_view name;
-  Verdict (*accepts)(const Product&, const Target&);
-  Work (*work)(const Product&, const Target&, Work least);
-  Launcher (*prepare)(const Product&, const LaunchContext&);
-  std::size_t (*workspace)(const Product&, const Target&) = nullptr;
-  bool shares_counter = false;
-  bool vendor = false;
-};
 
 Kernel bound(const ProductKernel& idea, const ProductOf& of) {
   Kernel kernel{.name = idea.name,
@@ -42,17 +30,10 @@ Kernel bound(const ProductKernel& idea, const ProductOf& of) {
 }  // namespace
 
 std::vector<Kernel> product_kernels(const ProductOf& product_of) {
-  static const ProductKernel kIdeas[] = {
-      {"cuda:outer", accepts_outer, outer_work, HEADROOM_CUDA(prepare_product_outer)},
-      {"cuda:skinny", accepts_skinny, skinny_work, HEADROOM_CUDA(prepare_product_skinny), skinny_workspace,
-       true},
-      {"cuda:fp16x3", accepts_fp16x3, fp16x3_work, HEADROOM_CUDA(prepare_product_fp16x3), fp16x3_workspace},
-      {"cuda:tf32x3", accepts_tf32x3, tiles_work, HEADROOM_CUDA(prepare_product_tiles), tiles_workspace},
-      {"cuda:cublaslt", accepts_cublaslt, cublaslt_work, HEADROOM_CUDA(prepare_product_cublaslt),
-       cublaslt_workspace, false, true},
-      {"cuda:tiles", accepts_tiles, tiles_work, HEADROOM_CUDA(prepare_product_tiles), tiles_workspace}};
   std::vector<Kernel> list;
-  for (const ProductKernel& idea : kIdeas) list.push_back(bound(idea, product_of));
+  for (const ProductKernel& idea : {product_outer(), product_skinny(), product_fp16x3(), product_tf32x3(),
+                                    product_cublaslt(), product_tiles()})
+    list.push_back(bound(idea, product_of));
   return list;
 }
 

@@ -7,28 +7,27 @@
 
 namespace headroom {
 
-Verdict accepts_skinny(const Product& product, const Target& target);
-Verdict accepts_fp16x3(const Product& product, const Target& target);
-Verdict accepts_tf32x3(const Product& product, const Target& target);
-Verdict accepts_cublaslt(const Product& product, const Target& target);
-Verdict accepts_tiles(const Product& product, const Target& target);
+// One idea for a product, before it is bound to an operator. The launchers take a, b and, where there is one,
+// the bias; and write c.
+struct ProductKernel {
+  std::string_view name;
+  Verdict (*accepts)(const Product&, const Target&);
+  Work (*work)(const Product&, const Target&, Work least);  // on top of the least that the schema asks for
+  Launcher (*prepare)(const Product&, const LaunchContext&);
+  std::size_t (*workspace)(const Product&, const Target&) = nullptr;
+  bool shares_counter = false;
+  bool vendor = false;
+};
+ProductKernel product_outer();
+ProductKernel product_skinny();
+ProductKernel product_fp16x3();
+ProductKernel product_tf32x3();
+ProductKernel product_cublaslt();
+ProductKernel product_tiles();
 
-std::size_t skinny_workspace(const Product& product, const Target& target);
-std::size_t fp16x3_workspace(const Product& product, const Target& target);
-std::size_t tiles_workspace(const Product& product, const Target& target);
-std::size_t cublaslt_workspace(const Product& product, const Target& target);
-
-// What each does, on top of the least that the schema asks for.
-Work skinny_work(const Product& product, const Target& target, Work least);
-Work fp16x3_work(const Product& product, const Target& target, Work least);
-Work tiles_work(const Product& product, const Target& target, Work least);
-Work cublaslt_work(const Product& product, const Target& target, Work least);
-
-// src/ops/cuda/gemm.cc. The launchers take a, b and, where there is one, the bias; and write c.
-Launcher prepare_product_skinny(const Product& product, const LaunchContext& context);
-Launcher prepare_product_fp16x3(const Product& product, const LaunchContext& context);
-Launcher prepare_product_tiles(const Product& product, const LaunchContext& context);
-Launcher prepare_product_cublaslt(const Product& product, const LaunchContext& context);
+// By "cuda:outer", in builds with CUDA: with a slope the launcher takes, as third input, the output y of that
+// activation, of the shape of c; each sum is multiplied by f'.
+Launcher prepare_product_outer_slope(const Product& product, Activation slope);
 
 // The GPU kernels of an operator whose problems `product_of` turns into products, in order of preference, to
 // stand before the kernels of the CPU.

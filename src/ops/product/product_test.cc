@@ -96,7 +96,7 @@ TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   const auto accepts = [](const Product& p, bool library = true) {
     Target target = kHopper;
     target.device.cublaslt = library;
-    const Verdict verdict = accepts_fp16x3(p, target);
+    const Verdict verdict = product_fp16x3().accepts(p, target);
     EXPECT_EQ(verdict.ok, verdict.reason.empty());
     return verdict.ok;
   };
@@ -118,7 +118,7 @@ TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   EXPECT_FALSE(accepts(p));
   Target small = kHopper;
   small.device.memory_bytes = std::size_t{64} << 20;
-  EXPECT_FALSE(accepts_fp16x3(large, small).ok);
+  EXPECT_FALSE(product_fp16x3().accepts(large, small).ok);
 }
 
 // The order of the list is policy; here is what it comes to on a Hopper.

@@ -33,13 +33,11 @@ Product conv2d_as_product(const Problem& p, const Target& target) {
 
 namespace {
 
-enum class ProductBy : std::uint8_t { fp16x3, cublaslt, tiles };
-
 // In the order of the kernels of linear.
-ProductBy product_by(const Product& product, const Target& target) {
-  if (accepts_fp16x3(product, target).ok) return ProductBy::fp16x3;
-  if (accepts_tf32x3(product, target).ok) return ProductBy::tiles;
-  return accepts_cublaslt(product, target).ok ? ProductBy::cublaslt : ProductBy::tiles;
+ProductKernel product_by(const Product& product, const Target& target) {
+  for (const ProductKernel& kernel : {product_fp16x3(), product_tf32x3(), product_cublaslt()})
+    if (kernel.accepts(product, target).ok) return kernel;
+  return product_tiles();
 }
 
 Verdict accepts(const Problem& p, const Target& target) {
@@ -47,40 +45,23 @@ Verdict accepts(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
   if (!c.covers_input()) return refuse("the window does not cover the whole input");
   if (c.groups != 1) return refuse("grouped");
-  return accepts_tiles(conv2d_as_product(p, target), target);
+  return product_tiles().accepts(conv2d_as_product(p, target), target);
 }
 
 std::size_t workspace(const Problem& p, const Target& target) {
   const Product product = conv2d_as_product(p, target);
-  switch (product_by(product, target)) {
-    case ProductBy::fp16x3:
-      return fp16x3_workspace(product, target);
-    case ProductBy::cublaslt:
-      return cublaslt_workspace(product, target);
-    default:
-      return tiles_workspace(product, target);
-  }
+  return product_by(product, target).workspace(product, target);
 }
 
 Work work(const Problem& p, const Target& target) {
   const Product product = conv2d_as_product(p, target);
-  switch (product_by(product, target)) {
-    case ProductBy::fp16x3:
-      return fp16x3_work(product, target, least_work(p, target));
-    case ProductBy::cublaslt:
-      return cublaslt_work(product, target, least_work(p, target));
-    default:
-      return tiles_work(product, target, least_work(p, target));
-  }
+  return product_by(product, target).work(product, target, least_work(p, target));
 }
 
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare(const Problem& p, const LaunchContext& context) {
   const Product product = conv2d_as_product(p, context.target);
-  const ProductBy by = product_by(product, context.target);
-  Launcher run = by == ProductBy::fp16x3     ? prepare_product_fp16x3(product, context)
-                 : by == ProductBy::cublaslt ? prepare_product_cublaslt(product, context)
-                                             : prepare_product_tiles(product, context);
+  Launcher run = product_by(product, context.target).prepare(product, context);
   if (p.op != "conv2d_grad_weight") return run;
   return [run = std::move(run)](const LaunchArgs& a) {
     const void* const factors[] = {a.inputs[1], a.inputs[0]};

@@ -59,7 +59,7 @@ Verdict accepts_pointwise(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
   if (conv2d_layout(p) != Layout::nhwc || !c.is_pointwise() || c.groups != 1)
     return refuse("no window of one tap over NHWC");
-  return accepts_cublaslt(conv2d_as_product(p, target), target);
+  return product_cublaslt().accepts(conv2d_as_product(p, target), target);
 }
 
 // All candidates for the wide problem between the copies of a folded one: "padded/heuristic_2".

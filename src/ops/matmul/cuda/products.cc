@@ -6,7 +6,6 @@
 
 #include "ops/matmul/matmul.h"
 #include "ops/product/kernels.h"
-#include "ops/product/outer.h"
 
 namespace headroom {
 namespace {

@@ -1,15 +1,35 @@
-#include "ops/cuda/outer.h"
-
+// "cuda:outer": products whose sums are short, which are bound by writing the output. The gradient of a last
+// layer's input is one, [batch, 10] by [10, hidden]: tiles of tensor cores would be mostly empty.
+#include "ops/product/kernels.h"
+#ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
-#include "ops/product/outer.h"
+#include "ops/cuda/outer.h"
+#endif
 
 namespace headroom {
 namespace {
 
+constexpr std::int64_t kMaxOuter = 16;  // terms of a sum
+
+Verdict accepts(const Product& p, const Target&) {
+  constexpr std::int64_t kLeastRows = 16;
+  if (p.runs.size() != 1) return refuse("takes matrices at constant distances");
+  if (p.k > kMaxOuter) return refuse(fmt::format("for sums of at most {} terms, not {}", kMaxOuter, p.k));
+  if (p.m < kLeastRows) return refuse("fewer rows than a block computes");
+  return accept();
+}
+
+Work work(const Product& p, const Target&, Work least) {
+  return least.with("gpu.outer", ordinary_unit(p.dtype), {p.m, p.n, p.k});
+}
+
+#ifdef HEADROOM_HAS_CUDA
 std::size_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
+#endif
 
 }  // namespace
 
+#ifdef HEADROOM_HAS_CUDA
 Launcher prepare_product_outer_slope(const Product& product, Activation slope) {
   return [p = product, slope](const LaunchArgs& launch) {
     const ProductRun& run = p.runs[0];
@@ -47,8 +67,17 @@ Launcher prepare_product_outer_slope(const Product& product, Activation slope) {
   };
 }
 
-Launcher prepare_product_outer(const Product& product, const LaunchContext&) {
+namespace {
+
+Launcher prepare(const Product& product, const LaunchContext&) {
   return prepare_product_outer_slope(product, Activation::none);
+}
+
+}  // namespace
+#endif
+
+ProductKernel product_outer() {
+  return {.name = "cuda:outer", .accepts = accepts, .work = work, .prepare = HEADROOM_CUDA(prepare)};
 }
 
 }  // namespace headroom

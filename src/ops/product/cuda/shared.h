@@ -1,0 +1,27 @@
+#pragma once
+
+// What the kernels of products share without a device: sizes, and places in memory.
+
+#include "ops/product/kernels.h"
+
+namespace headroom::products {
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+inline std::size_t accumulator_bytes(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
+
+inline std::int64_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
+
+inline const void* at(const void* base, std::int64_t elements, DType dtype) {
+  return static_cast<const char*>(base) + elements * bytes_of(dtype);
+}
+inline void* at(void* base, std::int64_t elements, DType dtype) {
+  return static_cast<char*>(base) + elements * bytes_of(dtype);
+}
+
+// Rows that all begin at multiples of 16 bytes.
+inline bool whole_rows(const void* base, std::int64_t ld, std::int64_t stride, DType dtype) {
+  const std::int64_t bytes = bytes_of(dtype);
+  return reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && ld * bytes % 16 == 0 && stride * bytes % 16 == 0;
+}
+
+}  // namespace headroom::products
