@@ -2,6 +2,9 @@ include(GoogleTest)
 
 file(GLOB spanning_tests CONFIGURE_DEPENDS tests/*.cc)
 add_executable(headroom_tests ${test_sources} ${spanning_tests})
+if(HEADROOM_HAS_CUDA)
+  target_sources(headroom_tests PRIVATE $<TARGET_OBJECTS:headroom_cuda_tests>)
+endif()
 target_include_directories(headroom_tests PRIVATE src)
 target_link_libraries(headroom_tests PRIVATE headroom_library headroom_options headroom_dependencies GTest::gtest_main)
 target_compile_definitions(headroom_tests PRIVATE

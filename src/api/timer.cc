@@ -9,6 +9,7 @@
 
 #include "api/timer_table.h"
 #include "base/error.h"
+#include "base/spans.h"
 
 namespace headroom {
 namespace {
@@ -29,7 +30,8 @@ struct Timer::Impl {
   struct Running {
     std::size_t place;
     Clock::time_point start;
-    double inner_s = 0;  // of timers that ended inside so far
+    double inner_s = 0;   // of timers that ended inside so far
+    bool traced = false;  // it opened a span of the profiler
   };
 
   mutable std::mutex mutex;
@@ -50,7 +52,8 @@ struct Timer::Impl {
     const std::lock_guard lock(mutex);
     std::vector<Running>& running = threads[std::this_thread::get_id()];
     const std::size_t place = place_of(name, running.empty() ? 0 : running.back().place);
-    running.push_back({place, {}, 0});
+    running.push_back({place, {}, 0, spans::on()});
+    if (running.back().traced) spans::open(SpanName(name).id(), SpanKind::user);
     running.back().start = Clock::now();
     return running.size() - 1;
   }
@@ -58,6 +61,7 @@ struct Timer::Impl {
   void end_last(std::vector<Running>& running, Clock::time_point now) {
     const Running ended = running.back();
     running.pop_back();
+    if (ended.traced) spans::close();
     const double seconds = std::chrono::duration<double>(now - ended.start).count();
     if (!running.empty()) running.back().inner_s += seconds;
     TimerRow& row = places[ended.place].row;

@@ -26,7 +26,7 @@ constexpr std::array<std::pair<Column::Format, std::string_view>, 13> kFormats =
      {Column::Format::bytes, "bytes"},
      {Column::Format::seconds, "seconds"}}};
 
-std::string_view name_of(Column::Format format) {
+std::string_view format_name(Column::Format format) {
   for (const auto& [known_format, name] : kFormats)
     if (known_format == format) return name;
   return "plain";
@@ -162,7 +162,7 @@ Json Sheet::to_json() const {
     columns.push_back({{"key", c.key},
                        {"title", c.title},
                        {"unit", c.unit},
-                       {"format", name_of(c.format)},
+                       {"format", format_name(c.format)},
                        {"left", c.left},
                        {"dash_zero", c.dash_zero}});
   for (const Row& row : rows_) {

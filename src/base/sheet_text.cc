@@ -1,5 +1,6 @@
-// A table for people: the first column is left-aligned, numbers are right-aligned, rules stand above totals.
-// In a narrow terminal the least important columns are left out first; then long texts are wrapped or cut.
+// A table for people: the first column is left-aligned unless it is a share, numbers are right-aligned, rules
+// stand above totals. In a narrow terminal the least important columns are left out first; then long texts
+// are wrapped or cut.
 
 #include <algorithm>
 #include <cctype>
@@ -252,7 +253,8 @@ std::string Sheet::text(const TableView& view) const {
     }
     columns.push_back(column_of(columns_[c], cells, std::move(texts)));
   }
-  if (!columns.empty()) columns.front().left = columns.front().first = true;
+  if (!columns.empty()) columns.front().first = true;
+  if (!columns.empty()) columns.front().left = columns_.front().unit != "%";
   const std::vector<std::string> dropped = fit(columns, view.width);
   const std::string rule =
       std::string(total_width(columns, [](const Printed& c) { return c.width; }), '-') + "\n";

@@ -1,13 +1,23 @@
 #include "base/spans.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "base/error.h"
 #include "base/text.h"
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HEADROOM_HAS_NVTX 1
+#else
+#define HEADROOM_HAS_NVTX 0
+#endif
 
 namespace headroom {
 namespace {
@@ -36,6 +46,7 @@ struct ThreadLog {
   std::mutex mutex;
   std::int64_t recording = -1;  // the number of the recording that `events` belong to
   std::string name;
+  std::int64_t system_id = ::gettid();
   std::vector<SpanEvent> events;
   std::vector<std::size_t> open;  // indices; kMaxEvents: a span that was dropped
   std::int64_t dropped = 0;
@@ -44,10 +55,11 @@ struct ThreadLog {
 // Lives as long as any thread that may still record: never destroyed.
 struct Registry {
   std::mutex mutex;
-  std::vector<std::string> names;
+  std::deque<std::string> names;  // which do not move: NVTX gets their addresses
   std::map<std::string, std::int32_t, std::less<>> ids;
   std::vector<std::shared_ptr<ThreadLog>> logs;
   std::atomic<std::int64_t> recording{0};
+  std::atomic<bool> nvtx{false};
   std::int64_t threads = 0;  // that had no name
 };
 
@@ -58,6 +70,23 @@ Registry& registry() {
 
 thread_local std::string this_thread_name;
 thread_local std::shared_ptr<ThreadLog> this_thread_log;
+
+void push_range([[maybe_unused]] std::int32_t name) {
+#if HEADROOM_HAS_NVTX
+  const char* text = nullptr;
+  {
+    const std::lock_guard lock(registry().mutex);
+    text = registry().names[static_cast<std::size_t>(name)].c_str();
+  }
+  nvtxRangePushA(text);
+#endif
+}
+
+void pop_range() {
+#if HEADROOM_HAS_NVTX
+  nvtxRangePop();
+#endif
+}
 
 ThreadLog& log_of_this_thread() {
   if (this_thread_log == nullptr) {
@@ -112,7 +141,10 @@ void name_thread(std::string name) {
   this_thread_log->name = this_thread_name;
 }
 
-void start() {
+bool has_nvtx() { return HEADROOM_HAS_NVTX; }
+
+void start(bool nvtx) {
+  registry().nvtx = nvtx;
   {
     const std::lock_guard lock(registry().mutex);
     // Threads that have ended leave nothing to wait for.
@@ -125,6 +157,7 @@ void start() {
 void open(std::int32_t name, SpanKind kind, std::int32_t step) {
   ThreadLog& log = log_of_this_thread();
   const std::lock_guard lock(log.mutex);
+  if (registry().nvtx) push_range(name);
   if (const std::int64_t current = registry().recording; log.recording != current) {
     log.recording = current;
     log.events.clear(), log.open.clear(), log.dropped = 0;
@@ -143,6 +176,7 @@ void close() {
   ThreadLog& log = log_of_this_thread();
   const std::lock_guard lock(log.mutex);
   if (log.recording != registry().recording || log.open.empty()) return;
+  if (registry().nvtx) pop_range();
   if (const std::size_t event = log.open.back(); event != kMaxEvents) log.events[event].end_ns = now;
   log.open.pop_back();
 }
@@ -162,7 +196,8 @@ std::vector<ThreadSpans> stop() {
     for (std::size_t event : log->open)
       if (event != kMaxEvents) log->events[event].end_ns = now;
     log->open.clear();
-    if (!log->events.empty()) all.push_back({log->name, std::move(log->events), log->dropped});
+    if (!log->events.empty())
+      all.push_back({log->name, log->system_id, std::move(log->events), log->dropped});
     log->events = {};
   }
   return all;

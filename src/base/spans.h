@@ -48,6 +48,7 @@ struct SpanEvent {
 
 struct ThreadSpans {
   std::string thread;             // "main", "loader 1"
+  std::int64_t system_id = 0;     // the system's number of the thread
   std::vector<SpanEvent> events;  // in order of their begin
   std::int64_t dropped = 0;       // beyond the room of a thread
 };
@@ -59,8 +60,10 @@ inline bool on() { return recording.load(std::memory_order_relaxed); }
 
 std::int64_t now_ns();  // of the steady clock
 
-// Starts afresh: what was recorded before is forgotten.
-void start();
+// Starts afresh: what was recorded before is forgotten. With `nvtx` every span is also a range that NVIDIA's
+// tools see, if this program was built with their header.
+void start(bool nvtx = false);
+bool has_nvtx();
 // Ends the recording. Spans still open end now.
 std::vector<ThreadSpans> stop();
 std::string text_of(std::int32_t name);

@@ -1,11 +1,23 @@
 #include "comm/progress.h"
 
+#include <array>
 #include <csignal>
+
+#include "base/spans.h"
 
 namespace headroom {
 namespace {
 
 constexpr std::chrono::microseconds kSpin{50};  // several times what waking a thread costs
+
+const SpanName kRanksWaitSpan{"wait for other ranks"};
+
+// One name per kind of collective.
+const SpanName& span_of(Collective::Kind kind) {
+  static const std::array names = {SpanName("MPI_Allreduce"), SpanName("MPI_Reduce_scatter"),
+                                   SpanName("MPI_Allgather"), SpanName("MPI_Bcast"), SpanName("MPI_Barrier")};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -74,6 +86,7 @@ Progress::Ticket Progress::start(const std::shared_ptr<Work>& work, const Collec
 }
 
 void Progress::wait(Ticket ticket) {
+  const Span span(kRanksWaitSpan, SpanKind::wait);
   if (!await(done_, ticket)) {
     std::unique_lock lock(mutex_);
     ++waiting_;
@@ -87,6 +100,7 @@ void Progress::call(std::function<void()> work) { wait(start(std::make_shared<Ca
 
 void Progress::run() {
   leave_signals_to_others();
+  spans::name_thread("exchange");
   auto last = Clock::now();
   for (std::uint64_t ticket = 1;; ++ticket) {
     if (!await(started_, ticket)) {
@@ -99,6 +113,7 @@ void Progress::run() {
     Entry& entry = ring_[ticket % kRing];
     if (failed_ == 0) {
       try {
+        const Span span(span_of(entry.collective.kind), SpanKind::exchange);
         entry.work->perform(entry.collective, std::max(last, entry.started));
       } catch (...) {
         failure_ = std::current_exception();

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/shares.h"
+#include "base/spans.h"
 #include "base/units.h"
 #include "data/pixel_writer.h"
 
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::int64_t kMaxPadding = 4;  // extent of the input minus that of the image
 constexpr int kMaxThreads = 256;
-constexpr std::align_val_t kAlignment{64};        // a cache line; also good for vector loads
+constexpr std::align_val_t kAlignment{64};  // a cache line; also good for vector loads
+const SpanName kPrepareSpan{"prepare a batch"}, kLoaderWaitSpan{"wait for the loader"};
 constexpr std::uint64_t kOrderStream = 0x6C6F61;  // separate from every other use of the seed
 
 // Own memory, or memory from the caller's allocator, which also frees it.
@@ -144,7 +146,11 @@ struct Loader::Impl {
     slots.resize(static_cast<std::size_t>(depth));
     for (Slot& slot : slots) prepare(slot);
     try {
-      for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { run(); });
+      for (int i = 0; i < options.threads; ++i)
+        threads.emplace_back([this, i] {
+          spans::name_thread(fmt::format("loader {}", i + 1));
+          run();
+        });
     } catch (...) {
       finish();
       throw;
@@ -246,7 +252,10 @@ struct Loader::Impl {
     try {
       for (std::int64_t number; (number = claim()) >= 0;) {
         Slot& slot = slot_of(number);
-        fill(slot);
+        {
+          const Span span(kPrepareSpan, SpanKind::data);
+          fill(slot);
+        }
         {
           const std::lock_guard lock(mutex);
           slot.filled = number;
@@ -266,7 +275,10 @@ struct Loader::Impl {
     freed.notify_all();
     if (taken == total) return nullptr;
     Slot& slot = slot_of(taken);
-    ready.wait(lock, [&] { return slot.filled == taken || error != nullptr; });
+    {
+      const Span span(kLoaderWaitSpan, SpanKind::wait);
+      ready.wait(lock, [&] { return slot.filled == taken || error != nullptr; });
+    }
     if (slot.filled != taken) std::rethrow_exception(error);
     ++taken;
     return &slot.batch;

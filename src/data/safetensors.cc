@@ -32,7 +32,7 @@ std::string_view published_name(DType dtype) {
 
 const Hint kDamaged{"the file is damaged or was not written whole; copy or write it again"};
 
-void require_sound(const std::filesystem::path& path, const TensorFile& file) {
+void require_sound_file(const std::filesystem::path& path, const TensorFile& file) {
   std::set<std::string_view> names;
   for (const NamedTensor& t : file.tensors) {
     if (t.name == kMetadata || !names.insert(t.name).second)
@@ -193,7 +193,7 @@ class Reader {
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file) {
-  require_sound(path, file);
+  require_sound_file(path, file);
   // Wide elements first, so that every tensor is aligned to its element: readers map the file and point into
   // it.
   std::vector<const NamedTensor*> sorted;

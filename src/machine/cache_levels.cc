@@ -59,7 +59,8 @@ double cpu_quota(const fs::path& file) {
   return text >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
-std::vector<CacheLevel> cache_levels_in(const fs::path& root, std::span<const int> cpus, int threads) {
+std::vector<CacheLevel> cache_levels_in(const fs::path& root, std::span<const int> cpus, int threads,
+                                        CacheKind kind) {
   struct Seen {
     std::int64_t bytes = 0;
     std::set<std::string> sharers;  // the CPUs that share an instance identify it
@@ -70,7 +71,8 @@ std::vector<CacheLevel> cache_levels_in(const fs::path& root, std::span<const in
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error)) {
       if (!entry.path().filename().string().starts_with("index")) continue;
-      if (first_line(entry.path() / "type") == "Instruction") continue;
+      const bool for_instructions = first_line(entry.path() / "type") == "Instruction";
+      if (for_instructions != (kind == CacheKind::instruction)) continue;
       const auto bytes = size_in(first_line(entry.path() / "size"));
       const auto level = size_in(first_line(entry.path() / "level"));
       if (!bytes || !level) continue;

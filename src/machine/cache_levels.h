@@ -18,10 +18,12 @@ struct CacheLevel {
   std::int64_t total() const { return bytes * instances; }
 };
 
+enum class CacheKind { data, instruction };  // a cache for both counts as data
+
 // From the kernel's description under root (/sys/devices/system/cpu), for the CPUs this process may run on;
 // smallest first. Empty if the kernel gives none, as in some containers.
 std::vector<CacheLevel> cache_levels_in(const std::filesystem::path& root, std::span<const int> cpus,
-                                        int threads);
+                                        int threads, CacheKind kind = CacheKind::data);
 // The same from the C library, which knows sizes but not the sharing: assumes that the last level is shared.
 std::vector<CacheLevel> cache_levels_from_sysconf(int threads);
 // The same from rates alone: rate(bytes) is one core's read rate for a set of `bytes` bytes. A level ends

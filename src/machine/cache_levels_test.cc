@@ -41,6 +41,9 @@ TEST(CacheLevels, SharedCachesAreCountedOnce) {
   EXPECT_EQ(all[1].total(), 4 << 20);
   EXPECT_EQ(all[2].total(), 32 << 20);
   EXPECT_EQ(all[2].instances, 1);
+  const auto instructions = cache_levels_in(root, cpus, 4, CacheKind::instruction);
+  ASSERT_EQ(instructions.size(), 1u);
+  EXPECT_EQ(instructions[0].total(), 2 * 32 << 10);
   // One thread uses one of each.
   EXPECT_EQ(cache_levels_in(root, cpus, 1)[1].total(), 2 << 20);
   EXPECT_TRUE(cache_levels_in(root / "absent", cpus, 4).empty());

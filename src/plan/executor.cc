@@ -1,13 +1,22 @@
 #include "plan/executor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/half.h"
+#include "base/spans.h"
 
 namespace headroom {
 namespace {
+
+const SpanName kCapturedSpan{"launch a captured step"}, kCaptureSpan{"capture a step"};
+
+const SpanName& span_of(Phase phase) {
+  static const std::array names = {SpanName("forward"), SpanName("backward"), SpanName("step")};
+  return names[static_cast<std::size_t>(phase)];
+}
 
 // A tensor of any type, as fp64.
 std::vector<double> widened(const TensorType& type, const void* data) {
@@ -151,10 +160,14 @@ void Executor::run_captured(Recorders recorders) {
     for (const Step& step : plan_.steps)
       for (int before : step.waits) over_.try_emplace(before, device.make_event());
     over_.try_emplace(kNone, device.make_event());
+    const Span span(kCaptureSpan, SpanKind::setup);
     it = captured_.emplace(inputs_, device.capture([&] { run_forked(recorders); })).first;
     ++captures_;
   }
-  if (it->second != nullptr) return it->second->launch();
+  if (it->second != nullptr) {
+    const Span span(kCapturedSpan, SpanKind::phase);
+    return it->second->launch();
+  }
   capture_ = false;  // the device cannot capture
   run(recorders);
 }
@@ -167,6 +180,7 @@ void Executor::run(Recorders recorders) {
 }
 
 void Executor::run_phase(Phase phase, Recorders recorders) {
+  const Span span(span_of(phase), SpanKind::phase);
   if (!resolved()) resolve();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (plan_.steps[s].phase != phase) continue;

@@ -2,48 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
-#include "plan/arena.h"
+#include "plan/lifetimes.h"
 #include "plan/streams.h"
 
 namespace headroom {
 namespace {
-
-bool lives_in_storage(Role role) {
-  return role == Role::parameter || role == Role::state || role == Role::constant || role == Role::scalar;
-}
-
-// Views and in-place updates share storage with an input. For each value: the owner of its memory, and its
-// offset in that memory in bytes.
-struct Homes {
-  std::vector<ValueId> owner;
-  std::vector<std::size_t> shift;
-};
-
-Homes homes_of(const Graph& graph) {
-  Homes homes{std::vector<ValueId>(graph.values().size()),
-              std::vector<std::size_t>(graph.values().size(), 0)};
-  std::iota(homes.owner.begin(), homes.owner.end(), 0);
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    const OpSchema& schema = schema_of(node.op);
-    if (!schema.is_view && !schema.aliases) continue;
-    const Problem problem = graph.problem(static_cast<NodeId>(n));
-    const std::vector<int> aliases = schema.is_view ? std::vector<int>{0} : schema.aliases(problem);
-    for (std::size_t i = 0; i < aliases.size() && i < node.outputs.size(); ++i) {
-      if (aliases[i] < 0) continue;
-      const auto from = static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(aliases[i])]),
-                 to = static_cast<std::size_t>(node.outputs[i]);
-      homes.owner[to] = homes.owner[from];
-      homes.shift[to] = homes.shift[from];
-      if (schema.view_offset != nullptr)
-        homes.shift[to] +=
-            static_cast<std::size_t>(schema.view_offset(problem)) * size_of(problem.inputs[0].dtype);
-    }
-  }
-  return homes;
-}
 
 Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Chooser& choose) {
   const Node& node = graph.node(id);
@@ -91,46 +55,23 @@ void expect_readers_first(const Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
-// Gives arena memory to every value and workspace, from the step that writes it to the last step that reads
-// it. Memory that the second stream touches stays until the first stream has waited for the second.
+// Gives arena memory to every value and workspace.
 void place_memory(Plan& plan, const Homes& homes) {
-  const std::vector<ValueId>& owner = homes.owner;
   const Graph& graph = plan.graph;
-  std::map<ValueId, Lifetime> lives;
-  std::vector<Lifetime> pieces;
-  const int end = static_cast<int>(plan.steps.size()), join = join_of(plan);
-  auto over = [&](int s) {
-    return plan.steps[static_cast<std::size_t>(s)].stream == 0 ? s : std::max(s, join - 1);
-  };
-  auto touch = [&](ValueId id, int step, int until) {
-    const ValueId own = owner[static_cast<std::size_t>(id)];
-    const Value& value = graph.value(own);
-    if (value.role == Role::input || lives_in_storage(value.role)) return;
-    auto [it, fresh] =
-        lives.try_emplace(own, Lifetime{static_cast<std::size_t>(value.type.bytes()), step, until});
-    it->second.first = std::min(it->second.first, step);
-    it->second.last = std::max(it->second.last, until);
-  };
-  for (int s = 0; s < end; ++s) {
-    const Node& node = graph.node(plan.steps[static_cast<std::size_t>(s)].node);
-    for (ValueId id : node.inputs) touch(id, s, over(s));
-    for (ValueId id : node.outputs) touch(id, s, over(s));
-  }
-  for (ValueId id : graph.outputs) touch(id, end, end);  // read after the run
-
-  std::vector<ValueId> ids;
-  for (auto& [id, life] : lives) ids.push_back(id), pieces.push_back(life);
-  for (int s = 0; s < end; ++s)
-    if (plan.steps[static_cast<std::size_t>(s)].workspace > 0)
-      pieces.push_back({plan.steps[static_cast<std::size_t>(s)].workspace, s, over(s)});
-  plan.arena_bytes = place(pieces);
-  for (const Lifetime& piece : pieces) plan.unshared_bytes += piece.bytes;
-
+  const std::vector<ArenaPiece> pieces = arena_pieces(plan, homes);
+  std::vector<Lifetime> lives;
+  for (const ArenaPiece& piece : pieces) lives.push_back(piece.life);
+  plan.arena_bytes = place(lives);
   std::map<ValueId, std::size_t> offset;
-  for (std::size_t i = 0; i < ids.size(); ++i) offset[ids[i]] = pieces[i].offset;
-  std::size_t next = ids.size();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    plan.unshared_bytes += lives[i].bytes;
+    if (pieces[i].value != kNone)
+      offset[pieces[i].value] = lives[i].offset;
+    else
+      plan.steps[static_cast<std::size_t>(lives[i].first)].workspace_offset = lives[i].offset;
+  }
   auto slot = [&](ValueId id) -> Slot {
-    const ValueId own = owner[static_cast<std::size_t>(id)];
+    const ValueId own = homes.owner[static_cast<std::size_t>(id)];
     const std::size_t at = homes.shift[static_cast<std::size_t>(id)];
     const Role role = graph.value(own).role;
     if (role == Role::input) return {Slot::Where::bound, at, own};
@@ -138,7 +79,6 @@ void place_memory(Plan& plan, const Homes& homes) {
     return {Slot::Where::arena, offset.at(own) + at, own};
   };
   for (Step& step : plan.steps) {
-    if (step.workspace > 0) step.workspace_offset = pieces[next++].offset;
     for (ValueId id : graph.node(step.node).inputs) step.inputs.push_back(slot(id));
     for (ValueId id : graph.node(step.node).outputs) step.outputs.push_back(slot(id));
   }

@@ -86,6 +86,64 @@ std::optional<double> used_memory_bytes(std::string_view meminfo) {
   return 1024 * (*total - *available);
 }
 
+std::optional<double> total_memory_bytes(std::string_view meminfo) {
+  while (!meminfo.empty()) {
+    std::string_view line = take_line(meminfo);
+    if (take_word(line) != "MemTotal:") continue;
+    if (const auto kilobytes = number_in<double>(take_word(line))) return 1024 * *kilobytes;
+  }
+  return {};
+}
+
+std::vector<double> core_mhz(std::string_view cpuinfo) {
+  std::vector<double> all;
+  while (!cpuinfo.empty()) {
+    std::string_view line = take_line(cpuinfo);
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with("cpu MHz") || colon == line.npos) continue;
+    line.remove_prefix(colon + 1);
+    if (const auto mhz = number_in<double>(take_word(line)); mhz && *mhz > 0) all.push_back(*mhz);
+  }
+  return all;
+}
+
+std::vector<int> parse_cpu_list(std::string_view text) {
+  constexpr int kMaxCpu = 1 << 16;
+  std::vector<int> cpus;
+  for (std::string_view list = take_line(text); !list.empty();) {
+    const std::string_view range = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+    const std::size_t dash = std::min(range.find('-'), range.size());
+    const auto first = number_in<int>(range.substr(0, dash));
+    const auto last = dash < range.size() ? number_in<int>(range.substr(dash + 1)) : first;
+    if (!first || !last || *first < 0 || *last < *first || *last > kMaxCpu) return {};
+    for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::string system_name(std::string_view os_release) {
+  constexpr std::string_view kKey = "PRETTY_NAME=";
+  while (!os_release.empty()) {
+    std::string_view line = take_line(os_release);
+    if (!line.starts_with(kKey)) continue;
+    line.remove_prefix(kKey.size());
+    if (line.size() >= 2 && line.front() == '"' && line.back() == '"') line = line.substr(1, line.size() - 2);
+    return std::string(line);
+  }
+  return {};
+}
+
+std::vector<std::string> command_words(std::string_view cmdline) {
+  std::vector<std::string> words;
+  while (!cmdline.empty()) {
+    const std::size_t end = std::min(cmdline.find('\0'), cmdline.size());
+    words.emplace_back(cmdline.substr(0, end));
+    cmdline.remove_prefix(std::min(end + 1, cmdline.size()));
+  }
+  return words;
+}
+
 // 42 (name) S 1 ...: the name may itself hold blanks and parentheses.
 std::optional<ProcessState> parse_process(std::string_view pid_stat) {
   const std::size_t name_ends = pid_stat.rfind(')');
@@ -97,8 +155,9 @@ std::optional<ProcessState> parse_process(std::string_view pid_stat) {
   for (std::string_view& field : fields) field = take_word(rest);
   const auto parent = number_in<int>(fields[1]);
   const auto pages = number_in<std::int64_t>(fields[21]);
-  if (!pid || !parent || !pages) return {};
-  ProcessState process{*pid, *parent, fields[0] == "Z" || fields[0] == "X", 0, *pages};
+  const auto start = number_in<std::int64_t>(fields[19]);
+  if (!pid || !parent || !pages || !start) return {};
+  ProcessState process{*pid, *parent, fields[0] == "Z" || fields[0] == "X", 0, *pages, *start};
   for (std::size_t i = 11; i <= 14; ++i) {  // utime, stime, cutime, cstime
     const auto ticks = number_in<std::int64_t>(fields[i]);
     if (!ticks) return {};

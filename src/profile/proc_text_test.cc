@@ -61,6 +61,49 @@ TEST(ProcText, MemoryInUse) {
   EXPECT_FALSE(used_memory_bytes(""));
 }
 
+TEST(ProcText, MemoryInAll) {
+  EXPECT_EQ(total_memory_bytes("MemTotal:       24643328 kB\nMemFree:        19294836 kB\n"),
+            1024.0 * 24643328);
+  EXPECT_FALSE(total_memory_bytes("MemFree: 1 kB\nMemTotal: unknown\n"));
+}
+
+constexpr const char* kX86Info =
+    "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8462Y+\n"
+    "stepping\t: 8\ncpu MHz\t\t: 2800.000\ncache size\t: 61440 KB\n\n"
+    "processor\t: 1\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8462Y+\n"
+    "stepping\t: 8\ncpu MHz\t\t: 3599.871\ncache size\t: 61440 KB\n\n";
+constexpr const char* kArmInfo =
+    "processor\t: 0\nBogoMIPS\t: 2100.00\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n"
+    "CPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: 0xd40\nCPU revision\t: 1\n\n";
+
+TEST(ProcText, FrequenciesWhereTheKernelPrintsThem) {
+  EXPECT_EQ(core_mhz(kX86Info), (std::vector<double>{2800, 3599.871}));
+  EXPECT_TRUE(core_mhz(kArmInfo).empty()) << "BogoMIPS is no frequency";
+  EXPECT_TRUE(core_mhz("cpu MHz\t\t: unknown\ncpu MHz\ncpu MHz : 0\n").empty());
+}
+
+TEST(ProcText, ListsOfCpus) {
+  EXPECT_EQ(parse_cpu_list("0-3,8,10-11\n"), (std::vector<int>{0, 1, 2, 3, 8, 10, 11}));
+  EXPECT_EQ(parse_cpu_list("0"), std::vector<int>{0});
+  for (const char* odd : {"", "\n", "a", "3-1", "0,3-1", "-1", "1-", "0,x", "0-2000000000"})
+    EXPECT_TRUE(parse_cpu_list(odd).empty()) << odd;
+}
+
+TEST(ProcText, NameOfTheSystem) {
+  EXPECT_EQ(system_name("NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+            "Debian GNU/Linux 12 (bookworm)");
+  EXPECT_EQ(system_name("PRETTY_NAME=Alpine"), "Alpine");
+  EXPECT_EQ(system_name("PRETTY_NAME=\""), "\"");
+  EXPECT_EQ(system_name("ID=debian\n"), "");
+}
+
+TEST(ProcText, WordsOfACommand) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(command_words("headroom\0profile\0\0a b\0"sv),
+            (std::vector<std::string>{"headroom", "profile", "", "a b"}));
+  EXPECT_TRUE(command_words("").empty()) << "of a kernel thread";
+}
+
 constexpr const char* kProcess =
     "17202 (a b) c)) R 17191 17191 15823 0 -1 4194304 85 0 0 0 11 22 33 44 20 0 1 0 3159743 2867200 291 "
     "18446744073709551615 187650401370112 187650401403408 281474690776016 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0\n";
@@ -72,6 +115,7 @@ TEST(ProcText, AProcessMayHaveAnyName) {
   EXPECT_EQ(process->parent, 17191);
   EXPECT_EQ(process->ticks, 11 + 22 + 33 + 44);
   EXPECT_EQ(process->resident_pages, 291);
+  EXPECT_EQ(process->start_ticks, 3159743);
   EXPECT_FALSE(process->ended);
   std::string zombie = kProcess;
   zombie.replace(zombie.find(" R "), 3, " Z ");

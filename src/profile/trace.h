@@ -19,6 +19,7 @@ struct Trace {
     std::string name;  // "main", "loader 1", "stream 7"
     bool is_stream = false;
     int rank = 0;
+    std::int64_t system_id = 0;  // of a thread
     bool operator==(const Lane&) const = default;
   };
 
@@ -66,7 +67,7 @@ struct Trace {
 
   // The steps that the tables are about: after warm-up, as they really run.
   struct Window : Interval {
-    int steps = 0;
+    int rank = 0, steps = 0;
     bool captured = false;
     bool operator==(const Window&) const = default;
   };
@@ -77,7 +78,7 @@ struct Trace {
   std::vector<Kernel> kernels;  // in order of their begin; so are copies and calls
   std::vector<Copy> copies;
   std::vector<Call> calls;
-  std::vector<Window> windows;     // one per rank; empty: the run ended before one was complete
+  std::vector<Window> windows;     // evaluations and short batches lie between those of a rank
   double own_cost_s = 0;           // spent on recording
   std::int64_t dropped = 0;        // events that found no room
   std::vector<std::string> notes;  // what could not be recorded, and why
@@ -92,6 +93,12 @@ std::string_view name_of(Trace::CopyKind kind);  // "host to device", …
 Json to_json(const Trace& trace);
 // Rejects, by name: a file that is not a trace, and fields that are missing or wrong.
 Trace trace_from_json(const Json& json, const std::string& origin);
+
+void shift(Trace& trace, std::int64_t ns);  // all its times
+
+// Adds the events of another trace on the same clock: of the device, or of another rank. A thread that both
+// know, by its system's number, stays one lane.
+void append(Trace& all, const Trace& other);
 
 // What spans::stop() returned, on a clock that starts at `origin_ns`.
 void add_spans(Trace& trace, const std::vector<ThreadSpans>& threads, std::int64_t origin_ns, int rank = 0);

@@ -52,7 +52,7 @@ struct Damaged : Error {
                 Hint{"resume from another one, or use `resume` auto: it takes the newest intact one"});
 }
 
-TensorFile read_unsharded(const std::filesystem::path& path) {
+TensorFile read_checkpoint_file(const std::filesystem::path& path) {
   TensorFile file;
   try {
     file = read_safetensors(path);
@@ -164,7 +164,7 @@ void write_checkpoint(const std::filesystem::path& path, const Engine& engine, c
 }
 
 RunState read_checkpoint(const std::filesystem::path& path, Engine& engine, const RunIdentity& identity) {
-  const TensorFile file = read_unsharded(path);
+  const TensorFile file = read_checkpoint_file(path);
   RunState state;
   RunIdentity saved;
   try {

@@ -4,8 +4,10 @@
 #include <chrono>
 
 #include "base/shares.h"
+#include "base/spans.h"
 #include "profile/step_timer.h"
 #include "train/run_state.h"
+#include "train/watched_steps.h"
 
 namespace headroom {
 
@@ -30,6 +32,8 @@ void require_labels(const Engine& engine, const Program& program, const Split& s
 }
 
 namespace {
+
+const SpanName kEvaluateSpan{"evaluate"}, kEvaluatedBatchSpan{"evaluate a batch"};
 
 std::vector<std::int32_t> labels_of(const Split& split, std::int64_t first, std::int64_t count) {
   return {split.labels.begin() + first, split.labels.begin() + first + count};
@@ -75,10 +79,11 @@ void add_up(Groups& groups, Tally& tally, Metrics& metrics) {
 }  // namespace
 
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
-                    const FeedOptions& how, std::vector<Recorder*> recorders) {
+                    const FeedOptions& how, std::vector<Recorder*> recorders, StepWatch* watch) {
   using Clock = std::chrono::steady_clock;
   EvalResult result;
   if (split.count() == 0) return result;
+  const Span span(kEvaluateSpan, SpanKind::evaluation);
   const std::int64_t fixed = fixed_batch(engine.net());
   batch = std::min(fixed > 0 ? fixed : batch, split.count());
   // Ranks share the images, except for networks with a fixed batch.
@@ -104,6 +109,8 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   const bool counted = classes > 0 && split.text.empty();
   if (counted) result.metrics = Metrics(classes);
   Tally tally;
+  WatchedSteps watched(watch);
+  const auto idle = [&] { engine.device().stream().synchronize(); };
   std::int64_t first = 0;  // in file order
   while (const DeviceBatch* b = feed->next()) {
     if (fixed > 0 && b->count < fixed) {
@@ -113,12 +120,20 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
     const std::int64_t own = first + b->first;
     first += b->global;
     if (b->count == 0) continue;
+    const Span batch_span(kEvaluatedBatchSpan, SpanKind::batch);
     Engine::Ready& ready = b->global == batch ? full : engine.ready(Mode::eval, b->count);
-    engine.run_batch(ready, b->images, b->labels, &ready == &full ? Recorders(recorders) : Recorders());
+    const bool whole = &ready == &full;
+    watched.before(whole, idle);
+    engine.run_batch(ready, b->images, b->labels,
+                     !whole               ? Recorders()
+                     : watched.attached() ? watched.recorders()
+                                          : Recorders(recorders));
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);
     if (counted)
       result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, own, b->count));
+    watched.after(whole, idle);
   }
+  watched.finish(idle);
   if (parts > 1) add_up(*engine.groups(), tally, result.metrics);
   const auto images = static_cast<double>(tally.images);
   result.accuracy = tally.correct / images;

@@ -4,6 +4,7 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "profile/measurement.h"
+#include "profile/step_watch.h"
 #include "train/engine.h"
 #include "train/feed.h"
 #include "train/metrics.h"
@@ -19,9 +20,10 @@ struct EvalResult {
 };
 
 // Rejects labels for which the network has no class. `recorders` hear every whole batch, beside evaluate's
-// own timer.
+// own timer; while `watch` is attached, its recorders alone do.
 EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& preprocess, std::int64_t batch,
-                    const FeedOptions& feed = {}, std::vector<Recorder*> recorders = {});
+                    const FeedOptions& feed = {}, std::vector<Recorder*> recorders = {},
+                    StepWatch* watch = nullptr);
 
 // Rejects data unless it has one label per answer of the network.
 void require_labels(const Engine& engine, const Program& program, const Split& split);

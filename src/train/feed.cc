@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "base/shares.h"
+#include "base/spans.h"
 #include "ops/operator.h"
 #include "plan/plan.h"
 
 namespace headroom {
 namespace {
+
+const SpanName kCopySpan{"copying images host -> device"}, kGatherSpan{"gather a batch"};
 
 std::int64_t batches_of(const Split& split, const LoaderOptions& o) {
   return (split.count() + o.batch - 1) / o.batch;
@@ -124,6 +127,7 @@ class ResidentFeed final : public Feed {
   }
 
   void gather(std::int64_t first) {
+    const Span span(kGatherSpan, SpanKind::copy);
     if (ordered_epoch_ != epoch_) {
       const auto order = epoch_order(count_, true, options_.seed, epoch_);
       device_.upload(order_.data(), order.data(), order.size() * sizeof(std::int64_t));
@@ -208,6 +212,7 @@ class StreamFeed final : public Feed {
     if (b == nullptr) return;
     Stream& stream = how_.overlap ? device_.copy_stream() : device_.stream();
     const auto n = static_cast<std::size_t>(b->count);
+    const Span span(kCopySpan, SpanKind::copy);
     device_.upload_async(place.images.data(), b->images, n * image_bytes(options_), stream);
     device_.upload_async(place.labels.data(), b->labels, n * label_bytes_, stream);
     if (how_.overlap)

@@ -6,12 +6,17 @@
 #include <optional>
 
 #include "base/shares.h"
+#include "base/spans.h"
 #include "profile/step_timer.h"
+#include "train/watched_steps.h"
 
 namespace headroom {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+const SpanName kTrainSpan{"train"}, kGpuTrainSpan{"GPU parallel train"}, kBatchSpan{"batch iteration"},
+    kSaveSpan{"save a checkpoint"}, kSettleSpan{"wait for the device"};
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -38,7 +43,8 @@ class Training {
         total_(options.epochs * feed_->batches_per_epoch()),
         schedule_(make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
                                 feed_->batches_per_epoch())),
-        state_(options.start) {
+        state_(options.start),
+        watched_(options.watch) {
     constexpr std::int64_t kMaxReserved = 1 << 20;  // beyond this, an allocating push_back no longer matters
     result_.step_seconds.reserve(static_cast<std::size_t>(std::min(total_, kMaxReserved)));
     if (engine_.groups() != nullptr) result_.waited_seconds.reserve(result_.step_seconds.capacity());
@@ -55,6 +61,8 @@ class Training {
 
   // A loss that is not finite ends the run without saving; checkpoints from before stay.
   TrainResult run() {
+    const bool parallel = engine_.groups() != nullptr && engine_.queues();
+    const Span span(parallel ? kGpuTrainSpan : kTrainSpan, SpanKind::training);
     try {
       run_all();
     } catch (const LossNotFinite& error) {
@@ -72,26 +80,48 @@ class Training {
     std::int64_t saved = state_.steps;
     auto save = [&] {
       if (!options_.save || saved == state_.steps) return;
+      const Span span(kSaveSpan, SpanKind::saving);
       engine_.average_statistics();
       options_.save(state_), saved = state_.steps;
     };
     epoch_start_ = stretch_start_ = Clock::now();
     while (!result_.target_reached && !result_.stopped) {
-      const DeviceBatch* batch = feed_->next();
+      const DeviceBatch* batch = next_step();
       if (batch == nullptr) break;
-      step(*batch);
       const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
       if (engine_.groups() == nullptr) result_.stopped = options_.stop && options_.stop();
       // A step unlike the others ends its stretch, so that the next steps can be timed. Not with several
       // ranks: they settle at the same steps, and such a step on one rank may be ordinary on another.
       const bool unlike = !plain_ && engine_.groups() == nullptr;
       if (batch->last_of_epoch || due || result_.stopped || unlike || settles_now()) settle();
-      if (batch->last_of_epoch) end_epoch();
+      if (batch->last_of_epoch) {
+        watched_.before(false, [&] { settle(); });
+        end_epoch();
+      }
       if (due) save();
     }
     settle();
+    watched_.finish([] {});
     if (state_.batch > 0) result_.train_seconds += since(epoch_start_);  // stopped within an epoch
     save();
+  }
+
+  bool next_is_whole() const {
+    return state_.batch + 1 < feed_->batches_per_epoch() || data_.train.count() % options_.batch == 0;
+  }
+
+  // The batch of the step that was run or queued; null after the last.
+  const DeviceBatch* next_step() {
+    watched_.before(next_is_whole(), [&] { settle(); });
+    const Span span(kBatchSpan, SpanKind::batch);
+    const DeviceBatch* batch = feed_->next();
+    if (batch == nullptr) return nullptr;
+    const bool whole = batch->global == options_.batch;
+    const std::size_t captures = full_.executor->captures();
+    step(*batch);
+    if (full_.executor->captures() != captures) watched_.not_warm_yet();
+    watched_.after(whole, [&] { settle(); });
+    return batch;
   }
 
   void finish() {
@@ -134,13 +164,18 @@ class Training {
     const Traffic before = traffic();
     const double loss = b.count == 0 ? engine_.empty_step(ready, b.images, b.labels, state_.steps + 1)
                                      : engine_.train_step(ready, b.images, b.labels, state_.steps + 1,
-                                                          timed ? Recorders(recorders_) : Recorders());
+                                                          timed ? heard(whole) : Recorders());
     if (timed) result_.step_seconds.push_back(since(start));
     if (engine_.groups() != nullptr) {
       if (timed) add_exchange(exposed() - waited, before, traffic());
       result_.stopped = engine_.anyone_stops(ready);
     }
     count(loss, engine_.correct(ready), b.global);
+  }
+
+  // The recorders of a timed step: those of a watch hear whole steps alone, without the costs of others.
+  Recorders heard(bool whole) const {
+    return whole && watched_.attached() ? watched_.recorders() : Recorders(recorders_);
   }
 
   void count(double loss, double correct, std::int64_t images) {
@@ -163,7 +198,7 @@ class Training {
       const bool recorded = timed && last && &ready == &full_;
       loss += engine_.train_step(ready, images_from(ready, b, first, part),
                                  b.labels + first * ready.program.labels_each, state_.steps + 1,
-                                 recorded ? Recorders(recorders_) : Recorders());
+                                 recorded ? heard(whole) : Recorders());
       correct += engine_.correct(ready);
     }
     if (timed) result_.step_seconds.push_back(since(start) / double(options_.accumulate));
@@ -187,15 +222,20 @@ class Training {
   }
 
   void queue(Engine::Ready& ready, const DeviceBatch& b, bool whole) {
-    const bool timed = whole && state_.steps >= first_timed_ && parts_timed_ < options_.parts_timed;
+    const bool watched = whole && watched_.attached();
+    const bool timed =
+        whole && !watched && state_.steps >= first_timed_ && parts_timed_ < options_.parts_timed;
     if (timed) ++parts_timed_;
     const std::size_t captures = ready.executor->captures();
     if (b.count == 0)
       engine_.empty_step(ready, b.images, b.labels, state_.steps + 1);
     else
       engine_.queue_step(ready, b.images, b.labels, state_.steps + 1,
-                         timed ? Recorders(recorders_) : Recorders());
+                         watched ? watched_.recorders()
+                         : timed ? Recorders(recorders_)
+                                 : Recorders());
     plain_ = plain_ && whole && !timed && captures == ready.executor->captures() && captures > 0;
+    uncounted_ = uncounted_ || watched;
     waiting_images_ += b.global;
     ++waiting_;
   }
@@ -224,6 +264,7 @@ class Training {
   // Waits for the queued steps and adds their losses.
   void settle() {
     if (!queued() || waiting_ == 0) return;
+    const Span span(kSettleSpan, SpanKind::wait);
     const auto sums = engine_.take_tally();
     const double seconds = since(stretch_start_);
     if (sums[kTallyBadStep] > 0)
@@ -238,8 +279,8 @@ class Training {
     state_.tally.correct += sums[kTallyCorrect];
     state_.tally.images += waiting_images_;
     // A stretch with a short batch, timed parts or captures does not show the cost of a step.
-    if (plain_) result_.step_seconds.push_back(seconds / static_cast<double>(waiting_));
-    waiting_ = waiting_images_ = 0, plain_ = true;
+    if (plain_ && !uncounted_) result_.step_seconds.push_back(seconds / static_cast<double>(waiting_));
+    waiting_ = waiting_images_ = 0, plain_ = true, uncounted_ = false;
     if (engine_.groups() != nullptr) {
       double stop = options_.stop && options_.stop() ? 1 : 0;
       engine_.groups()->world().all_reduce(&stop, 1);
@@ -285,6 +326,7 @@ class Training {
   const std::int64_t total_;
   const Schedule schedule_;
   RunState state_;
+  WatchedSteps watched_;
   std::int64_t first_timed_ = 0;
   TrainResult result_;
   Clock::time_point epoch_start_;
@@ -293,6 +335,7 @@ class Training {
   // Queued steps: their number, their images, their start time, and whether all are alike.
   std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;
   bool plain_ = true;
+  bool uncounted_ = false;  // some were watched: they run like the others, but the watch takes its time
   Clock::time_point stretch_start_;
 };
 

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/loader.h"
+#include "profile/step_watch.h"
 #include "train/engine.h"
 #include "train/evaluate.h"
 #include "train/feed.h"
@@ -34,6 +35,7 @@ struct TrainOptions {
   std::int64_t parts_timed = 10, settle_every = 0;
 
   std::vector<Recorder*> recorders;  // hear the timed steps, beside the trainer's own
+  StepWatch* watch = nullptr;
 
   RunState start;                             // of a resumed run
   std::int64_t save_every = 0;                // steps; 0: only at the end

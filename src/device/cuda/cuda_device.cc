@@ -1,6 +1,7 @@
 #include "device/cuda/cuda_device.h"
 
 #include "base/error.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "device/cuda/check.h"
@@ -8,6 +9,8 @@
 
 namespace headroom {
 namespace {
+
+const SpanName kUploadSpan{"cudaMemcpyHostToDevice"}, kDownloadSpan{"cudaMemcpyDeviceToHost"};
 
 cudaStream_t handle_of(Stream& stream) { return static_cast<CudaStream&>(stream).handle(); }
 
@@ -67,11 +70,13 @@ CudaDevice::CudaDevice(int index, Capabilities capabilities)
 CudaDevice::~CudaDevice() = default;
 
 void CudaDevice::upload(void* dst, const void* src, std::size_t bytes) {
+  const Span span(kUploadSpan, SpanKind::copy);
   upload_async(dst, src, bytes, *stream_);
   stream_->synchronize();
 }
 
 void CudaDevice::download(void* dst, const void* src, std::size_t bytes) {
+  const Span span(kDownloadSpan, SpanKind::copy);
   download_async(dst, src, bytes, *stream_);
   stream_->synchronize();
 }

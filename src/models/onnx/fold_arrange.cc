@@ -32,7 +32,7 @@ std::int64_t axis_of(const Context& c, std::int64_t axis, int rank) {
 }
 
 // The same elements with another shape; costs nothing for any number of elements.
-ConstantData reshaped(const Context& c, const Ints& dims) {
+ConstantData with_shape(const Context& c, const Ints& dims) {
   ConstantData same = c.known(0);
   same.type.shape = Shape(dims);
   return same;
@@ -58,7 +58,7 @@ Results fold_reshape(Context& c) {
     *open = product > 0 && std::ranges::count(dims, -1) == 1 ? from.numel() / product : -1;
   if (std::ranges::count(dims, -1) > 0 || Shape(dims).numel() != from.numel())
     c.invalid(fmt::format("{} as [{}]", from.str(), fmt::join(*wanted, ",")));
-  return {reshaped(c, dims)};
+  return {with_shape(c, dims)};
 }
 
 Results fold_unsqueeze(Context& c) {
@@ -71,7 +71,7 @@ Results fold_unsqueeze(Context& c) {
   std::ranges::sort(at);
   if (std::ranges::adjacent_find(at) != at.end()) c.invalid("it names an axis twice");
   for (std::int64_t axis : at) dims.insert(dims.begin() + axis, 1);
-  return {reshaped(c, dims)};
+  return {with_shape(c, dims)};
 }
 
 Results fold_squeeze(Context& c) {
@@ -87,7 +87,7 @@ Results fold_squeeze(Context& c) {
     if (drop && from[a] != 1) c.invalid(fmt::format("axis {} of {} is not 1", a, from.str()));
     if (!drop) dims.push_back(from[a]);
   }
-  return {reshaped(c, dims)};
+  return {with_shape(c, dims)};
 }
 
 Results fold_identity(Context& c) { return {c.operand(0)}; }

@@ -95,7 +95,7 @@ Term as_matrices(Context& c, const Labelled& x, const Extents& e, const std::str
   return reshaped(c, term, {e.product(batch), e.product(rows), e.product(columns)});
 }
 
-Labelled joined(Context& c, Labelled a, Labelled b, const std::string& later) {
+Labelled contracted(Context& c, Labelled a, Labelled b, const std::string& later) {
   a = summed(c, a, b.labels + later), b = summed(c, b, a.labels + later);
   Extents e;
   e.add(c, a), e.add(c, b);
@@ -150,7 +150,7 @@ Results convert_einsum(Context& c) {
   for (std::size_t i = 1; i < operands.size(); ++i) {
     std::string later = wanted;
     for (std::size_t k = i + 1; k < operands.size(); ++k) later += operands[k].labels;
-    all = joined(c, all, operands[i], later);
+    all = contracted(c, all, operands[i], later);
   }
   all = summed(c, all, wanted);
   for (char label : wanted)

@@ -37,7 +37,7 @@ Results convert_mod(Context& c) {
 }
 
 // Any number of operands, one after another.
-Term joined(Context& c, std::string_view op) {
+Term chained(Context& c, std::string_view op) {
   if (c.inputs() == 0) c.invalid("it has no inputs");
   Term all = input(c, 0);
   need_number(c, all);
@@ -46,7 +46,7 @@ Term joined(Context& c, std::string_view op) {
 }
 
 Results convert_mean(Context& c) {
-  const Term sum = joined(c, "add");
+  const Term sum = chained(c, "add");
   if (c.inputs() == 1) return {sum};
   need_float(c, sum);
   return {apply(c, "mul", {sum, number(c, 1 / static_cast<double>(c.inputs()))})};
@@ -268,9 +268,9 @@ std::vector<Conversion> pointwise_conversions() {
   std::vector<Conversion> list = {
       {"Pow", convert_pow},
       {"Mod", convert_mod},
-      {"Sum", [](Context& c) -> Results { return {joined(c, "add")}; }},
-      {"Max", [](Context& c) -> Results { return {joined(c, "maximum")}; }},
-      {"Min", [](Context& c) -> Results { return {joined(c, "minimum")}; }},
+      {"Sum", [](Context& c) -> Results { return {chained(c, "add")}; }},
+      {"Max", [](Context& c) -> Results { return {chained(c, "maximum")}; }},
+      {"Min", [](Context& c) -> Results { return {chained(c, "minimum")}; }},
       {"Mean", convert_mean},
       {"Neg", convert_neg},
       {"Abs", convert_abs},

@@ -43,7 +43,7 @@ struct Cell {
   std::vector<std::string> activations;
 };
 
-Results convert(Context& c, const Cell& cell) {
+Results add_recurrent(Context& c, const Cell& cell) {
   c.require_inputs(3, 8);
   need_float(c, input(c, 0));
   if (c.has_input(7)) c.unsupported("peepholes");
@@ -83,14 +83,14 @@ Results convert(Context& c, const Cell& cell) {
 std::vector<Conversion> recurrent_conversions() {
   return {{"LSTM",
            [](Context& c) {
-             return convert(c, {"lstm", 2, {"sigmoid", "tanh", "tanh"}});
+             return add_recurrent(c, {"lstm", 2, {"sigmoid", "tanh", "tanh"}});
            }},
           {"GRU",
            [](Context& c) {
-             return convert(c, {"gru", 1, {"sigmoid", "tanh"}});
+             return add_recurrent(c, {"gru", 1, {"sigmoid", "tanh"}});
            }},
           {"RNN", [](Context& c) {
-             return convert(c, {"rnn", 1, {"tanh"}});
+             return add_recurrent(c, {"rnn", 1, {"tanh"}});
            }}};
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxFileElements = std::int64_t{1} << 44;
 
 // Rejects dimensions that no tensor can have; the message names the tensor.
-Shape shape_of(const TensorProto& tensor, const std::string& file) {
+Shape checked_shape(const TensorProto& tensor, const std::string& file) {
   std::int64_t elements = 1;
   for (std::int64_t d : tensor.dims()) {
     if (d < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(d, 1), &elements) ||
@@ -171,7 +171,7 @@ std::string name_of_type(int data_type) {
 
 ConstantData File::tensor(const TensorProto& t) const {
   const std::string what = fmt::format("{}: tensor '{}'", name(), t.name());
-  const Shape shape = shape_of(t, name());
+  const Shape shape = checked_shape(t, name());
   if (!dtype_of(t.data_type()))
     throw Unsupported{
         fmt::format("tensor '{}' is of {}, which is not read", t.name(), name_of_type(t.data_type()))};

@@ -66,12 +66,12 @@ std::vector<Term> run(const Problem& p, const std::vector<Term>& terms, const Ke
   return results;
 }
 
-bool is_uniform(const ConstantData& g) { return g.repeated || g.count() == 1; }
+bool is_one_number(const ConstantData& g) { return g.repeated || g.count() == 1; }
 
 // Nothing to compute: another shape for the same elements, or one repeated element.
 std::optional<Term> relabelled(const Problem& p, const std::vector<Term>& terms) {
   ConstantData g = *terms[0].known;
-  const bool stretches = p.op == "expand" && p.attrs.real("scale", 1) == 1 && is_uniform(g);
+  const bool stretches = p.op == "expand" && p.attrs.real("scale", 1) == 1 && is_one_number(g);
   if (!schema_of(p.op).is_view && !stretches) return std::nullopt;
   g.type.shape = p.outputs[0].shape;
   g.repeated = g.repeated || stretches;

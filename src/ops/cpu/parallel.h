@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/spans.h"
+
 namespace headroom {
+
+inline const SpanName kWorkerSpan{"share of a kernel"};
 
 // Splits [0, n) into one contiguous piece per thread and calls body(begin, end, thread). Pieces are at least
 // `grain` long, so small loops stay on the calling thread: waking a team costs about as much as 10k simple
@@ -22,7 +26,10 @@ void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   {
     const std::int64_t t = omp_get_thread_num();
     const std::int64_t begin = n * t / pieces, end = n * (t + 1) / pieces;
-    if (begin < end) body(begin, end, static_cast<int>(t));
+    if (begin < end) {
+      const Span span(kWorkerSpan, SpanKind::worker);
+      body(begin, end, static_cast<int>(t));
+    }
   }
 }
 

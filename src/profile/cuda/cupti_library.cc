@@ -1,0 +1,76 @@
+#include "profile/cuda/cupti_library.h"
+
+#ifdef HEADROOM_HAS_CUPTI
+
+#include "base/error.h"
+#include "device/cuda/library.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kCuptiInstead =
+    "install CUPTI of the CUDA toolkit, or add its folder to LD_LIBRARY_PATH";
+
+Cupti load_cupti() {
+  const std::string name = fmt::format("libcupti.so.{}", CUPTI_API_VERSION / 10000);
+  std::vector<std::string> names = {name};
+  for (const char* folder : {"/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"})
+    names.push_back(folder + name);
+  const cuda::Library library(names);
+  if (!library.loaded())
+    throw Error(Blame::run, fmt::format("CUPTI cannot be loaded: {}", library.why_not()),
+                Hint{kCuptiInstead});
+  Cupti c;
+#define HEADROOM_CUPTI_FIND(name)           \
+  if (!library.find(c.name, "cupti" #name)) \
+    throw Error(Blame::run, "CUPTI has no function cupti" #name, Hint{kCuptiInstead});
+  HEADROOM_CUPTI_CALLS(HEADROOM_CUPTI_FIND)
+#undef HEADROOM_CUPTI_FIND
+  std::uint32_t version = 0;
+  // Records grow with the version: those of an older library are shorter than ours.
+  if (c.GetVersion(&version) == CUPTI_SUCCESS && version < CUPTI_API_VERSION)
+    throw Error(Blame::run,
+                fmt::format("CUPTI has the version {}; this program was built for {} or newer", version,
+                            CUPTI_API_VERSION),
+                Hint{kCuptiInstead});
+  return c;
+}
+
+struct CuptiReason {
+  CUptiResult result;
+  const char* meaning;
+  const char* remedy;
+};
+
+constexpr CuptiReason kCuptiReasons[] = {
+    {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "another profiler is attached to this process",
+     "run without Nsight, cuda-gdb or compute-sanitizer"},
+    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "this user may not trace the GPU",
+     "run as root, or have the driver loaded with NVreg_RestrictProfilingToAdminUsers=0"},
+    {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "the virtual GPU does not allow tracing",
+     "use a machine with a whole GPU"},
+    {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU does not allow tracing", "use another GPU"},
+    {CUPTI_ERROR_HARDWARE_BUSY, "another process is tracing the GPU", "stop the other profiler or monitor"},
+    {CUPTI_ERROR_NOT_INITIALIZED, "the driver is too old for CUPTI, or libnvperf_host is missing",
+     "install the driver and CUPTI of one CUDA release"},
+};
+
+}  // namespace
+
+const Cupti& cupti() {
+  static const Cupti c = load_cupti();
+  return c;
+}
+
+void check_cupti(CUptiResult result, const char* call) {
+  if (result == CUPTI_SUCCESS) return;
+  for (const CuptiReason& reason : kCuptiReasons)
+    if (reason.result == result) throw Error(Blame::run, reason.meaning, Hint{reason.remedy});
+  const char* text = nullptr;
+  cupti().GetResultString(result, &text);
+  throw Error(Blame::run, fmt::format("CUPTI: {}: {}", call, text != nullptr ? text : "unknown error"),
+              Hint{});
+}
+
+}  // namespace headroom
+#endif

@@ -1,0 +1,160 @@
+#include "profile/cuda/cupti_tracer.h"
+
+#include "base/error.h"
+
+#ifdef HEADROOM_HAS_CUPTI
+
+#include "device/cuda/cuda_device.h"
+#include "profile/cuda/cupti_records.h"
+
+namespace headroom {
+namespace {
+
+// External numbers of calls: the step plus one, since steps count from 0.
+constexpr auto kStepNumbers = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+
+constexpr CUpti_ActivityKind kTraced[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                          CUPTI_ACTIVITY_KIND_MEMCPY,
+                                          CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                          CUPTI_ACTIVITY_KIND_MEMSET,
+                                          CUPTI_ACTIVITY_KIND_RUNTIME,
+                                          CUPTI_ACTIVITY_KIND_DRIVER,
+                                          CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+
+thread_local std::int32_t step_now = -1;  // backward kernels may be queued by another thread one day
+
+class CuptiTracer final : public KernelTracer {
+ public:
+  explicit CuptiTracer(CudaDevice& device) : device_(device) {
+    cupti();  // throws without the library
+    constexpr std::size_t kBuffers = 8;
+    buffers_.reserve(kBuffers);
+  }
+  ~CuptiTracer() override { detach(); }
+
+  void start() override {
+    if (active_ != nullptr) fail("two kernel traces at once");
+    device_.stream().synchronize();
+    active_ = this;
+    buffers_.recycle();
+    node_steps_.clear();
+    try {
+      HEADROOM_CUPTI_CHECK(Subscribe(&subscriber_, on_callback, this));
+      subscribed_ = true;
+      cupti().SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+      HEADROOM_CUPTI_CHECK(
+          ActivityRegisterTimestampCallback([] { return static_cast<std::uint64_t>(spans::now_ns()); }));
+      HEADROOM_CUPTI_CHECK(ActivityRegisterCallbacks(on_request, on_complete));
+      for (const CUpti_CallbackId id :
+           {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
+        HEADROOM_CUPTI_CHECK(EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id));
+      for (const CUpti_ActivityKind kind : kTraced) HEADROOM_CUPTI_CHECK(ActivityEnable(kind));
+    } catch (...) {
+      detach();
+      throw;
+    }
+  }
+
+  void stop(Trace& trace, std::int64_t origin_ns, int rank) override {
+    if (active_ != this) fail("a kernel trace ends that did not begin");
+    device_.stream().synchronize();
+    device_.copy_stream().synchronize();
+    CuptiContext context{
+        .origin_ns = origin_ns, .rank = rank, .streams = stream_names(), .node_steps = node_steps_};
+    std::size_t dropped = 0;
+    HEADROOM_CUPTI_CHECK(ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+    cupti().ActivityGetNumDroppedRecords(nullptr, 0, &dropped);
+    add_cupti_records(trace, buffers_, context);  // names die with the library's state
+    detach();
+    trace.dropped += static_cast<std::int64_t>(dropped);
+  }
+
+  void begin(std::size_t step, Stream&) override {
+    step_now = static_cast<std::int32_t>(step);
+    cupti().ActivityPushExternalCorrelationId(kStepNumbers, step + 1);
+  }
+  void end(std::size_t, Stream&) override {
+    std::uint64_t last = 0;
+    cupti().ActivityPopExternalCorrelationId(kStepNumbers, &last);
+    step_now = -1;
+  }
+
+ private:
+  static void CUPTIAPI on_request(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+    *buffer = active_->buffers_.take();
+    *size = CuptiBuffers::kBytes;
+    *max_records = 0;  // as many as fit
+  }
+  static void CUPTIAPI on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                                   std::size_t valid) {
+    if (active_ != nullptr) active_->buffers_.give(buffer, valid);
+  }
+
+  // A captured node gets the step that is being captured; its copy in the instantiated graph inherits it.
+  static void CUPTIAPI on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                   const void* data) {
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE) return;
+    auto& steps = static_cast<CuptiTracer*>(self)->node_steps_;
+    const auto& graph = *static_cast<const CUpti_GraphData*>(
+        static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
+    std::uint64_t node = 0, original = 0;
+    if (cupti().GetGraphNodeId(graph.node, &node) != CUPTI_SUCCESS) return;
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
+      steps[node] = step_now;
+    } else if (cupti().GetGraphNodeId(graph.originalNode, &original) == CUPTI_SUCCESS) {
+      const auto it = steps.find(original);
+      steps[node] = it == steps.end() ? -1 : it->second;
+    }
+  }
+
+  std::map<std::uint32_t, std::string> stream_names() {
+    std::map<std::uint32_t, std::string> names;
+    const std::pair<Stream*, const char*> known[] = {{&device_.stream(), "compute stream"},
+                                                     {&device_.side_stream(), "side stream"},
+                                                     {&device_.copy_stream(), "copy stream"}};
+    for (const auto& [stream, name] : known) {
+      std::uint32_t id = 0;
+      const cudaStream_t handle = static_cast<CudaStream*>(stream)->handle();
+      if (cupti().GetStreamIdEx(nullptr, handle, 0, &id) == CUPTI_SUCCESS) names[id] = name;
+    }
+    return names;
+  }
+
+  void detach() noexcept {
+    if (active_ != this) return;
+    for (const CUpti_ActivityKind kind : kTraced) cupti().ActivityDisable(kind);
+    cupti().ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (subscribed_) cupti().Unsubscribe(subscriber_);
+    subscribed_ = false;
+    cupti().Finalize();  // else launches stay slower
+    active_ = nullptr;
+  }
+
+  inline static CuptiTracer* active_ = nullptr;  // CUPTI gives its buffers' callbacks no argument
+  CudaDevice& device_;
+  CuptiBuffers buffers_;
+  CUpti_SubscriberHandle subscriber_ = {};
+  bool subscribed_ = false;
+  std::unordered_map<std::uint64_t, std::int32_t> node_steps_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device) {
+  return std::make_unique<CuptiTracer>(dynamic_cast<CudaDevice&>(device));
+}
+
+}  // namespace headroom
+
+#else
+
+namespace headroom {
+
+std::unique_ptr<KernelTracer> make_cupti_tracer(Device&) {
+  throw Error(Blame::run, "this program was built without CUPTI",
+              Hint{"install CUPTI of the CUDA toolkit and build again"});
+}
+
+}  // namespace headroom
+
+#endif

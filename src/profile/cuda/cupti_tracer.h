@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "profile/kernel_tracer.h"
+
+namespace headroom {
+
+std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device);
+
+}  // namespace headroom

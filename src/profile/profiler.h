@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "profile/kernel_tracer.h"
+#include "profile/measurement.h"
+#include "profile/span_recorder.h"
+#include "profile/step_watch.h"
+#include "profile/trace.h"
+
+namespace headroom {
+
+// Records a run from its construction to finish(): spans of all threads throughout, kernels of a GPU while
+// the steps of watch() run. One at a time.
+class Profiler {
+ public:
+  explicit Profiler(std::int64_t steps, bool nvtx = false);
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // A watch over the steps of this plan, for whoever runs them. The device must outlive the profiler.
+  StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
+  bool is_done() const { return done_; }  // all steps were seen, or the run has ended
+  std::int64_t origin_ns() const { return origin_ns_; }
+
+  Trace finish();
+
+ private:
+  void attach();
+  void detach();
+
+  std::int64_t origin_ns_;
+  StepWatch watch_;
+  Device* device_ = nullptr;
+  int rank_ = 0;
+  std::optional<SpanRecorder> span_recorder_;
+  std::unique_ptr<KernelTracer> tracer_;
+  bool tracing_ = false, done_ = false;
+  Trace trace_;  // windows, notes and own cost; kernels are added last
+  Trace device_events_;
+  double attached_s_ = 0;  // spent on starting and stopping the kernel trace
+};
+
+// The time of each step of the plan in every watched batch: kernels where there are any, else spans. Steps on
+// two streams may overlap: then the times add up to more than the batch took.
+Measurement measured_steps(const Trace& trace, std::size_t steps, int rank = 0);
+
+// The cost of one span on this machine, in seconds.
+double span_cost_s();
+
+}  // namespace headroom
