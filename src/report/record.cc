@@ -1,6 +1,7 @@
 // Writes run records; record_read.cc reads them again.
 #include "report/record.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/json.h"
@@ -73,6 +74,45 @@ Json plan_json(const RecordedPlan& plan) {
           {"unshared_bytes", plan.unshared_bytes},
           {"passes", passes},
           {"steps", steps}};
+}
+
+Json memory_bytes_json(const MemoryBytes& bytes) {
+  Json json = Json::object();
+  for (const MemoryKind kind : kMemoryKinds) json[fmt::format("{}_bytes", name_of(kind))] = bytes[kind];
+  return json;
+}
+
+// Only what changes from step to step: the rest is the same as at the peak.
+Json memory_steps_json(const std::vector<MemoryBytes>& steps) {
+  Json json = Json::object();
+  for (const MemoryKind kind : kArenaKinds) {
+    Json& list = json[fmt::format("{}_bytes", name_of(kind))] = Json::array();
+    for (const MemoryBytes& bytes : steps) list.push_back(bytes[kind]);
+  }
+  return json;
+}
+
+Json memory_json(const RecordedMemory& memory) {
+  const MemoryTimeline& t = memory.planned;
+  Json json = {{"peak_step", t.peak_step}, {"peak_bytes", t.peak.total()}, {"arena_bytes", t.arena_bytes}};
+  if (memory.real_peak_bytes > 0) json["real_peak_bytes"] = memory.real_peak_bytes;
+  json["peak"] = memory_bytes_json(t.peak);
+  json["steps"] = memory_steps_json(t.steps);
+  json["alive"] = Json::array(), json["layers"] = Json::array();
+  for (const MemoryTimeline::Piece& p : t.alive)
+    json["alive"].push_back({{"name", p.name},
+                             {"layer", p.layer},
+                             {"kind", name_of(p.kind)},
+                             {"bytes", p.bytes},
+                             {"first_step", p.first},
+                             {"last_use_step", p.last_use},
+                             {"last_step", p.last}});
+  for (const MemoryTimeline::Layer& l : t.layers) {
+    Json layer = {{"layer", l.layer}};
+    layer.update(memory_bytes_json(l.bytes));
+    json["layers"].push_back(std::move(layer));
+  }
+  return json;
 }
 
 Json prediction_steps(const Prediction& p) {
@@ -176,9 +216,16 @@ RunRecord::Model recorded_model(const Engine& engine) {
   return {engine.net().name, engine.parameter_count(), Json::parse(to_json_text(engine.net()))};
 }
 
+std::int64_t real_peak_bytes(const Engine& engine, const Plan& plan, const Resources& resources) {
+  if (!engine.queues()) return resources.peak_rss_bytes;
+  return static_cast<std::int64_t>(engine.storage().bytes() +
+                                   std::max(engine.arena_bytes(), plan.arena_bytes));
+}
+
 void add_readings(RunRecord& record, const Plan& plan, const std::vector<PassReport>& passes,
-                  const Prediction& prediction, const Measurement& measurement) {
+                  const Prediction& prediction, const Measurement& measurement, std::int64_t real_bytes) {
   record.plan = record_plan(plan, passes);
+  record.memory = RecordedMemory{memory_timeline(plan), real_bytes};
   record.prediction = prediction;
   record.measurement = measurement;
   record.layers = read_layers(plan, prediction, measurement);
@@ -214,6 +261,7 @@ Json to_json(const RunRecord& r) {
     json["model"] = {{"name", r.model->name}, {"parameters", r.model->parameters}, {"net", r.model->net}};
   if (!r.data.empty()) json["data"] = r.data;
   if (r.plan) json["plan"] = plan_json(*r.plan);
+  if (r.memory) json["memory"] = memory_json(*r.memory);
   if (r.prediction) {
     json["prediction"] = prediction_head(*r.prediction);
     std::vector<LayerReading> predicted = r.layers;  // without the times of the other reading

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/sheet.h"
 #include "machine/machine.h"
+#include "plan/memory_timeline.h"
 #include "plan/plan.h"
 #include "predict/predict.h"
 #include "profile/measurement.h"
@@ -52,6 +53,12 @@ struct RecordedPlan {
 };
 RecordedPlan record_plan(const Plan& plan, const std::vector<PassReport>& passes = {});
 
+// Memory of the plan, step by step, beside what the run really took.
+struct RecordedMemory {
+  MemoryTimeline planned;
+  std::int64_t real_peak_bytes = 0;  // see real_peak_bytes(); 0: unknown
+};
+
 // Data that only a training has.
 struct RecordedTraining {
   double images_per_s = 0, train_s = 0, eval_s = 0;
@@ -75,6 +82,7 @@ struct RunRecord {
   std::optional<Model> model = {};
   std::string data = {};
   std::optional<RecordedPlan> plan = {};
+  std::optional<RecordedMemory> memory = {};  // records of older programs have none
   std::optional<Prediction> prediction = {};
   std::optional<Measurement> measurement = {};
   std::vector<LayerReading> layers = {};  // both readings joined
@@ -88,9 +96,12 @@ struct RunRecord {
 // A new record of this program and time: everything that is not about the run.
 RunRecord start_record(std::string verb, std::vector<std::string> command);
 RunRecord::Model recorded_model(const Engine& engine);
-// Both readings of a plan, and their totals by layer.
+// Memory that the run really took: on a CPU the peak of the process, data and libraries included; on a GPU
+// the weights and the arena that the engine holds there.
+std::int64_t real_peak_bytes(const Engine& engine, const Plan& plan, const Resources& resources);
+// Both readings of a plan, their totals by layer, and the plan's memory.
 void add_readings(RunRecord& record, const Plan& plan, const std::vector<PassReport>& passes,
-                  const Prediction& prediction, const Measurement& measurement);
+                  const Prediction& prediction, const Measurement& measurement, std::int64_t real_bytes = 0);
 
 Json to_json(const RunRecord& record);
 // Rejects, by name: a file that is not a record, an unknown version, and fields that are missing or wrong.

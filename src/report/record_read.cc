@@ -108,6 +108,51 @@ RecordedPlan plan_from(const Section& p) {
   return plan;
 }
 
+MemoryKind memory_kind_named(const std::string& name, const std::string& origin) {
+  for (const MemoryKind kind : kMemoryKinds)
+    if (name_of(kind) == name) return kind;
+  reject("{}: unknown kind of memory '{}'", origin, name);
+}
+
+MemoryBytes memory_bytes_from(const Section& p) {
+  MemoryBytes bytes;
+  for (const MemoryKind kind : kMemoryKinds)
+    bytes[kind] = p.need<std::int64_t>(fmt::format("{}_bytes", name_of(kind)).c_str());
+  return bytes;
+}
+
+// The file has only what changes from step to step.
+std::vector<MemoryBytes> memory_steps_from(const Section& p, const MemoryBytes& peak) {
+  std::vector<MemoryBytes> steps;
+  for (const MemoryKind kind : kArenaKinds) {
+    const auto bytes = p.need<std::vector<std::int64_t>>(fmt::format("{}_bytes", name_of(kind)).c_str());
+    if (kind == kArenaKinds[0]) steps.assign(bytes.size(), peak);
+    if (bytes.size() != steps.size())
+      reject("{}: memory.steps: the lists have {} and {} steps", p.origin(), steps.size(), bytes.size());
+    for (std::size_t s = 0; s < bytes.size(); ++s) steps[s][kind] = bytes[s];
+  }
+  return steps;
+}
+
+RecordedMemory memory_from(const Section& p) {
+  RecordedMemory memory{.planned = {}, .real_peak_bytes = p.get<std::int64_t>("real_peak_bytes")};
+  MemoryTimeline& t = memory.planned;
+  t.arena_bytes = p.need<std::int64_t>("arena_bytes");
+  t.peak = memory_bytes_from(p.section("peak"));
+  t.steps = memory_steps_from(p.section("steps"), t.peak);
+  t.peak_step = p.need<int>("peak_step");
+  if (t.peak_step < kNone || t.peak_step >= static_cast<int>(t.steps.size()))
+    reject("{}: memory.peak_step is {}; there are {} steps", p.origin(), t.peak_step, t.steps.size());
+  for (const Section& piece : p.list("alive"))
+    t.alive.push_back({piece.need<std::string>("name"), piece.need<std::string>("layer"),
+                       memory_kind_named(piece.need<std::string>("kind"), p.origin()),
+                       piece.need<std::int64_t>("bytes"), piece.need<int>("first_step"),
+                       piece.need<int>("last_use_step"), piece.need<int>("last_step")});
+  for (const Section& layer : p.list("layers"))
+    t.layers.push_back({layer.need<std::string>("layer"), memory_bytes_from(layer)});
+  return memory;
+}
+
 Prediction prediction_from(const Section& p) {
   Prediction prediction{.machine = p.need<std::string>("machine"), .model = p.get<std::string>("model")};
   prediction.floor_s = p.need<double>("floor_ms") / 1e3;
@@ -204,6 +249,7 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
   }
   r.data = p.get<std::string>("data");
   if (p.has("plan")) r.plan = plan_from(p.section("plan"));
+  if (p.has("memory")) r.memory = memory_from(p.section("memory"));
   if (p.has("prediction")) r.prediction = prediction_from(p.section("prediction"));
   if (p.has("measurement")) read_measurement(r, p.section("measurement"));
   if (r.layers.empty() && p.has("prediction"))

@@ -64,7 +64,7 @@ TEST(Record, HasItsKeysInOrder) {
   const Json& r = record();
   expect_keys(r,
               {"headroom_record", "verb", "command", "version", "commit", "compiler", "time", "machine",
-               "model", "data", "plan", "prediction", "measurement", "curve"},
+               "model", "data", "plan", "memory", "prediction", "measurement", "curve"},
               "record");
   expect_keys(r["model"], {"name", "parameters", "net"}, "model");
   expect_keys(r["plan"],
@@ -75,6 +75,10 @@ TEST(Record, HasItsKeysInOrder) {
               {"step", "layer", "phase", "op", "problem", "kernel", "why", "refused", "flops", "bytes",
                "launches", "workspace_bytes", "stream", "charges"},
               "step");
+  expect_keys(
+      r["memory"],
+      {"peak_step", "peak_bytes", "arena_bytes", "real_peak_bytes", "peak", "steps", "alive", "layers"},
+      "memory");
   expect_keys(r["prediction"], {"machine", "model", "floor_ms", "predicted_ms", "layers", "steps"},
               "prediction");
   expect_keys(r["measurement"],
@@ -88,6 +92,30 @@ TEST(Record, SaysWhichVersionItIsOf) {
   EXPECT_EQ(record()["headroom_record"], kRecordVersion);
   EXPECT_EQ(record()["time"].get<std::string>().size(), 20u) << "2025-01-31T12:00:00Z";
   EXPECT_EQ(record()["command"][1], "train");
+}
+
+TEST(Record, HasTheMemoryOfThePlan) {
+  const Json& memory = record()["memory"];
+  EXPECT_EQ(memory["arena_bytes"], record()["plan"]["arena_bytes"]);
+  EXPECT_EQ(memory["real_peak_bytes"], record()["measurement"]["peak_rss_bytes"]) << "a CPU: the process";
+  const std::int64_t parameters = record()["model"]["parameters"].get<std::int64_t>();
+  EXPECT_EQ(memory["peak"]["parameters_bytes"], 4 * parameters);
+  EXPECT_EQ(memory["peak"]["optimizer_state_bytes"], 4 * parameters) << "momentum";
+  std::int64_t sum = 0;
+  for (const auto& [kind, bytes] : memory["peak"].items()) sum += bytes.get<std::int64_t>();
+  EXPECT_EQ(memory["peak_bytes"], sum);
+  for (const auto& [kind, list] : memory["steps"].items()) {
+    ASSERT_EQ(list.size(), record()["plan"]["steps"].size()) << kind;
+    EXPECT_EQ(list[memory["peak_step"].get<std::size_t>()], memory["peak"][kind]) << kind;
+  }
+}
+
+TEST(Record, WithoutMemoryCanStillBeRead) {
+  Json old = record();
+  old.erase("memory");
+  const RunRecord r = record_from_json(old, "old.json");
+  EXPECT_FALSE(r.memory);
+  EXPECT_FALSE(to_json(r).contains("memory"));
 }
 
 void expect_finite(const Json& json, const std::string& path) {
@@ -163,6 +191,10 @@ TEST(Record, IsReadAgain) {
   const RunRecord again = record_from_json(record(), "run.json");
   EXPECT_EQ(again.version, 2);
   EXPECT_EQ(again.verb, "train");
+  ASSERT_TRUE(again.memory);
+  EXPECT_EQ(again.memory->planned.steps.size(), again.plan->steps.size());
+  EXPECT_EQ(again.memory->planned.steps[0][MemoryKind::parameters],
+            again.memory->planned.peak[MemoryKind::parameters]);
   ASSERT_TRUE(again.plan && again.prediction && again.measurement && again.training && again.machine);
   EXPECT_EQ(again.measurement->source, Measurement::Source::wall_clock);
   EXPECT_EQ(again.measurement->steps[0].seconds.size(), 3u);
@@ -213,6 +245,11 @@ TEST(Record, WhatIsWrongIsNamed) {
   EXPECT_NE(complaint("/plan/steps/2/kernel", 5).find("plan.steps[2].kernel"), std::string::npos);
   EXPECT_NE(complaint("/plan/steps", 5).find("plan.steps"), std::string::npos);
   EXPECT_NE(complaint("/measurement/source", "sundial").find("sundial"), std::string::npos);
+  EXPECT_NE(complaint("/memory/peak_step", 1000).find("memory.peak_step"), std::string::npos);
+  EXPECT_NE(complaint("/memory/alive/0/kind", "magic").find("magic"), std::string::npos);
+  EXPECT_NE(complaint("/memory/steps/workspace_bytes", {1, 2}).find("memory.steps"), std::string::npos);
+  EXPECT_NE(complaint("/memory/layers/0/inputs_bytes", "x").find("memory.layers[0].inputs_bytes"),
+            std::string::npos);
   EXPECT_NE(complaint("/measurement", Json::array()).find("measurement"), std::string::npos);
   EXPECT_THROW(record_from_json(Json::object(), "x"), Error);
 }

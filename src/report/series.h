@@ -15,8 +15,10 @@ inline constexpr std::size_t kMaxPerCoreRows = 16;
 Sheet series_sheet(const Samples& samples, std::size_t max_per_core = kMaxPerCoreRows);
 std::size_t per_core_rows(const Samples& samples);  // how many rows single cores would need
 
-// A chart over time: '*' is the mean within a column, ':' its range. As wide as the view, at most 100.
-std::string draw_series(const Series& series, const std::vector<double>& seconds, const TableView& view);
+// A chart over time: '*' is the mean within a column, ':' its range. As wide as the view, at most 100. `end`
+// is the label of the last point; empty: its time.
+std::string draw_series(const Series& series, const std::vector<double>& seconds, const TableView& view,
+                        std::string end = {});
 
 // One row per sample, one column per series, times in seconds since the start. A gap is an empty field.
 std::string series_csv(const Samples& samples);

@@ -16,7 +16,7 @@ constexpr int kAxis = 10;  // columns left of the plot: a number and the axis
 constexpr int kUsualWidth = 80, kWidest = 100, kNarrowest = 10;
 
 // The readings that fall into one column of the plot.
-struct Span {
+struct DrawnColumn {
   double sum = 0, min = 0, max = 0;
   int count = 0;
   void add(double value) {
@@ -33,8 +33,8 @@ int plot_width(const TableView& view) {
 }
 
 // A reading stands for the time since the one before it, so it fills every column of that time.
-std::vector<Span> columns_of(const Series& series, const std::vector<double>& seconds, int width) {
-  std::vector<Span> columns(static_cast<std::size_t>(width));
+std::vector<DrawnColumn> columns_of(const Series& series, const std::vector<double>& seconds, int width) {
+  std::vector<DrawnColumn> columns(static_cast<std::size_t>(width));
   const double end = seconds.back();
   // The column that ends at this time or holds it; -1 for the beginning, which ends nothing.
   const auto column_at = [&](double time) {
@@ -67,7 +67,8 @@ std::string trimmed(std::string line) {
 
 }  // namespace
 
-std::string draw_series(const Series& series, const std::vector<double>& seconds, const TableView& view) {
+std::string draw_series(const Series& series, const std::vector<double>& seconds, const TableView& view,
+                        std::string end) {
   std::string text = fmt::format("{}, {}\n", series.info.name, series.info.unit);
   if (series.summary.readings == 0 || seconds.empty()) return text + "  no readings\n";
   const int width = plot_width(view);
@@ -76,7 +77,7 @@ std::string draw_series(const Series& series, const std::vector<double>& seconds
     return std::clamp(static_cast<int>(std::lround((1 - value / top) * (kRows - 1))), 0, kRows - 1);
   };
   std::vector<std::string> rows(kRows, std::string(static_cast<std::size_t>(width), ' '));
-  const std::vector<Span> columns = columns_of(series, seconds, width);
+  const std::vector<DrawnColumn> columns = columns_of(series, seconds, width);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].count == 0) continue;
     for (int row = row_of(columns[c].max); row <= row_of(columns[c].min); ++row)
@@ -87,7 +88,7 @@ std::string draw_series(const Series& series, const std::vector<double>& seconds
     const std::string tick = row == 0 ? fmt::format("{:g}", top) : row == kRows - 1 ? "0" : "";
     text += trimmed(fmt::format("{:>8} |{}", tick, rows[static_cast<std::size_t>(row)]));
   }
-  const std::string end = human_seconds(seconds.back());
+  if (end.empty()) end = human_seconds(seconds.back());
   text += fmt::format("{:>8} +{}\n", "", std::string(static_cast<std::size_t>(width), '-'));
   return text + fmt::format("{:>10}0{:>{}}\n", "", end, width - 1);
 }

@@ -169,7 +169,8 @@ RunRecord training_record(const FinishedTraining& f, std::vector<std::string> co
   record.machine = f.machine;
   record.model = recorded_model(f.engine);
   record.data = f.data_name;
-  add_readings(record, f.plan, f.passes, f.prediction, f.result.measurement);
+  add_readings(record, f.plan, f.passes, f.prediction, f.result.measurement,
+               real_peak_bytes(f.engine, f.plan, f.resources));
   record.wall_s = f.wall_s, record.resources = f.resources;
   record.training = RecordedTraining{.images_per_s = f.images_per_s(),
                                      .train_s = f.result.train_seconds,

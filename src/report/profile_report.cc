@@ -1,0 +1,111 @@
+#include "report/profile_report.h"
+
+#include "base/json.h"
+#include "base/units.h"
+#include "report/findings.h"
+#include "report/profile_card.h"
+#include "report/profile_copies.h"
+#include "report/profile_events.h"
+#include "report/profile_flat.h"
+#include "report/profile_kernels.h"
+#include "report/profile_memory.h"
+#include "report/profile_ranges.h"
+#include "report/profile_rates.h"
+#include "report/profile_run_sheet.h"
+
+namespace headroom {
+namespace {
+
+std::string headline(const RunProfile& profile) {
+  const StepParts parts = step_parts(profile.trace);
+  const RunRecord& r = profile.record;
+  std::string text =
+      fmt::format("{}, batch {}, {} on {}: {} steps watched, {} each\n", r.model ? r.model->name : "model",
+                  r.plan ? r.plan->batch : 0, r.plan ? r.plan->precision : "", r.plan ? r.plan->device : "",
+                  parts.steps, human_seconds(parts.step));
+  if (!profile.energy) return text;
+  const double images = r.plan ? double(r.plan->batch) : 1;
+  return text +
+         fmt::format("Energy: {:.4g} J per step, {:.4g} mJ per item, {:.4g} W; layers add up to {:.4g} J\n",
+                     profile.energy->run_j, 1e3 * profile.energy->run_j / images,
+                     profile.energy->run_j / profile.energy->run_s, profile.energy->sum_j());
+}
+
+std::string own_cost(const RunProfile& profile) {
+  const Trace& t = profile.trace;
+  std::string text = fmt::format(
+      "The profiler spent {} recording {} spans, {} kernels, {} copies and {} calls",
+      human_seconds(t.own_cost_s), t.spans.size(), t.kernels.size(), t.copies.size(), t.calls.size());
+  if (t.dropped > 0) text += fmt::format("; {} events found no room", t.dropped);
+  text += ".\n";
+  for (const std::string& what : t.notes) text += what + "\n";
+  return text;
+}
+
+double link_of(const RunProfile& profile) {
+  return profile.record.machine ? profile.record.machine->host_link.bytes_per_s : 0;
+}
+
+}  // namespace
+
+std::vector<Sheet> profile_sheets(const RunProfile& profile) {
+  std::vector<Sheet> sheets;
+  const auto add = [&](Sheet sheet) {
+    if (sheet.rows() > 0) sheets.push_back(std::move(sheet));
+  };
+  add(step_sheet(profile.trace));
+  add(split_sheet(profile.trace));
+  if (profile.record.plan) add(profiled_layer_sheet(profile));
+  add(kernels_sheet(profile.trace));
+  add(calls_sheet(profile.trace));
+  add(copies_sheet(profile.trace, link_of(profile)));
+  add(rates_sheet(profile));
+  add(findings_sheet(findings_of(profile)));
+  add(events_sheet(profile));
+  add(flat_sheet(profile.trace, TracePart::whole_run));
+  add(flat_sum_sheet(profile.trace, TracePart::whole_run));
+  add(ranges_sheet(range_rows(profile.trace, TracePart::whole_run)));
+  add(memory_sheet(profile.record));
+  add(layer_memory_sheet(profile.record));
+  add(alive_sheet(profile.record));
+  add(run_sheet(profile.facts));
+  return sheets;
+}
+
+std::string profile_text(const RunProfile& profile, const TableView& view, const TableView& layers) {
+  std::string text = headline(profile) + "\n";
+  if (profile.trace.windows.empty())
+    return text + "The run ended before a step could be watched: it needs more steps.\n";
+  text += step_sheet(profile.trace).text(view) + "\n";
+  if (profile.record.plan) text += profiled_layer_sheet(profile).text(layers) + "\n";
+  const Sheet kernels = kernels_sheet(profile.trace);
+  TableView top = view;
+  constexpr std::int64_t kMinKernels = 5;
+  top.top = std::max(kMinKernels, majority_of(kernels).rows);
+  text += kernels.text(top) + majority_sentence(kernels, "kernel", "kernel time") + "\n";
+  text += findings_text(findings_of(profile), view) + "\n";
+  return text + own_cost(profile);
+}
+
+Json profile_json(const RunProfile& profile) {
+  Json json = {{"record", to_json(profile.record)}, {"tables", Json::object()}};
+  for (const Sheet& sheet : profile_sheets(profile)) json["tables"][sheet.name()] = sheet.objects();
+  if (profile.energy)
+    json["energy"] = {{"step_j", profile.energy->run_j},
+                      {"step_s", profile.energy->run_s},
+                      {"layers_j", profile.energy->layer_j}};
+  json["own_cost_s"] = profile.trace.own_cost_s;
+  json["dropped"] = profile.trace.dropped;
+  json["notes"] = profile.trace.notes;
+  return json;
+}
+
+std::string profile_card(const RunProfile& profile, const std::string& kernel) {
+  if (profile.trace.kernels.empty())
+    reject(Hint{"add `device` cuda"}, "a launch card is about a kernel of a GPU, and this profile has none");
+  std::optional<SmLimits> limits;
+  if (profile.record.machine) limits = sm_limits(profile.record.machine->compute_capability);
+  return card_text(launch_cards(profile.trace, kernel, limits));
+}
+
+}  // namespace headroom
