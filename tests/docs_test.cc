@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <regex>
+#include <set>
 
 #include "base/embedded.h"
 #include "base/file.h"
@@ -157,6 +159,41 @@ TEST(Docs, TextsBelowTheCommandLineNameNoOptions) {
   EXPECT_GT(files, 400);
 }
 
+// The parts of a source that stand in unnamed namespaces.
+std::string unnamed_parts(const std::string& source) {
+  constexpr std::string_view kBegin = "\nnamespace {\n", kEnd = "\n}  // namespace\n";
+  std::string parts = "\n";
+  for (std::size_t at = 0; (at = source.find(kBegin, at)) != source.npos;) {
+    const std::size_t end = std::min(source.find(kEnd, at), source.size());
+    parts += source.substr(at + kBegin.size(), end - at - kBegin.size()) + "\n";
+    at = end;
+  }
+  return parts;
+}
+
+// Files of a folder compile together. There a function in an unnamed namespace would hide one of the same
+// name that a header of the folder declares, without a word from the compiler.
+TEST(Sources, UnnamedFunctionsHideNoneOfTheirFoldersHeaders) {
+  const std::string function = R"(\n[A-Za-z][\w:<>,&* ]* [*&]?([a-z]\w*)\()";
+  std::map<std::string, std::set<std::string>> declared;  // by folder
+  std::vector<fs::path> sources;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src")) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".h"))
+      for (const std::string& name : matches(read_file(path), function))
+        declared[entry.path().parent_path().string()].insert(name);
+    const bool apart = path.ends_with("_test.cc") || path.find("/src/ops/") != std::string::npos;
+    if (path.ends_with(".cc") && !apart) sources.push_back(entry.path());
+  }
+  int functions = 0;
+  for (const fs::path& path : sources)
+    for (const std::string& name : matches(unnamed_parts(read_file(path)), function)) {
+      EXPECT_FALSE(declared[path.parent_path().string()].contains(name)) << path << ": " << name;
+      ++functions;
+    }
+  EXPECT_GT(functions, 300);
+}
+
 // `$ headroom verb [subverb] … --option`: the verb's own help must list them all.
 TEST(Docs, EveryCommandIsKnown) {
   int checked = 0;
@@ -271,9 +308,9 @@ TEST_F(DocsRun, TheExampleTrainsAndItsRecordFitsTheSchema) {
       EXPECT_TRUE(schema["properties"][key]["properties"].contains(inner)) << key << "." << inner;
   }
 
-  for (const char* path :
-       {"/plan/steps/0/kernel", "/measurement/step_ms/p10", "/curve/0/accuracy/test",
-        "/prediction/steps/0/bound", "/model/net/input", "/measurement/layers/0/update_ms"}) {
+  for (const char* path : {"/plan/steps/0/kernel", "/measurement/step_ms/p10", "/curve/0/accuracy/test",
+                           "/prediction/steps/0/bound", "/memory/alive/0/kind", "/model/net/input",
+                           "/measurement/layers/0/update_ms"}) {
     const Json::json_pointer pointer(path);
     Json damaged = written;
     damaged[pointer.parent_pointer()].erase(pointer.back());

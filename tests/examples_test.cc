@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
   for (const char* verb : {"bench", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model",
-                           "predict", "recipe", "roofline", "run", "train", "tune", "watch"})
+                           "predict", "profile", "recipe", "roofline", "run", "train", "tune", "watch"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

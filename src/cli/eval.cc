@@ -5,7 +5,9 @@
 #include "base/units.h"
 #include "bench/inference.h"
 #include "cli/layer_waits.h"
+#include "cli/profile_run.h"
 #include "cli/run_setup.h"
+#include "cli/saving.h"
 #include "cli/verbs.h"
 #include "cli/weights_file.h"
 #include "models/onnx/imported.h"
@@ -70,8 +72,9 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
   record.machine = machine;
   record.model = recorded_model(engine);
   record.data = setup.data;
-  add_readings(record, ready.plan(), ready.passes, prediction, result.measurement);
   record.wall_s = result.seconds, record.resources = process_resources();
+  add_readings(record, ready.plan(), ready.passes, prediction, result.measurement,
+               real_peak_bytes(engine, ready.plan(), record.resources));
   write_record(request.record, record);
 }
 
@@ -122,12 +125,19 @@ void print_evaluated(const Evaluated& e, const Common& common) {
                     human_seconds(result.seconds), with_commas(std::llround(rate))));
 }
 
-void eval(const RunRequest& request, const Common& common) {
+void eval(const RunRequest& request, const Common& common, const ProfileOptions& profiling) {
+  std::optional<ProfileRun> profile;
+  if (!profiling.out.empty()) {
+    require_profile(profiling);
+    profile.emplace(profiling);
+  }
   if (request.weights.empty() && !is_onnx_name(request.model))
     reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   RunSetup setup = resolve(request, common);
-  if (const std::string why = why_no_task(setup.net, setup.train.batch); !why.empty())
+  if (const std::string why = why_no_task(setup.net, setup.train.batch); !why.empty()) {
+    if (profile) reject(Hint{"headroom profile MODEL -o DIR does that"}, "{}", why);
     return eval_forward(setup, common, request, why);
+  }
   const auto device = common.open();
   const Dataset data = load_data(setup, true);
   if (fixed_batch(setup.net) == 0)
@@ -137,20 +147,31 @@ void eval(const RunRequest& request, const Common& common) {
   const Plan& plan = ready.plan();
   if (!request.weights.empty()) load(engine, request.weights);
   if (common.explain) note(ready.explain());
-  const EvalResult result = evaluate(engine, data.test, setup.train.preprocess, setup.train.batch);
+  StepWatch* const watch = profile ? &profile->watch(*device, plan) : nullptr;
+  const EvalResult result =
+      evaluate(engine, data.test, setup.train.preprocess, setup.train.batch, {}, {}, watch);
   const Machine machine = common.machine(*device);
   const Prediction prediction = predict(plan, machine);
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.measurement);
   print_evaluated({setup, data, device->capabilities(), result, layers, prediction.has_times}, common);
   flush_output();  // the result is out before a file can fail
-  if (request.record.empty()) return;
+  if (request.record.empty() && !profile) return;
   RunRecord record = start_record("eval", command_line());
   record.machine = machine;
   record.model = recorded_model(engine);
   record.data = setup.data;
-  add_readings(record, plan, ready.passes, prediction, result.measurement);
   record.wall_s = result.seconds, record.resources = process_resources();
-  write_record(request.record, record);
+  add_readings(record, plan, ready.passes, prediction, result.measurement,
+               real_peak_bytes(engine, plan, record.resources));
+  Saving saving;
+  saving.attempt([&] { write_record(request.record, record); });
+  if (profile)
+    saving.attempt([&] {
+      profile->finish(record, plan);
+      profile->write();
+      profile->say_where();
+    });
+  saving.finish();
 }
 
 }  // namespace
@@ -160,6 +181,7 @@ void add_eval(Command app) {
     RunRequest request;
     Common common;
     LayerWaitsRequest sync;
+    ProfileOptions profile;
   };
   auto state = std::make_shared<State>();
   Command verb = app.verb("eval", "test a trained network, or time its layers");
@@ -171,6 +193,7 @@ void add_eval(Command app) {
   add_layer_table_options(verb, state->common.tables);
   add_layer_waits_options(verb, state->sync);
   add_record_option(verb, state->request.record);
+  add_profile_folder(verb, state->profile);
   verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
   verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");
   verb.example("headroom eval resnet:depth=50 --sync-layers --batch 64 --device cuda");
@@ -178,7 +201,7 @@ void add_eval(Command app) {
     if (state->sync.on) return time_layer_waits(state->request, state->common, state->sync);
     if (state->sync.random) reject("--random needs --sync-layers: random images have no labels to test");
     require_tables(state->common.tables, empty_layer_sheet(false));
-    eval(state->request, state->common);
+    eval(state->request, state->common, state->profile);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/options.h"
@@ -62,8 +63,8 @@ void run(int argc, char** argv) {
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,
-        {add_demo, add_train, add_eval, add_run, add_generate, add_predict, add_roofline, add_machine,
-         add_bench, add_diff, add_tune, add_watch, add_model, add_recipe, add_data, add_doctor,
+        {add_demo, add_train, add_eval, add_run, add_generate, add_predict, add_profile, add_roofline,
+         add_machine, add_bench, add_diff, add_tune, add_watch, add_model, add_recipe, add_data, add_doctor,
          add_completion});
 }
 
@@ -75,6 +76,7 @@ const std::vector<std::string>& command_line() { return words; }
 
 int main(int argc, char** argv) {
   using namespace headroom;
+  spans::name_thread("main");
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error like a full disk, not the end
   try {
     cli::run(argc, argv);

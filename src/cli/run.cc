@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "bench/inference.h"
 #include "cli/options.h"
+#include "cli/profile_run.h"
 #include "cli/run_cases.h"
 #include "cli/run_report.h"
 #include "cli/saving.h"
@@ -27,6 +28,7 @@ namespace {
 struct RunModelRequest {
   Common common;
   std::string model, weights, output, cases, record;
+  ProfileOptions profile;
   std::vector<std::string> inputs, expected, dims;
   Tolerance tolerance;
   bool time = false;
@@ -195,8 +197,9 @@ RunRecord record_of(const Readings& readings, Engine& engine, const Inference& i
   RunRecord record = start_record("run", command_line());
   record.machine = readings.machine;
   record.model = recorded_model(engine);
-  add_readings(record, *inference.plan(), inference.passes(), readings.prediction, readings.measurement);
   record.resources = process_resources();
+  add_readings(record, *inference.plan(), inference.passes(), readings.prediction, readings.measurement,
+               real_peak_bytes(engine, *inference.plan(), record.resources));
   return record;
 }
 
@@ -213,6 +216,11 @@ void run(const RunModelRequest& r) {
   require_sound(r);
   if (!r.record.empty()) require_writable(r.record);
   if (!r.cases.empty()) return run_cases(r.cases, r.common, r.tolerance);
+  std::optional<ProfileRun> profile;
+  if (!r.profile.out.empty()) {
+    require_profile(r.profile);
+    profile.emplace(r.profile);
+  }
   auto [net, inputs] = subject_of(r);
   const auto device = r.common.open();
   Engine engine(net, *device, r.common.engine_options());
@@ -231,9 +239,10 @@ void run(const RunModelRequest& r) {
                      r.common.seed));
   const std::vector<NamedTensor> outputs = inference.run(inputs);
   if (r.common.explain) note(inference.explain());
+  if (profile) watch_passes(inference, *device, *profile);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
   std::optional<Readings> readings;
-  if (r.time || !r.record.empty()) readings = read_again(r, inference, *device);
+  if (r.time || profile || !r.record.empty()) readings = read_again(r, inference, *device);
   if (r.common.json) {
     Json json = {{"model", net.name},
                  {"device", device->capabilities().name},
@@ -259,6 +268,12 @@ void run(const RunModelRequest& r) {
   if (!r.output.empty()) saving.attempt([&] { write_outputs(r.output, outputs); });
   if (!r.record.empty())
     saving.attempt([&] { write_record(r.record, record_of(*readings, engine, inference)); });
+  if (profile)
+    saving.attempt([&] {
+      profile->finish(record_of(*readings, engine, inference), *inference.plan());
+      profile->write();
+      profile->say_where();
+    });
   saving.finish();
   for (const Compared& c : compared)
     if (!c.difference.passed())
@@ -285,6 +300,7 @@ void add_run(Command app) {
               "run every ONNX model below this folder on the data stored beside it, and count the passes");
   verb.flag("--time", r->time, "repeat the pass and print the time of each layer beside its floor");
   add_record_option(verb, r->record);
+  add_profile_folder(verb, r->profile);
   add_run_options(verb, r->common);
   add_layer_table_options(verb, r->common.tables);
   verb.example("headroom run net.onnx --input images=x.npy --output results");

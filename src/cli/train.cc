@@ -11,7 +11,10 @@ namespace {
 struct Training {
   RunRequest request;
   Common common;
+  ProfileOptions profile = {};
 };
+
+}  // namespace
 
 // Everything but the model and the recipe.
 void add_training_options(Command verb, RunRequest& r, Common& common) {
@@ -71,8 +74,14 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
   add_layer_table_options(verb, common.tables);
 }
 
+namespace {
+
 void run(const Training& training) {
   require_tables(training.common.tables, empty_layer_sheet());
+  const bool profiled = !training.profile.out.empty();
+  if (profiled && !training.request.check_against.empty())
+    reject(Hint{"give only one of the two"}, "--profile and --check-against exclude each other");
+  if (profiled) return profiled_training_run(training.request, training.common, training.profile, false);
   if (training.request.check_against.empty()) return training_run(training.request, training.common, false);
   if (launched_as_one_of_several())
     reject(Hint{"start it without mpirun"}, "--check-against compares two devices in one process");
@@ -89,6 +98,7 @@ void add_train(Command app) {
   verb.option("--recipe", state->request.recipe,
               "a published case, see headroom recipe list; or a JSON file");
   add_training_options(verb, state->request, state->common);
+  add_profile_folder(verb, state->profile);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
   verb.example("headroom train lenet5 --checkpoint-dir run1 --checkpoint-every 100 --resume auto");

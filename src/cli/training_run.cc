@@ -12,6 +12,7 @@
 #include "cli/best_weights.h"
 #include "cli/checkpoints.h"
 #include "cli/progress.h"
+#include "cli/prove.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
 #include "cli/weights_file.h"
@@ -27,6 +28,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+const SpanName kStartSpan{"start-up"}, kLoadSpan{"load the data"}, kSetupSpan{"train setup"},
+    kCeilingsSpan{"measure the machine"}, kSavingSpan{"save files"};
+
 class TrainWatcher final : public TrainObserver {
  public:
   TrainWatcher(const std::string& title, std::int64_t epochs, std::int64_t log_every, bool classifier)
@@ -35,6 +39,7 @@ class TrainWatcher final : public TrainObserver {
     if (log_every_ > 0 && step % log_every_ == 0)
       progress_.line(fmt::format("step {}: loss {:.6g}", step, loss), true);
     progress_.update(step, of, fmt::format("loss {:.4f}", loss));
+    if (profile != nullptr) profile->on_loss(loss);
   }
   void on_epoch(const EpochResult& e) override {
     const std::string success =
@@ -45,6 +50,7 @@ class TrainWatcher final : public TrainObserver {
     if (best != nullptr) best->on_epoch(e);
   }
   BestWeights* best = nullptr;
+  ProfileRun* profile = nullptr;
 
  private:
   Progress progress_;
@@ -93,7 +99,7 @@ std::string best_file(const RunRequest& request) {
   else if (!request.save.empty())
     note(fmt::format("the weights are in {}\n", request.save));
   else
-    note("nothing was saved: neither --checkpoint-dir nor --save was given\n");
+    note("no weights were saved: neither --checkpoint-dir nor --save was given\n");
   throw Interrupted{128 + signal};
 }
 
@@ -121,9 +127,19 @@ class TrainingRun {
  public:
   TrainingRun(const RunRequest& request, const Common& wanted, bool demo)
       : request_(request), common_(wanted), demo_(demo), ranks_(request.ranks, common_) {}
+  // Before prepare().
+  void profile(const ProfileOptions& options, bool until_seen) {
+    profile_.emplace(options);
+    until_seen_ = until_seen;
+    steps_to_watch_ = options.steps;
+  }
   void prepare();  // everything that can be refused, before the first step
   void train();
-  void report();
+  void conclude();  // everything that is known of the run
+  void report();    // prints it
+  const RunProfile& profiled() const { return profile_->profile(); }
+  bool is_alone() const { return !ranks_.several(); }
+  void add_proofs(Sheet proofs) { profile_->add_proofs(std::move(proofs)); }
   void finish();  // writes files; throws if one could not be written, or if the run failed
 
  private:
@@ -131,6 +147,12 @@ class TrainingRun {
   void keep_best();
   void save(const std::string& file, SaveOptions options = {});
   void save_weights_and_onnx();
+  void watch_steps();
+  RunRecord record() const {
+    RunRecord all = training_record(*finished_, command_line());
+    if (until_seen_) all.verb = "profile";
+    return all;
+  }
   std::optional<DeterministicOverhead> overhead() const;
 
   const RunRequest& request_;
@@ -152,6 +174,9 @@ class TrainingRun {
   std::optional<Diverged> diverged_;
   std::optional<RanksReport> shared_;
   std::optional<FinishedTraining> finished_;
+  std::optional<ProfileRun> profile_;
+  bool until_seen_ = false;  // a run that only a profile is wanted of
+  std::int64_t steps_to_watch_ = 0;
 };
 
 EngineOptions TrainingRun::engine_options() {
@@ -171,16 +196,22 @@ EngineOptions TrainingRun::engine_options() {
 
 void TrainingRun::prepare() {
   ranks_.agree([&] {
+    const Span span(kStartSpan, SpanKind::start_up);
     setup_ = resolve(request_, common_);
     device_ = common_.open();
     if (!request_.save_onnx.empty()) require_onnx(setup_->net);  // check before the training, not after
   });
   Progress preparing("preparing");
   preparing.stage(fmt::format("data set {}", setup_->data), demo_);
-  ranks_.agree([&] { data_ = load_data(*setup_, false, &ranks_); });
+  ranks_.agree([&] {
+    const Span span(kLoadSpan, SpanKind::data);
+    data_ = load_data(*setup_, false, &ranks_);
+  });
   preparing.clear();
   const EngineOptions options = engine_options();
   TrainOptions& training = setup_->train;
+  std::optional<Span> setup_span;
+  setup_span.emplace(kSetupSpan, SpanKind::setup);
   ranks_.agree([&] {
     engine_.emplace(setup_->net, *device_, options);
     if (!request_.weights.empty()) load(*engine_, request_.weights, request_.new_head);
@@ -193,11 +224,30 @@ void TrainingRun::prepare() {
   if (common_.explain) note(ready_->explain());
   checkpoints_ = prepare_checkpoints(request_, ranks_, *engine_, data_, training, saving_);
   if (request_.keep_best) keep_best();
+  if (profile_) watch_steps();
+  setup_span.reset();
   if (!ranks_.first()) return;
   // Any rank can measure the machine's ceilings; the others wait at their first exchange.
   preparing.stage("this machine's ceilings", demo_);
+  const Span span(kCeilingsSpan, SpanKind::setup);
   machine_ = common_.machine(*device_);
   prediction_ = predict(ready_->plan(), machine_);
+}
+
+// A profile alone needs no more steps than it watches, and no fewer.
+void TrainingRun::watch_steps() {
+  StepWatch& watch = profile_->watch(*device_, ready_->plan(), ranks_.rank());
+  TrainOptions& training = setup_->train;
+  training.watch = &watch;
+  if (!until_seen_) {
+    watch.skip += training.parts_timed;  // those run part by part
+    return;
+  }
+  training.parts_timed = 0;
+  const std::int64_t whole = std::max<std::int64_t>(1, data_.train.count() / training.batch);
+  const std::int64_t needed = watch.skip + watch.warm_up + steps_to_watch_ + 1;
+  constexpr std::int64_t kToCapture = 1;  // epochs: batches at addresses of their own are captured once each
+  if (!request_.epochs) training.epochs = training.start.epoch + (needed + whole - 1) / whole + kToCapture;
 }
 
 void TrainingRun::save(const std::string& file, SaveOptions options) {
@@ -221,8 +271,11 @@ void TrainingRun::train() {
   TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
                        request_.log_every, setup_->net.loss != kReconstruction);
   watcher.best = best_ ? &*best_ : nullptr;
+  watcher.profile = profile_ ? &*profile_ : nullptr;
   note_signals();
-  setup_->train.stop = [&] { return noted_signal() != 0 || saving_.failed(); };
+  setup_->train.stop = [&] {
+    return noted_signal() != 0 || saving_.failed() || (until_seen_ && profile_->is_done());
+  };
   setup_->train.settle_every = request_.log_every;
   try {
     result_ = headroom::train(*engine_, data_, setup_->train, watcher);
@@ -237,7 +290,7 @@ std::optional<DeterministicOverhead> TrainingRun::overhead() const {
   return deterministic_overhead(setup_->net, *device_, engine_->options(), setup_->train.batch);
 }
 
-void TrainingRun::report() {
+void TrainingRun::conclude() {
   if (ranks_.several()) shared_ = report_ranks(*engine_, ready_->plan(), result_);
   const std::optional<Recipe>& recipe = setup_->recipe;
   finished_.emplace(
@@ -257,7 +310,20 @@ void TrainingRun::report() {
                        .resources = process_resources(),
                        .wall_s = std::chrono::duration<double>(Clock::now() - start_).count(),
                        .view = common_.tables.layers()});
+  if (until_seen_ && !ranks_.several() && !diverged_) {
+    engine_->set_learning_rate(0);  // repeated updates must not spoil the weights that are measured
+    profile_->measure_energy(*ready_, *device_);
+  }
+  if (profile_) profile_->finish(ranks_.first() ? record() : RunRecord{}, ready_->plan(), engine_->groups());
+}
+
+void TrainingRun::report() {
+  if (profile_ && ranks_.first()) saving_.attempt([&] { profile_->write(); });
   if (!ranks_.first() || diverged_) return;
+  if (until_seen_) {
+    profile_->print(common_);
+    return flush_output();
+  }
   print_result(*finished_, common_, overhead(), best_ ? &*best_ : nullptr);
   if (demo_ && !result_.stopped && !common_.json) print(kNext);
   flush_output();  // the result is out before a file can fail
@@ -272,11 +338,13 @@ void TrainingRun::save_weights_and_onnx() {
 }
 
 void TrainingRun::finish() {
+  if (profile_ && ranks_.first() && !saving_.failed()) profile_->say_where();
   if (!diverged_) save_weights_and_onnx();
   if (ranks_.first() && !request_.record.empty())
-    saving_.attempt([&] { write_record(request_.record, training_record(*finished_, command_line())); });
+    saving_.attempt([&] { write_record(request_.record, record()); });
   saving_.finish();
   if (diverged_) throw *diverged_;
+  if (until_seen_ && noted_signal() == 0) return;
   if (result_.stopped) leave(request_, result_);
   if (!result_.diverged.empty()) throw Error(Blame::run, result_.diverged, Hint{kCalmer});
 }
@@ -287,8 +355,32 @@ void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   TrainingRun run(request, wanted, demo);
   run.prepare();
   run.train();
+  run.conclude();
   run.report();
   run.finish();
+}
+
+void profiled_training_run(const RunRequest& request, const Common& wanted, const ProfileOptions& profile,
+                           bool until_seen) {
+  require_profile(profile);
+  TrainingRun run(request, wanted, false);
+  run.profile(profile, until_seen);
+  run.prepare();
+  run.train();
+  run.conclude();
+  if (profile.prove && run.is_alone()) run.add_proofs(prove(run.profiled(), request, wanted, profile));
+  run.report();
+  run.finish();
+}
+
+RunProfile profile_of_training(const RunRequest& request, const Common& wanted,
+                               const ProfileOptions& profile) {
+  TrainingRun run(request, wanted, false);
+  run.profile(profile, true);
+  run.prepare();
+  run.train();
+  run.conclude();
+  return run.profiled();
 }
 
 }  // namespace headroom::cli

@@ -13,10 +13,12 @@ void add_eval(Command app);
 void add_run(Command app);
 void add_generate(Command app);
 void add_predict(Command app);
+void add_profile(Command app);
 void add_roofline(Command app);
 void add_machine(Command app);
 void add_bench(Command app);
-void add_bench_forward(Command bench);  // a verb below bench
+void add_bench_forward(Command bench);  // verbs below bench
+void add_bench_profiler(Command bench);
 void add_diff(Command app);
 void add_model(Command app);
 void add_export(Command model);  // a verb below model

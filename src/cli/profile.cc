@@ -1,0 +1,124 @@
+// The verb profile: where every microsecond of a step went, as it really runs. With data it watches a
+// training; without, the forward pass on random inputs.
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "cli/profile_run.h"
+#include "cli/saving.h"
+#include "cli/training_run.h"
+#include "cli/verbs.h"
+#include "cli/weights_file.h"
+#include "models/zoo.h"
+#include "predict/predict.h"
+#include "profile/resources.h"
+#include "train/inference.h"
+
+namespace headroom::cli {
+namespace {
+
+struct ProfileRequest {
+  RunRequest run;
+  Common common;
+  ProfileOptions profile;
+  std::string mode;
+};
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto* data = reinterpret_cast<const std::byte*>(values.data());
+  return {data, data + values.size() * sizeof(T)};
+}
+
+// Normal numbers for floats. Integers may be tokens, lengths or masks: 1 is a valid one of each.
+NamedTensor random_input(const PortType& port, std::int64_t batch, std::uint64_t seed) {
+  const bool real = is_float(port.dtype) || is_16bit(port.dtype);
+  TensorType type{port.shape, real ? DType::f32 : DType::i64};
+  if (port.batch_axis != kNone) {
+    std::vector<std::int64_t> extents = port.shape.vector();
+    extents[static_cast<std::size_t>(port.batch_axis)] = batch;
+    type.shape = Shape(extents);
+  }
+  const auto count = static_cast<std::size_t>(type.shape.numel());
+  const Philox random(seed, stream_of(0x70726F66, std::hash<std::string>{}(port.name)));
+  if (!real) return {port.name, type, bytes_of(std::vector<std::int64_t>(count, 1))};
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(random.normal(i));
+  return {port.name, type, bytes_of(values)};
+}
+
+void profile_forward(const ProfileRequest& r) {
+  if (r.profile.prove) reject(Hint{"add --data"}, "--prove tries remedies on a training");
+  if (r.profile.energy) reject(Hint{"add --data"}, "--energy measures the steps of a training");
+  require_profile(r.profile);
+  ProfileRun profile(r.profile);
+  const Net net = find_net(with_dims(r.run.model, r.run.dims));
+  const auto device = r.common.open();
+  Engine engine(net, *device, r.common.engine_options());
+  if (!r.run.weights.empty()) load(engine, r.run.weights);
+  Inference inference(engine);
+  const std::int64_t fixed = fixed_batch(net);
+  const std::int64_t batch = fixed > 0 ? fixed : r.run.batch.value_or(1);
+  if (batch < 1) reject("--batch is {}; it must be at least 1", batch);
+  std::vector<NamedTensor> arrays;
+  for (const PortType& port : inference.inputs()) arrays.push_back(random_input(port, batch, r.common.seed));
+  inference.run(arrays);
+  const Plan& plan = *inference.plan();
+  if (r.common.explain) note(inference.explain());
+  watch_passes(inference, *device, profile);
+  if (r.mode.empty()) note("headroom: no --data: the forward pass on random inputs is profiled\n");
+  const Machine machine = r.common.machine(*device);
+  RunRecord record = start_record("profile", command_line());
+  record.machine = machine;
+  record.model = recorded_model(engine);
+  record.resources = process_resources();
+  add_readings(record, plan, inference.passes(), predict(plan, machine), {},
+               real_peak_bytes(engine, plan, record.resources));
+  profile.finish(std::move(record), plan);
+  Saving saving;
+  saving.attempt([&] { profile.write(); });
+  profile.print(r.common);
+  flush_output();
+  saving.finish();
+  profile.say_where();
+}
+
+// The mode that was asked for, else the one the model and its data allow.
+bool trains(const ProfileRequest& r) {
+  const std::vector<std::string> modes = {"train", "eval"};
+  if (!r.mode.empty() && std::ranges::find(modes, r.mode) == modes.end())
+    reject(nearest(r.mode, modes), "unknown mode '{}'", r.mode);
+  if (!r.mode.empty()) return r.mode == "train";
+  if (!r.run.recipe.empty()) return true;
+  return !r.run.data.empty();
+}
+
+void run(const ProfileRequest& r) {
+  require_tables(r.common.tables, profiled_layer_columns());
+  if (r.run.model.empty() && r.run.recipe.empty())
+    reject(Hint{"headroom model list names them"}, "profile needs a model or a --recipe");
+  if (!r.run.check_against.empty())
+    reject(Hint{"use headroom train for that"}, "profile does not take --check-against");
+  if (trains(r)) return profiled_training_run(r.run, r.common, r.profile, true);
+  profile_forward(r);
+}
+
+}  // namespace
+
+void add_profile(Command app) {
+  auto r = std::make_shared<ProfileRequest>();
+  Command verb = app.verb("profile", "watch the steps of a network: where the time of each layer goes");
+  verb.option("model", r->run.model, "zoo name with options (mlp:hidden=64), a net.json or an ONNX file");
+  verb.option("--recipe", r->run.recipe, "a published case, see headroom recipe list; or a JSON file");
+  verb.option("--mode", r->mode, "train, or eval for the forward pass alone; else by model and data");
+  add_profile_options(verb, r->profile);
+  verb.option("-o,--out", r->profile.out, "write record, traces and all tables into this folder");
+  add_training_options(verb, r->run, r->common);
+  verb.example("headroom profile lenet5 --data glyphs -o lenet5-profile");
+  verb.example("headroom profile model.onnx --batch 8");
+  verb.example("headroom profile alexnet --data glyphs --device cuda --open conv2");
+  verb.example("mpirun -n 2 headroom profile mlp --data mnist");
+  verb.runs_on_ranks([r] { run(*r); });
+}
+
+}  // namespace headroom::cli

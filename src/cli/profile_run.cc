@@ -1,0 +1,180 @@
+#include "cli/profile_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "bench/random_batch.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "profile/nvml_source.h"
+#include "profile/proc_sources.h"
+#include "report/profile_files.h"
+#include "report/profile_report.h"
+#include "train/watched_steps.h"
+
+namespace headroom::cli {
+namespace {
+
+std::vector<std::unique_ptr<SampleSource>> sources_of_profile() {
+  std::vector<std::unique_ptr<SampleSource>> sources;
+  sources.push_back(machine_source());
+  sources.push_back(nvml_source());
+  sources.push_back(process_source(::getpid()));
+  return sources;
+}
+
+// Every rank gets the traces of all; only the first reads them. They share one clock on one host.
+void gather_traces(Trace& own, std::int64_t origin_ns, Groups& groups) {
+  const int ranks = groups.distribution().ranks();
+  const Trace mine = own;
+  own = {};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const bool is_mine = !mine.windows.empty() ? mine.windows[0].rank == rank : false;
+    std::string text = is_mine ? to_json(mine).dump() : std::string();
+    std::int64_t header[2] = {static_cast<std::int64_t>(text.size()), origin_ns};
+    groups.world().broadcast(header, sizeof header, rank);
+    text.resize(static_cast<std::size_t>(header[0]));
+    groups.world().broadcast(text.data(), text.size(), rank);
+    if (text.empty()) continue;
+    Trace other = trace_from_json(Json::parse(text), fmt::format("rank {}", rank));
+    shift(other, header[1] - origin_ns);
+    append(own, other);
+  }
+}
+
+const SpanName kForwardPassSpan{"batch iteration"};
+
+}  // namespace
+
+void add_profile_folder(Command verb, ProfileOptions& options) {
+  verb.option("--profile", options.out,
+              "watch some steps, and write record, traces and tables into this folder; see headroom profile");
+}
+
+void add_profile_options(Command verb, ProfileOptions& options) {
+  verb.option("--steps", options.steps, "number of steps to watch, after warm-up");
+  verb.option("--sample-ms", options.sample_ms, "time between two samples of cores, memory and GPU; 0: none");
+  verb.option("--trace-steps", options.trace_steps, "number of steps in the trace files");
+  verb.flag("--prove", options.prove, "run the remedy of each finding; print expected beside measured gain");
+  verb.flag("--energy", options.energy, "joules of each layer, repeated for a second");
+  verb.flag("--nvtx", options.nvtx, "emit every span as a range that NVIDIA's tools show");
+  verb.option("--open", options.open, "show the operators and kernels of this layer");
+  verb.option("--card", options.card, "show how this kernel was launched: a name, or a part of one");
+}
+
+void require_profile(const ProfileOptions& options) {
+  if (options.steps < 1 || options.steps > 100000)
+    reject("--steps is {}; it must lie between 1 and 100000", options.steps);
+  if (options.sample_ms != 0 && (options.sample_ms < 10 || options.sample_ms > 60000))
+    reject("--sample-ms is {}; it must lie between 10 and 60000, or be 0", options.sample_ms);
+  if (options.trace_steps < 1) reject("--trace-steps is {}; it must be at least 1", options.trace_steps);
+  if (options.nvtx && !spans::has_nvtx())
+    reject(Hint{"build it where the CUDA toolkit is"}, "--nvtx: this program was built without NVTX");
+  if (options.out.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error)
+    reject(Hint{"give another folder"}, "cannot make the folder {}: {}", options.out, error.message());
+  require_writable(std::filesystem::path(options.out) / "record.json");
+}
+
+ProfileRun::ProfileRun(const ProfileOptions& options)
+    : options_(options), profiler_(options.steps, options.nvtx) {
+  if (options.sample_ms > 0) sampler_.emplace(sources_of_profile(), double(options.sample_ms) / 1e3);
+}
+
+StepWatch& ProfileRun::watch(Device& device, const Plan& plan, int rank) {
+  if (!options_.card.empty() && device.kind() == DeviceKind::cpu)
+    reject(Hint{"add --device cuda"}, "--card is about a kernel of a GPU");
+  std::vector<std::string> layers;
+  for (const Step& step : plan.steps)
+    for (const Charge& charge : step.charges)
+      if (std::ranges::find(layers, charge.layer) == layers.end()) layers.push_back(charge.layer);
+  if (!options_.open.empty() && std::ranges::find(layers, options_.open) == layers.end())
+    reject(nearest(options_.open, layers), "--open: there is no layer '{}'", options_.open);
+  gpu_facts_ = gpu_facts(device);  // now: the device may be closed before the end
+  return profiler_.watch(device, plan, rank);
+}
+
+void ProfileRun::on_loss(double loss) {
+  constexpr std::size_t kMaxLosses = 100000;
+  if (losses_.size() < kMaxLosses)
+    losses_.push_back({1e-9 * double(spans::now_ns() - profiler_.origin_ns()), loss});
+}
+
+void ProfileRun::measure_energy(const Engine::Ready& ready, Device& device) {
+  if (!options_.energy) return;
+  std::string why_not;
+  const auto meter = make_energy_meter(device, why_not);
+  if (meter == nullptr) return warn(fmt::format("--energy has no effect: {}", why_not));
+  Progress progress("measuring energy");
+  progress.stage(meter->source());
+  // The feed of the training is gone, and its memory with it.
+  const Program& program = ready.program;
+  const RandomBatch batch(device, program, program.graph.value(program.images).type.shape[0]);
+  ready.executor->bind(program.images, batch.image(0));
+  if (program.labels != kNone) ready.executor->bind(program.labels, batch.label(0));
+  energy_ = measure_layer_energy(*ready.executor, device, *meter, 1.0);
+}
+
+const RunProfile& ProfileRun::finish(RunRecord record, const Plan& plan, Groups* groups) {
+  if (sampler_) profile_.samples = sampler_->stop();
+  profile_.trace = profiler_.finish();
+  profile_.losses = std::move(losses_);
+  profile_.energy = energy_;
+  profile_.facts = host_facts();
+  std::ranges::copy(gpu_facts_, std::back_inserter(profile_.facts));
+  std::ranges::copy(process_facts(), std::back_inserter(profile_.facts));
+  if (groups != nullptr) gather_traces(profile_.trace, profiler_.origin_ns(), *groups);
+  profile_.record = std::move(record);
+  Measurement measured = measured_steps(profile_.trace, plan.steps.size());
+  if (!measured.empty() && profile_.record.prediction) {
+    profile_.record.layers = read_layers(plan, *profile_.record.prediction, measured);
+    profile_.record.measurement = std::move(measured);
+  }
+  return profile_;
+}
+
+void ProfileRun::print(const Common& common) const {
+  if (common.json) {
+    Json json = profile_json(profile_);
+    if (proofs_) json["proofs"] = proofs_->objects();
+    return print_json(json);
+  }
+  if (!options_.open.empty())
+    return cli::print(open_layer_sheet(profile_, options_.open).text(common.tables.view()));
+  if (!options_.card.empty()) return cli::print(profile_card(profile_, options_.card));
+  cli::print(with_options(profile_text(profile_, common.tables.view(), common.tables.layers())));
+  if (proofs_ && proofs_->rows() > 0) cli::print("\n" + proofs_->text(common.tables.view()));
+}
+
+void ProfileRun::write() const {
+  if (options_.out.empty()) return;
+  write_profile(profile_, options_.out, static_cast<int>(options_.trace_steps));
+  if (proofs_) write_file(std::filesystem::path(options_.out) / "tables" / "proofs.csv", proofs_->csv());
+}
+
+void ProfileRun::say_where() const {
+  if (!options_.out.empty()) note(fmt::format("headroom: the profile is in {}\n", options_.out));
+}
+
+void watch_passes(Inference& inference, Device& device, ProfileRun& profile) {
+  WatchedSteps watched(&profile.watch(device, *inference.plan()));
+  const auto idle = [&] { device.stream().synchronize(); };
+  note_signals();
+  while (!profile.is_done() && noted_signal() == 0) {
+    watched.before(true, idle);
+    const Span span(kForwardPassSpan, SpanKind::batch);
+    inference.repeat(watched.recorders());
+    watched.after(true, idle);
+  }
+  watched.finish(idle);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "cli/ranks.h"
+#include "profile/profiler.h"
+#include "profile/sampler.h"
+#include "report/profile.h"
+#include "train/inference.h"
+
+namespace headroom::cli {
+
+struct ProfileOptions {
+  std::string out;          // folder for the files; empty: none
+  std::string card, open;   // a kernel, a layer to show alone
+  std::int64_t steps = 20;  // to watch
+  std::int64_t sample_ms = 100;
+  std::int64_t trace_steps = 50;  // in the trace files
+  bool energy = false;            // per layer, each repeated for a second
+  bool prove = false;             // try the remedies of the findings
+  bool nvtx = false;              // spans are ranges for NVIDIA's tools, too
+};
+void add_profile_options(Command verb, ProfileOptions& options);
+void add_profile_folder(Command verb, ProfileOptions& options);  // --profile DIR, of other verbs
+void require_profile(const ProfileOptions& options);  // before the run: numbers, and a folder to write to
+
+// One profiled run of this process, from its first moment to the printed tables.
+class ProfileRun {
+ public:
+  explicit ProfileRun(const ProfileOptions& options);
+
+  // Rejects a layer to open that the plan does not have, and a kernel's card on a CPU.
+  StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
+  void on_loss(double loss);
+  void measure_energy(const Engine::Ready& ready, Device& device);  // if it was asked for; on random images
+  bool is_done() const { return profiler_.is_done(); }
+
+  // Ends the recording and joins the trace with the record of the run. With several ranks the first gets the
+  // traces of all; call it on every rank.
+  const RunProfile& finish(RunRecord record, const Plan& plan, Groups* groups = nullptr);
+  const RunProfile& profile() const { return profile_; }
+  void add_proofs(Sheet proofs) { proofs_ = std::move(proofs); }
+  void print(const Common& common) const;
+  // The folder, if one was given: before printing, so that a reader who stops early loses nothing.
+  void write() const;
+  void say_where() const;
+
+ private:
+  ProfileOptions options_;
+  Profiler profiler_;
+  std::optional<MachineSampler> sampler_;
+  std::vector<RunProfile::Loss> losses_;
+  std::optional<LayerEnergy> energy_;
+  std::vector<RunFact> gpu_facts_;
+  RunProfile profile_;
+  std::optional<Sheet> proofs_;
+};
+
+// Repeats the last pass until the profile has seen its steps.
+void watch_passes(Inference& inference, Device& device, ProfileRun& profile);
+
+}  // namespace headroom::cli

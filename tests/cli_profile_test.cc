@@ -1,0 +1,132 @@
+// headroom profile: its tables add up to the step, its files can be read again, and it changes no result.
+#include "base/text.h"
+#include "report/profile_files.h"
+#include "support/program.h"
+
+namespace headroom::testing {
+namespace {
+
+class CliProfile : public ProgramTest {
+ protected:
+  Json profile(const Words& words) const {
+    return Json::parse(succeed(with(with({"profile"}, words), {"--json"})).out);
+  }
+  const Words small_ = {"lenet5", "--data",  "glyphs", "--train-size", "640", "--test-size",
+                        "64",     "--batch", "32"};
+};
+
+double cell(const Json& rows, const char* key, const std::string& name, const char* column) {
+  for (const Json& row : rows)
+    if (row.at(key) == name) return row.value(column, 0.0);
+  ADD_FAILURE() << "no row " << name;
+  return 0;
+}
+
+TEST_F(CliProfile, PartsAndLayersAddUpToTheStep) {
+  const Json json = profile(with(small_, {"--steps", "12"}));
+  const Json& step = json.at("tables").at("step");
+  double sum = 0, percent = 0;
+  for (const Json& row : step) sum += row.at("ms").get<double>(), percent += row.at("percent").get<double>();
+  EXPECT_NEAR(percent, 100, 1) << step;
+  const Json& layers = json.at("tables").at("layers");
+  double rows = 0, forward = 0;
+  for (const Json& row : layers) {
+    const std::string name = row.at("layer");
+    if (name == "all layers") break;
+    rows += row.at("total_ms").get<double>();
+    forward += row.value("forward_ms", 0.0);
+  }
+  const double all = cell(layers, "layer", "all layers", "total_ms");
+  EXPECT_NEAR(rows, all, 1e-6 * all);
+  EXPECT_NEAR(forward, cell(layers, "layer", "all layers", "forward_ms"), 1e-6 * all);
+  EXPECT_NEAR(all, cell(step, "part", "compute", "ms"), 0.02 * sum);
+  EXPECT_GT(cell(layers, "layer", "C1", "backward_ms"), 0);
+  const Json& measurement = json.at("record").at("measurement");
+  EXPECT_EQ(measurement.at("steps").at(0).at("samples_us").size(), 12u) << "one sample per step watched";
+}
+
+TEST_F(CliProfile, AModelWithoutDataIsProfiledForward) {
+  const Outcome outcome = succeed({"profile", "lenet5", "--batch", "4", "--steps", "5"});
+  EXPECT_NE(outcome.err.find("no --data"), outcome.err.npos);
+  EXPECT_NE(outcome.out.find("5 steps watched"), outcome.out.npos) << outcome.out;
+  const Json json = profile({"lenet5", "--batch", "4", "--steps", "5"});
+  EXPECT_EQ(cell(json.at("tables").at("layers"), "layer", "all layers", "backward_ms"), 0);
+}
+
+TEST_F(CliProfile, TheFolderHoldsWhatTheTablesAreMadeOf) {
+  succeed(with(with({"profile"}, small_), {"--steps", "6", "-o", "p"}));
+  const RunProfile profile = read_profile(file("p"));
+  EXPECT_EQ(profile.record.model->name, "lenet5");
+  ASSERT_FALSE(profile.trace.windows.empty());
+  int steps = 0;
+  for (const Trace::Window& window : profile.trace.windows) steps += window.steps;
+  EXPECT_EQ(steps, 6);
+  EXPECT_EQ(read_file(file("p/tables/step.csv")), step_sheet(profile.trace).csv());
+  const std::string csv = read_file(file("p/tables/layers.csv")), again = profiled_layer_sheet(profile).csv();
+  ASSERT_EQ(split(csv, '\n').size(), split(again, '\n').size());
+  for (std::size_t i = 1; i + 1 < split(csv, '\n').size(); ++i) {  // the record holds milliseconds
+    const auto was = split(split(csv, '\n')[i], ','), is = split(split(again, '\n')[i], ',');
+    EXPECT_EQ(was[0], is[0]);
+    if (was.size() == 13) {
+      EXPECT_NEAR(std::stod(was[4]), std::stod(is[4]), 1e-9);
+    }
+  }
+}
+
+// Evaluations and short batches lie between the steps that are watched.
+TEST_F(CliProfile, ShortEpochsInterruptTheWindow) {
+  succeed({"profile", "lenet5", "--data", "glyphs", "--train-size", "80", "--test-size", "32", "--batch",
+           "32", "--steps", "9", "-o", "p"});
+  const RunProfile profile = read_profile(file("p"));
+  EXPECT_GT(profile.trace.windows.size(), 3u);
+  int steps = 0;
+  for (const Trace::Window& window : profile.trace.windows) steps += window.steps;
+  EXPECT_EQ(steps, 9);
+  EXPECT_NEAR(step_parts(profile.trace).sum(), step_parts(profile.trace).step, 1e-6);
+  for (const Trace::Span& span : profile.trace.spans) {
+    if (span.kind != SpanKind::evaluation) continue;
+    for (const Trace::Window& w : profile.trace.windows)
+      EXPECT_TRUE(span.end_ns <= w.begin_ns || w.end_ns <= span.begin_ns) << "an evaluation in a window";
+  }
+}
+
+TEST_F(CliProfile, WeightsHaveTheSameBitsWithAndWithout) {
+  const Words train = {"train", "lenet5", "--train-size", "640", "--test-size", "64", "--epochs", "1"};
+  succeed(with(train, {"--save", "plain.safetensors"}));
+  succeed(with(train, {"--save", "watched.safetensors", "--profile", "p"}));
+  EXPECT_EQ(read_file(file("plain.safetensors")), read_file(file("watched.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(file("p/record.json")));
+}
+
+TEST_F(CliProfile, EvalAndRunTakeAFolderToo) {
+  succeed({"train", "lenet5", "--train-size", "320", "--test-size", "64", "--epochs", "1", "--save", "w.st"});
+  succeed({"eval", "lenet5", "--weights", "w.st", "--test-size", "640", "--batch", "16", "--profile", "e"});
+  EXPECT_GT(step_parts(read_profile(file("e")).trace).compute, 0);
+}
+
+// A network that computes less than its loader: more loader threads are the remedy, if the machine is quiet.
+TEST_F(CliProfile, RemediesAreTried) {
+  const Json json = profile({"mlp:hidden=8", "--data", "glyphs", "--train-size", "5120", "--augment",
+                             "crop,flip", "--batch", "512", "--steps", "5", "--prove"});
+  ASSERT_TRUE(json.contains("proofs"));
+  for (const Json& proof : json.at("proofs")) {
+    EXPECT_GT(proof.at("expected_ms"), 0) << proof;
+    EXPECT_GT(proof.at("after_ms"), 0) << proof;
+    EXPECT_EQ(proof.at("before_ms"), json.at("proofs").at(0).at("before_ms"));
+  }
+}
+
+TEST_F(CliProfile, ALayerOpens) {
+  const Outcome outcome = succeed(with(with({"profile"}, small_), {"--steps", "3", "--open", "C3"}));
+  for (const char* part : {"forward", "backward", "update", "conv2d", "floor ms"})
+    EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part << outcome.out;
+}
+
+TEST_F(CliProfile, ARunTooShortSaysSo) {
+  const Outcome outcome = succeed({"profile", "lenet5", "--data", "glyphs", "--train-size", "640",
+                                   "--test-size", "64", "--batch", "320", "--epochs", "1"});
+  EXPECT_NE(outcome.out.find("needs more steps"), outcome.out.npos) << outcome.out;
+}
+
+}  // namespace
+}  // namespace headroom::testing
