@@ -122,6 +122,13 @@ TEST_F(CliProfile, ALayerOpens) {
     EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part << outcome.out;
 }
 
+TEST_F(CliProfile, RangesZoom) {
+  const Outcome outcome = succeed(with(with({"profile"}, small_), {"--steps", "3", "--zoom", "phase"}));
+  for (const char* part : {"forward", "backward", "step", "conv2d"})
+    EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part << outcome.out;
+  EXPECT_EQ(outcome.out.find("batch iteration"), outcome.out.npos) << outcome.out;
+}
+
 TEST_F(CliProfile, ARunTooShortSaysSo) {
   const Outcome outcome = succeed({"profile", "lenet5", "--data", "glyphs", "--train-size", "640",
                                    "--test-size", "64", "--batch", "320", "--epochs", "1"});

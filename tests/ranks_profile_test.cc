@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "models/zoo.h"
+#include "profile/gather_traces.h"
 #include "profile/profiler.h"
 #include "report/profile.h"
 #include "support/ranks.h"
@@ -66,17 +67,7 @@ class LateRank : public ::testing::Test {
     train.watch = &watch;
     TrainObserver nobody;
     headroom::train(engine, random_digits(), train, nobody);
-    Trace own = profiler.finish(), all;
-    for (int rank = 0; rank < world.size(); ++rank) {
-      std::string text = rank == world.rank() ? to_json(own).dump() : "";
-      std::int64_t header[2] = {std::int64_t(text.size()), profiler.origin_ns()};
-      groups.world().broadcast(header, sizeof header, rank);
-      text.resize(static_cast<std::size_t>(header[0]));
-      groups.world().broadcast(text.data(), text.size(), rank);
-      Trace other = trace_from_json(Json::parse(text), "rank");
-      shift(other, header[1] - profiler.origin_ns());
-      append(all, other);
-    }
+    const Trace all = gather_traces(profiler.finish(), profiler.origin_ns(), groups);
     std::vector<StepParts> parts;
     for (int rank = 0; rank < world.size(); ++rank) parts.push_back(step_parts(all, rank));
     return parts;

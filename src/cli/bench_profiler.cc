@@ -37,8 +37,10 @@ BenchTable profiler_table(const std::vector<ProfilerCost>& costs) {
       const auto mode = static_cast<ProfilerMode>(m);
       const Spread spread = cost.step_s(mode);
       if (spread.samples == 0) continue;
-      sheet.row({cost.model, cost.batch, std::string(name_of(mode)), spread.median * 1e3, spread.p10 * 1e3,
-                 spread.p90 * 1e3, mode == ProfilerMode::never ? Cell() : Cell(100 * cost.cost(mode)),
+      const bool untraced = mode == ProfilerMode::nvtx && !cost.why_no_trace.empty();
+      const std::string label = untraced ? "spans + NVTX" : std::string(name_of(mode));
+      sheet.row({cost.model, cost.batch, label, spread.median * 1e3, spread.p10 * 1e3, spread.p90 * 1e3,
+                 mode == ProfilerMode::never ? Cell() : Cell(100 * cost.cost(mode)),
                  std::int64_t(spread.samples)});
     }
     if (!cost.why_no_trace.empty()) notes = fmt::format("No kernel trace: {}.\n", cost.why_no_trace);

@@ -12,9 +12,11 @@
 #include "bench/random_batch.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "profile/gather_traces.h"
 #include "profile/nvml_source.h"
 #include "profile/proc_sources.h"
 #include "report/profile_files.h"
+#include "report/profile_ranges.h"
 #include "report/profile_report.h"
 #include "train/watched_steps.h"
 
@@ -27,25 +29,6 @@ std::vector<std::unique_ptr<SampleSource>> sources_of_profile() {
   sources.push_back(nvml_source());
   sources.push_back(process_source(::getpid()));
   return sources;
-}
-
-// Every rank gets the traces of all; only the first reads them. They share one clock on one host.
-void gather_traces(Trace& own, std::int64_t origin_ns, Groups& groups) {
-  const int ranks = groups.distribution().ranks();
-  const Trace mine = own;
-  own = {};
-  for (int rank = 0; rank < ranks; ++rank) {
-    const bool is_mine = !mine.windows.empty() ? mine.windows[0].rank == rank : false;
-    std::string text = is_mine ? to_json(mine).dump() : std::string();
-    std::int64_t header[2] = {static_cast<std::int64_t>(text.size()), origin_ns};
-    groups.world().broadcast(header, sizeof header, rank);
-    text.resize(static_cast<std::size_t>(header[0]));
-    groups.world().broadcast(text.data(), text.size(), rank);
-    if (text.empty()) continue;
-    Trace other = trace_from_json(Json::parse(text), fmt::format("rank {}", rank));
-    shift(other, header[1] - origin_ns);
-    append(own, other);
-  }
 }
 
 const SpanName kForwardPassSpan{"batch iteration"};
@@ -65,6 +48,7 @@ void add_profile_options(Command verb, ProfileOptions& options) {
   verb.flag("--energy", options.energy, "joules of each layer, repeated for a second");
   verb.flag("--nvtx", options.nvtx, "emit every span as a range that NVIDIA's tools show");
   verb.option("--open", options.open, "show the operators and kernels of this layer");
+  verb.option("--zoom", options.zoom, "show the ranges below this one: train, batch, phase or a span's name");
   verb.option("--card", options.card, "show how this kernel was launched: a name, or a part of one");
 }
 
@@ -108,10 +92,10 @@ void ProfileRun::on_loss(double loss) {
     losses_.push_back({1e-9 * double(spans::now_ns() - profiler_.origin_ns()), loss});
 }
 
-void ProfileRun::measure_energy(const Engine::Ready& ready, Device& device) {
+void ProfileRun::measure_energy(const Engine::Ready& ready, Device& device, const std::string& name) {
   if (!options_.energy) return;
   std::string why_not;
-  const auto meter = make_energy_meter(device, why_not);
+  const auto meter = make_energy_meter(device, name, why_not);
   if (meter == nullptr) return warn(fmt::format("--energy has no effect: {}", why_not));
   Progress progress("measuring energy");
   progress.stage(meter->source());
@@ -131,7 +115,7 @@ const RunProfile& ProfileRun::finish(RunRecord record, const Plan& plan, Groups*
   profile_.facts = host_facts();
   std::ranges::copy(gpu_facts_, std::back_inserter(profile_.facts));
   std::ranges::copy(process_facts(), std::back_inserter(profile_.facts));
-  if (groups != nullptr) gather_traces(profile_.trace, profiler_.origin_ns(), *groups);
+  if (groups != nullptr) profile_.trace = gather_traces(profile_.trace, profiler_.origin_ns(), *groups);
   profile_.record = std::move(record);
   Measurement measured = measured_steps(profile_.trace, plan.steps.size());
   if (!measured.empty() && profile_.record.prediction) {
@@ -145,11 +129,17 @@ void ProfileRun::print(const Common& common) const {
   if (common.json) {
     Json json = profile_json(profile_);
     if (proofs_) json["proofs"] = proofs_->objects();
+    if (!options_.open.empty()) json["open"] = open_layer_sheet(profile_, options_.open).objects();
+    if (!options_.card.empty()) json["card"] = profile_cards(profile_, options_.card).objects();
     return print_json(json);
   }
   if (!options_.open.empty())
     return cli::print(open_layer_sheet(profile_, options_.open).text(common.tables.view()));
   if (!options_.card.empty()) return cli::print(profile_card(profile_, options_.card));
+  if (!options_.zoom.empty()) {
+    const auto rows = zoomed(range_rows(profile_.trace, TracePart::whole_run), options_.zoom);
+    return cli::print(ranges_sheet(rows).text(common.tables.view()));
+  }
   cli::print(with_options(profile_text(profile_, common.tables.view(), common.tables.layers())));
   if (proofs_ && proofs_->rows() > 0) cli::print("\n" + proofs_->text(common.tables.view()));
 }

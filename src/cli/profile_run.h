@@ -13,9 +13,9 @@
 namespace headroom::cli {
 
 struct ProfileOptions {
-  std::string out;          // folder for the files; empty: none
-  std::string card, open;   // a kernel, a layer to show alone
-  std::int64_t steps = 20;  // to watch
+  std::string out;               // folder for the files; empty: none
+  std::string card, open, zoom;  // a kernel, a layer, a range to show alone
+  std::int64_t steps = 20;       // to watch
   std::int64_t sample_ms = 100;
   std::int64_t trace_steps = 50;  // in the trace files
   bool energy = false;            // per layer, each repeated for a second
@@ -34,7 +34,8 @@ class ProfileRun {
   // Rejects a layer to open that the plan does not have, and a kernel's card on a CPU.
   StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
   void on_loss(double loss);
-  void measure_energy(const Engine::Ready& ready, Device& device);  // if it was asked for; on random images
+  void measure_energy(const Engine::Ready& ready, Device& device,
+                      const std::string& name);  // if it was asked for; on random images
   bool is_done() const { return profiler_.is_done(); }
 
   // Ends the recording and joins the trace with the record of the run. With several ranks the first gets the

@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 
+#include "base/span_names.h"
 #include "base/spans.h"
 
 namespace headroom {
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::chrono::microseconds kSpin{50};  // several times what waking a thread costs
 
-const SpanName kRanksWaitSpan{"wait for other ranks"};
+const SpanName kRanksWaitSpan{kRanksWait};
 
 // One name per kind of collective.
 const SpanName& span_of(Collective::Kind kind) {

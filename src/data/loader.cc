@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/shares.h"
+#include "base/span_names.h"
 #include "base/spans.h"
 #include "base/units.h"
 #include "data/pixel_writer.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::int64_t kMaxPadding = 4;  // extent of the input minus that of the image
 constexpr int kMaxThreads = 256;
 constexpr std::align_val_t kAlignment{64};  // a cache line; also good for vector loads
-const SpanName kPrepareSpan{"prepare a batch"}, kLoaderWaitSpan{"wait for the loader"};
+const SpanName kPrepareSpan{"prepare a batch"}, kLoaderWaitSpan{kLoaderWait};
 constexpr std::uint64_t kOrderStream = 0x6C6F61;  // separate from every other use of the seed
 
 // Own memory, or memory from the caller's allocator, which also frees it.

@@ -122,9 +122,10 @@ MeasuredEnergy measure_energy(EnergyMeter& meter, double seconds, const std::fun
   return {last - first, now_s() - begin, repeats};
 }
 
-std::unique_ptr<EnergyMeter> make_energy_meter(const Device& device, std::string& why_not) {
+std::unique_ptr<EnergyMeter> make_energy_meter(const Device& device, const std::string& name,
+                                               std::string& why_not) {
   if (device.kind() == DeviceKind::cpu) return rapl_meter(why_not);
-  return nvml_meter("cuda:0", why_not);
+  return nvml_meter(name, why_not);
 }
 
 }  // namespace headroom

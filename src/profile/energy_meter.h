@@ -17,8 +17,9 @@ class EnergyMeter {
 };
 
 // NVML for a GPU, RAPL for the packages of an x86-64 CPU. Null if there is none that this user may read;
-// `why_not` says why.
-std::unique_ptr<EnergyMeter> make_energy_meter(const Device& device, std::string& why_not);
+// `why_not` says why. `name`: of the device, as "cuda:1".
+std::unique_ptr<EnergyMeter> make_energy_meter(const Device& device, const std::string& name,
+                                               std::string& why_not);
 
 // Repeats `work`, which must end when it returns, for at least `seconds`, from one change of the counter to
 // another: counters change only every 100 ms or so, and between two changes the energy is exact.

@@ -50,7 +50,7 @@ TEST(EnergyMeter, ACounterThatStandsStillGivesNothing) {
 
 TEST(EnergyMeter, ACpuHasOneOrSaysWhyNot) {
   std::string why_not;
-  const auto meter = make_energy_meter(*open_device("cpu", 1), why_not);
+  const auto meter = make_energy_meter(*open_device("cpu", 1), "cpu", why_not);
   EXPECT_EQ(meter == nullptr, !why_not.empty());
 }
 

@@ -4,12 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/span_names.h"
 #include "profile/intervals.h"
 
 namespace headroom {
 
 // Names of spans that tables and findings ask for.
-inline constexpr std::string_view kLoaderWait = "wait for the loader", kRanksWait = "wait for other ranks";
 
 std::set<int> ranks_of(const Trace& trace);  // those with a window
 

@@ -46,6 +46,14 @@ double link_of(const RunProfile& profile) {
   return profile.record.machine ? profile.record.machine->host_link.bytes_per_s : 0;
 }
 
+std::vector<LaunchCard> cards_of(const RunProfile& profile, const std::string& kernel) {
+  if (profile.trace.kernels.empty())
+    reject(Hint{"add `device` cuda"}, "a launch card is about a kernel of a GPU, and this profile has none");
+  std::optional<SmLimits> limits;
+  if (profile.record.machine) limits = sm_limits(profile.record.machine->compute_capability);
+  return launch_cards(profile.trace, kernel, limits);
+}
+
 }  // namespace
 
 std::vector<Sheet> profile_sheets(const RunProfile& profile) {
@@ -101,11 +109,11 @@ Json profile_json(const RunProfile& profile) {
 }
 
 std::string profile_card(const RunProfile& profile, const std::string& kernel) {
-  if (profile.trace.kernels.empty())
-    reject(Hint{"add `device` cuda"}, "a launch card is about a kernel of a GPU, and this profile has none");
-  std::optional<SmLimits> limits;
-  if (profile.record.machine) limits = sm_limits(profile.record.machine->compute_capability);
-  return card_text(launch_cards(profile.trace, kernel, limits));
+  return card_text(cards_of(profile, kernel));
+}
+
+Sheet profile_cards(const RunProfile& profile, const std::string& kernel) {
+  return card_sheet(cards_of(profile, kernel));
 }
 
 }  // namespace headroom

@@ -12,5 +12,6 @@ std::vector<Sheet> profile_sheets(const RunProfile& profile);
 std::string profile_text(const RunProfile& profile, const TableView& view, const TableView& layers);
 Json profile_json(const RunProfile& profile);
 std::string profile_card(const RunProfile& profile, const std::string& kernel);
+Sheet profile_cards(const RunProfile& profile, const std::string& kernel);  // the same, a row per card
 
 }  // namespace headroom

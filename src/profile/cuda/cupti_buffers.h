@@ -25,7 +25,7 @@ class CuptiBuffers {
   }
   std::uint8_t* take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) ++made_late_, make();
+    if (free_.empty()) make();
     std::uint8_t* const buffer = free_.back();
     free_.pop_back();
     return buffer;
@@ -43,7 +43,6 @@ class CuptiBuffers {
     full_.clear();
   }
   const std::vector<Full>& full() const { return full_; }
-  std::size_t made_late() const { return made_late_; }  // number of buffers made during the trace
 
  private:
   struct Free {
@@ -58,7 +57,6 @@ class CuptiBuffers {
   std::vector<std::unique_ptr<std::uint8_t, Free>> all_;
   std::vector<std::uint8_t*> free_;
   std::vector<Full> full_;
-  std::size_t made_late_ = 0;
 };
 
 }  // namespace headroom
