@@ -122,6 +122,12 @@ TEST_F(CliProfile, ALayerOpens) {
     EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part << outcome.out;
 }
 
+TEST_F(CliProfile, MemoryIsShownByRoleAndOverTheStep) {
+  const Outcome outcome = succeed(with(with({"profile"}, small_), {"--steps", "3", "--memory"}));
+  for (const char* part : {"parameters", "activations", "at the peak", "real", "|"})
+    EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part << outcome.out;
+}
+
 TEST_F(CliProfile, RangesZoom) {
   const Outcome outcome = succeed(with(with({"profile"}, small_), {"--steps", "3", "--zoom", "phase"}));
   for (const char* part : {"forward", "backward", "step", "conv2d"})

@@ -16,6 +16,7 @@
 #include "profile/nvml_source.h"
 #include "profile/proc_sources.h"
 #include "report/profile_files.h"
+#include "report/profile_memory.h"
 #include "report/profile_ranges.h"
 #include "report/profile_report.h"
 #include "train/watched_steps.h"
@@ -45,6 +46,7 @@ void add_profile_options(Command verb, ProfileOptions& options) {
   verb.option("--sample-ms", options.sample_ms, "time between two samples of cores, memory and GPU; 0: none");
   verb.option("--trace-steps", options.trace_steps, "number of steps in the trace files");
   verb.flag("--prove", options.prove, "run the remedy of each finding; print expected beside measured gain");
+  verb.flag("--memory", options.memory, "show the memory of the step by role, and over its steps");
   verb.flag("--energy", options.energy, "joules of each layer, repeated for a second");
   verb.flag("--nvtx", options.nvtx, "emit every span as a range that NVIDIA's tools show");
   verb.option("--open", options.open, "show the operators and kernels of this layer");
@@ -136,6 +138,9 @@ void ProfileRun::print(const Common& common) const {
   if (!options_.open.empty())
     return cli::print(open_layer_sheet(profile_, options_.open).text(common.tables.view()));
   if (!options_.card.empty()) return cli::print(profile_card(profile_, options_.card));
+  if (options_.memory)
+    return cli::print(memory_sheet(profile_.record).text(common.tables.view()) + "\n" +
+                      memory_chart(profile_.record, common.tables.view()));
   if (!options_.zoom.empty()) {
     const auto rows = zoomed(range_rows(profile_.trace, TracePart::whole_run), options_.zoom);
     return cli::print(ranges_sheet(rows).text(common.tables.view()));

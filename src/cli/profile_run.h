@@ -18,6 +18,7 @@ struct ProfileOptions {
   std::int64_t steps = 20;       // to watch
   std::int64_t sample_ms = 100;
   std::int64_t trace_steps = 50;  // in the trace files
+  bool memory = false;            // show the memory of the step alone
   bool energy = false;            // per layer, each repeated for a second
   bool prove = false;             // try the remedies of the findings
   bool nvtx = false;              // spans are ranges for NVIDIA's tools, too

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct Measurement {
     std::vector<Launch> launches = {};            // of one run; only a kernel trace has them
     std::map<std::string, double> counters = {};  // hardware counters of one run, by name
     Spread spread() const { return spread_of(seconds); }
+    double mean() const {  // means add up, medians do not
+      return seconds.empty() ? 0
+                             : std::accumulate(seconds.begin(), seconds.end(), 0.0) / double(seconds.size());
+    }
     bool operator==(const Step&) const = default;
   };
 

@@ -16,9 +16,7 @@ std::int64_t finding_blocks(const Trace::Kernel& k) {
 // Mean measured seconds of a step of the plan; 0: unknown.
 double finding_step_s(const RunRecord& record, std::size_t s) {
   if (!record.measurement || s >= record.measurement->steps.size()) return 0;
-  const std::vector<double>& samples = record.measurement->steps[s].seconds;
-  if (samples.empty()) return 0;
-  return std::accumulate(samples.begin(), samples.end(), 0.0) / double(samples.size());
+  return record.measurement->steps[s].mean();
 }
 
 bool finding_has_readings(const RunRecord& record) {

@@ -22,18 +22,11 @@ struct LayerTimes {
   }
 };
 
-// Means, not medians: they add up to the step.
-double mean_s(const Measurement::Step& step) {
-  double sum = 0;
-  for (double seconds : step.seconds) sum += seconds;
-  return step.seconds.empty() ? 0 : sum / double(step.seconds.size());
-}
-
 // One step's share of a layer.
 LayerTimes share_of_step(const RunProfile& profile, std::size_t s, const Charge& charge) {
   const RecordedStep& step = profile.record.plan->steps[s];
   LayerTimes t;
-  const double seconds = profile.record.measurement ? mean_s(profile.record.measurement->steps[s]) : 0;
+  const double seconds = profile.record.measurement ? profile.record.measurement->steps[s].mean() : 0;
   (charge.phase == Phase::forward    ? t.forward_s
    : charge.phase == Phase::backward ? t.backward_s
                                      : t.update_s) = charge.share * seconds;
