@@ -103,12 +103,6 @@ ThreadLog& log_of_this_thread() {
 
 std::string_view name_of(SpanKind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
 
-SpanKind parse_span_kind(std::string_view name) {
-  for (const auto& [kind, text] : kKinds)
-    if (text == name) return kind;
-  reject("unknown kind of span '{}'", name);
-}
-
 SpanName::SpanName(std::string_view text) {
   const std::lock_guard lock(registry().mutex);
   const auto it = registry().ids.find(text);

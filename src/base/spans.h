@@ -26,7 +26,6 @@ enum class SpanKind : std::uint8_t {
   user,    // of the public Timer
 };
 std::string_view name_of(SpanKind kind);
-SpanKind parse_span_kind(std::string_view name);  // rejects other names
 
 // A name known before the first span: making one takes a lock, opening a span does not look it up.
 class SpanName {

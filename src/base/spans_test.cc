@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 namespace headroom {
@@ -97,9 +98,11 @@ TEST(Spans, ASpanFromBeforeTheRecordingClosesNothing) {
 }
 
 TEST(Spans, KindsHaveNames) {
+  std::set<std::string_view> names;
   for (int k = 0; k <= static_cast<int>(SpanKind::user); ++k) {
-    const auto kind = static_cast<SpanKind>(k);
-    EXPECT_EQ(parse_span_kind(name_of(kind)), kind);
+    const std::string_view name = name_of(static_cast<SpanKind>(k));
+    EXPECT_FALSE(name.empty());
+    EXPECT_TRUE(names.insert(name).second) << name;
   }
 }
 

@@ -71,7 +71,7 @@ void require_profile(const ProfileOptions& options) {
 }
 
 ProfileRun::ProfileRun(const ProfileOptions& options)
-    : options_(options), profiler_(options.steps, options.nvtx) {
+    : options_(options), profiler_(options.steps, options.nvtx, {.delays = !options.card.empty()}) {
   if (options.sample_ms > 0) sampler_.emplace(sources_of_profile(), double(options.sample_ms) / 1e3);
 }
 

@@ -1,9 +1,11 @@
 // Captures with two streams, on a device that only records the calls. Kernels run on the CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "plan/executor.h"
+#include "plan/streams.h"
 #include "plan/testing/small_net.h"
 
 namespace headroom {
@@ -220,6 +222,22 @@ TEST(Branches, OneStreamKeepsToItself) {
   trained(device, 1);
   for (const Noted::Queue* queue : device.seen().launches) EXPECT_EQ(queue, &device.seen().first);
   EXPECT_FALSE(device.seen().second_captured);
+}
+
+TEST(Branches, OneStreamKnowsWhatASecondWouldTake) {
+  const BranchingDevice device;
+  const SmallNet net = small_net(8);
+  const Plan one = noting_plan(net, device.capabilities(), 1), two = noting_plan(net, device.capabilities(), 2);
+  const std::vector<bool> fits = fits_second_stream(one);
+  ASSERT_EQ(fits.size(), one.steps.size());
+  std::set<NodeId> would, does;
+  for (std::size_t s = 0; s < fits.size(); ++s)
+    if (fits[s]) would.insert(one.steps[s].node);
+  for (const Step& step : two.steps)
+    if (step.stream == 1 && step.phase == Phase::backward) does.insert(step.node);
+  EXPECT_FALSE(does.empty());
+  EXPECT_TRUE(std::ranges::includes(would, does));
+  EXPECT_LE(would.size(), does.size() + 1) << "the last one stays on the first stream, which is idle by then";
 }
 
 TEST(Branches, TheResultIsTheSame) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/lifetimes.h"
+
 namespace headroom {
 namespace {
 
@@ -153,12 +155,22 @@ void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
+// False for large tensors, whose kernels fill a GPU, and if a gradient changes in place: the order stays then.
+bool may_branch(const Plan& plan) {
+  return bytes_of(plan) <= kMaxBytes && std::ranges::none_of(plan.steps, [](const Step& step) {
+    return is_backward(step) && schema_of(step.problem.op).aliases != nullptr;
+  });
+}
+
 }  // namespace
 
+std::vector<bool> fits_second_stream(const Plan& plan) {
+  if (!may_branch(plan)) return std::vector<bool>(plan.steps.size());
+  return find_leaves(plan, homes_of(plan.graph).owner);
+}
+
 void use_second_stream(Plan& plan, const std::vector<ValueId>& owner) {
-  if (bytes_of(plan) > kMaxBytes) return;
-  for (const Step& step : plan.steps)  // in-place change among the gradients: keep the order
-    if (is_backward(step) && schema_of(step.problem.op).aliases != nullptr) return;
+  if (!may_branch(plan)) return;
   reorder(plan, owner, find_leaves(plan, owner));
   find_early_updates(plan, owner);
   set_waits(plan, owner);

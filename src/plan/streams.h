@@ -12,6 +12,9 @@ namespace headroom {
 // GPU, and memory would stay in use longer.
 void use_second_stream(Plan& plan, const std::vector<ValueId>& owner);
 
+// For a plan with one stream: true for the steps that use_second_stream would put on the second.
+std::vector<bool> fits_second_stream(const Plan& plan);
+
 // The first step at which the first stream waits for the second; the number of steps if there is none.
 int join_of(const Plan& plan);
 

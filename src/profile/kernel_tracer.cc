@@ -5,10 +5,10 @@
 
 namespace headroom {
 
-std::unique_ptr<KernelTracer> make_kernel_tracer(Device& device) {
+std::unique_ptr<KernelTracer> make_kernel_tracer(Device& device, [[maybe_unused]] const TracerOptions& options) {
   if (device.kind() == DeviceKind::cpu) return nullptr;
 #ifdef HEADROOM_HAS_CUDA
-  return make_cupti_tracer(device);
+  return make_cupti_tracer(device, options);
 #else
   fail("a device '{}' in a program built without CUDA", device.capabilities().name);
 #endif

@@ -19,8 +19,14 @@ class KernelTracer : public Recorder {
   bool hears_captures() const override { return true; }
 };
 
+struct TracerOptions {
+  // When each kernel was queued and submitted, too. That takes the host longer; kernels of a captured step
+  // have no such times.
+  bool delays = false;
+};
+
 // Null for a CPU. Throws if the device cannot be traced, and says why: no CUPTI, another profiler, a driver
 // that forbids it.
-std::unique_ptr<KernelTracer> make_kernel_tracer(Device& device);
+std::unique_ptr<KernelTracer> make_kernel_tracer(Device& device, const TracerOptions& options = {});
 
 }  // namespace headroom

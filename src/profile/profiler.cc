@@ -8,7 +8,8 @@
 
 namespace headroom {
 
-Profiler::Profiler(std::int64_t steps, bool nvtx) : origin_ns_(spans::now_ns()) {
+Profiler::Profiler(std::int64_t steps, bool nvtx, TracerOptions tracer)
+    : origin_ns_(spans::now_ns()), tracer_options_(tracer) {
   watch_.steps = steps;
   spans::start(nvtx);
 }
@@ -23,7 +24,7 @@ StepWatch& Profiler::watch(Device& device, const Plan& plan, int rank) {
   const bool queues = device.kind() != DeviceKind::cpu;
   if (queues) {
     try {
-      tracer_ = make_kernel_tracer(device);
+      tracer_ = make_kernel_tracer(device, tracer_options_);
     } catch (const Error& error) {
       trace_.notes.push_back(fmt::format("no kernel trace: {}", error.what()));
     }

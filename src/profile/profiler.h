@@ -15,7 +15,7 @@ namespace headroom {
 // the steps of watch() run. One at a time.
 class Profiler {
  public:
-  explicit Profiler(std::int64_t steps, bool nvtx = false);
+  explicit Profiler(std::int64_t steps, bool nvtx = false, TracerOptions tracer = {});
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
@@ -34,6 +34,7 @@ class Profiler {
   std::int64_t origin_ns_;
   StepWatch watch_;
   Device* device_ = nullptr;
+  TracerOptions tracer_options_;
   int rank_ = 0;
   std::optional<SpanRecorder> span_recorder_;
   std::unique_ptr<KernelTracer> tracer_;

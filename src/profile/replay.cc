@@ -81,8 +81,12 @@ class Replay::Run {
       if (job.copy != kNothing && is_hidden(job)) {
         ended_[next_] = hidden_ += needs;
         device_ = std::max(device_, hidden_);
+      } else if (is_beside(job)) {
+        // Its distance to the kernel before it counts once, on the stream that it leaves.
+        ended_[next_] = beside_ = std::max(beside_, begin_of(job)) + needs;
+        device_ = std::max(device_, beside_);
       } else if (!is_gone(job)) {
-        const double begin = begin_of(job);
+        const double begin = joins(job) ? std::max(begin_of(job), beside_) : begin_of(job);
         double& stream = streams_.try_emplace(job.lane, begin).first->second;
         ended_[next_] = begin + needs;
         stream = std::max(stream, ended_[next_]);
@@ -108,10 +112,17 @@ class Replay::Run {
   bool is_hidden(const Job& job) const {
     return job.copy != kNothing && change_.hidden && change_.hidden(trace_.copies[std::size_t(job.copy)]);
   }
+  bool is_beside(const Job& job) const {
+    return job.kernel != kNothing && change_.beside && change_.beside(kernel_of(job));
+  }
+  bool joins(const Job& job) const {
+    return job.kernel != kNothing && change_.joins && change_.joins(kernel_of(job));
+  }
+  const Trace::Kernel& kernel_of(const Job& job) const { return trace_.kernels[std::size_t(job.kernel)]; }
   bool is_gone(const Job& job) const { return is_hidden(job) || factor_of(job) == 0; }
   double factor_of(const Job& job) const {
     if (job.kernel != kNothing)
-      return change_.kernel_factor ? change_.kernel_factor(trace_.kernels[std::size_t(job.kernel)]) : 1;
+      return change_.kernel_factor ? change_.kernel_factor(kernel_of(job)) : 1;
     return change_.copy_factor ? change_.copy_factor(trace_.copies[std::size_t(job.copy)]) : 1;
   }
   double skipped_in(const Job& job) const {
@@ -127,7 +138,7 @@ class Replay::Run {
   const ReplayChange& change_;
   std::vector<double> called_, ended_;  // when each item began, when each job ended
   std::map<int, double> streams_;       // the end of the last job of each
-  double host_ = 0, device_ = 0, hidden_ = 0, launched_at_ = 0;
+  double host_ = 0, device_ = 0, hidden_ = 0, beside_ = 0, launched_at_ = 0;
   int launched_batch_ = kNothing;
   std::size_t next_ = 0;
 };

@@ -16,6 +16,9 @@ struct ReplayChange {
   std::function<double(const Trace::Span&)> step_factor = {};  // of steps of the plan on a CPU
   // Copies that run beside everything else, one after another; nothing waits for them but the end.
   std::function<bool(const Trace::Copy&)> hidden = {};
+  // Kernels that a second stream would take: each begins when the kernel before it on the first stream has
+  // ended. `joins` is true for kernels that wait for all of them.
+  std::function<bool(const Trace::Kernel&)> beside = {}, joins = {};
   bool no_loader_waits = false;
   double loader_factor = 1;         // of the times at which the loader has a batch ready
   bool no_synchronisation = false;  // the host waits for the device only at the end of a window

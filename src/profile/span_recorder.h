@@ -8,7 +8,7 @@
 namespace headroom {
 
 // A span for every step of a plan that runs step by step: its operator and kernel by name, its layer by
-// number.
+// number. A span ends when the device has done the step, so that a GPU that cannot be traced has times, too.
 class SpanRecorder final : public Recorder {
  public:
   explicit SpanRecorder(const Plan& plan) {
@@ -18,8 +18,10 @@ class SpanRecorder final : public Recorder {
   void begin(std::size_t step, Stream&) override {
     if (spans::on()) spans::open(names_[step].id(), SpanKind::step, static_cast<std::int32_t>(step));
   }
-  void end(std::size_t, Stream&) override {
-    if (spans::on()) spans::close();
+  void end(std::size_t, Stream& stream) override {
+    if (!spans::on()) return;
+    stream.synchronize();
+    spans::close();
   }
 
  private:

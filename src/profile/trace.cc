@@ -55,6 +55,20 @@ std::string_view name_of(Trace::CopyKind kind) {
   return "fill";
 }
 
+std::string_view name_of(Trace::PageEvent kind) {
+  switch (kind) {
+    case Trace::PageEvent::to_device:
+      return "pages to device";
+    case Trace::PageEvent::to_host:
+      return "pages to host";
+    case Trace::PageEvent::device_faults:
+      return "page faults of the device";
+    case Trace::PageEvent::host_faults:
+      break;
+  }
+  return "page faults of the host";
+}
+
 void add_spans(Trace& trace, const std::vector<ThreadSpans>& threads, std::int64_t origin_ns, int rank) {
   std::map<std::int32_t, int> ids;  // few names, many events: each name is looked up once
   for (const ThreadSpans& thread : threads) {
@@ -77,7 +91,8 @@ void shift(Trace& trace, std::int64_t ns) {
   const auto move = [ns](auto& events) {
     for (auto& event : events) event.begin_ns += ns, event.end_ns += ns;
   };
-  move(trace.spans), move(trace.kernels), move(trace.copies), move(trace.calls), move(trace.windows);
+  move(trace.spans), move(trace.kernels), move(trace.copies), move(trace.calls), move(trace.pages);
+  move(trace.windows);
   for (Trace::Kernel& kernel : trace.kernels)
     for (std::int64_t* time : {&kernel.queued_ns, &kernel.submitted_ns})
       if (*time != 0) *time += ns;
@@ -98,6 +113,7 @@ void append(Trace& all, const Trace& other) {
   add(all.kernels, other.kernels);
   add(all.copies, other.copies);
   add(all.calls, other.calls);
+  add(all.pages, other.pages);
   add(all.spans, other.spans);
   std::ranges::stable_sort(all.spans, {}, &Trace::Span::lane);
   all.windows.insert(all.windows.end(), other.windows.begin(), other.windows.end());

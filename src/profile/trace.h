@@ -58,6 +58,15 @@ struct Trace {
     bool operator==(const Copy&) const = default;
   };
 
+  // The driver moves pages of managed memory when host or device touches them.
+  enum class PageEvent { to_device, to_host, device_faults, host_faults };
+  struct Pages : Interval {
+    int lane = 0;
+    PageEvent kind = PageEvent::to_device;
+    std::int64_t bytes = 0, faults = 0;
+    bool operator==(const Pages&) const = default;
+  };
+
   // A call of the CUDA runtime or driver.
   struct Call : Interval {
     int lane = 0, name = 0;
@@ -78,6 +87,7 @@ struct Trace {
   std::vector<Kernel> kernels;  // in order of their begin; so are copies and calls
   std::vector<Copy> copies;
   std::vector<Call> calls;
+  std::vector<Pages> pages;
   std::vector<Window> windows;     // evaluations and short batches lie between those of a rank
   double own_cost_s = 0;           // spent on recording
   std::int64_t dropped = 0;        // events that found no room
@@ -88,7 +98,8 @@ struct Trace {
   bool operator==(const Trace&) const = default;
 };
 
-std::string_view name_of(Trace::CopyKind kind);  // "host to device", …
+std::string_view name_of(Trace::CopyKind kind);   // "host to device", …
+std::string_view name_of(Trace::PageEvent kind);  // "pages to device", …
 
 Json to_json(const Trace& trace);
 // Rejects, by name: a file that is not a trace, and fields that are missing or wrong.

@@ -14,6 +14,7 @@ namespace {
 constexpr int kTraceVersion = 1;
 constexpr int kSpanKinds = static_cast<int>(SpanKind::user) + 1;
 constexpr int kCopyKinds = static_cast<int>(Trace::CopyKind::fill) + 1;
+constexpr int kPageKinds = static_cast<int>(Trace::PageEvent::host_faults) + 1;
 
 // The fields of every kind of event, once for both directions.
 template <class Columns>
@@ -78,6 +79,15 @@ void each_column(Columns& column, const Trace::Call*) {
   column("lane", &Trace::Call::lane);
   column("name", &Trace::Call::name);
   column("correlation", &Trace::Call::correlation);
+}
+
+template <class Columns>
+void each_column(Columns& column, const Trace::Pages*) {
+  each_time(column);
+  column("lane", &Trace::Pages::lane);
+  column("kind", &Trace::Pages::kind);
+  column("bytes", &Trace::Pages::bytes);
+  column("faults", &Trace::Pages::faults);
 }
 
 template <class Columns>
@@ -173,6 +183,7 @@ std::vector<std::string> read_texts(const Json& json, const TracePlace& place) {
 struct KindNames {
   std::vector<SpanKind> span;
   std::vector<Trace::CopyKind> copy;
+  std::vector<Trace::PageEvent> page = {};
 };
 
 template <class Kind>
@@ -222,6 +233,9 @@ class ColumnReader {
   }
   void read(Trace::CopyKind& kind, const Json& json, const TracePlace& place) {
     kind = kind_at(kinds_.copy, json, place);
+  }
+  void read(Trace::PageEvent& kind, const Json& json, const TracePlace& place) {
+    kind = kind_at(kinds_.page, json, place);
   }
   void read(std::array<int, 3>& sizes, const Json& json, const TracePlace& place) {
     if (!json.is_array() || json.size() != 3) reject("{}: {} is not three numbers", place.origin, place.path);
@@ -288,7 +302,7 @@ Json to_json(const Trace& trace) {
   Json spans = Json::array(), copies = Json::array();
   for (int i = 0; i < kSpanKinds; ++i) spans.push_back(name_of(static_cast<SpanKind>(i)));
   for (int i = 0; i < kCopyKinds; ++i) copies.push_back(name_of(static_cast<Trace::CopyKind>(i)));
-  return {{"headroom_trace", kTraceVersion},
+  Json json = {{"headroom_trace", kTraceVersion},
           {"own_cost_s", trace.own_cost_s},
           {"dropped", trace.dropped},
           {"notes", trace.notes},
@@ -301,6 +315,11 @@ Json to_json(const Trace& trace) {
           {"kernels", written(trace.kernels)},
           {"copies", written(trace.copies)},
           {"calls", written(trace.calls)}};
+  if (trace.pages.empty()) return json;  // as almost always: few programs use managed memory
+  json["page_kinds"] = Json::array();
+  for (int i = 0; i < kPageKinds; ++i) json["page_kinds"].push_back(name_of(static_cast<Trace::PageEvent>(i)));
+  json["pages"] = written(trace.pages);
+  return json;
 }
 
 Trace trace_from_json(const Json& json, const std::string& origin) {
@@ -312,7 +331,7 @@ Trace trace_from_json(const Json& json, const std::string& origin) {
   trace.dropped = read_value<std::int64_t>(field("dropped"), place.at("dropped"));
   trace.notes = read_texts(field("notes"), place.at("notes"));
   trace.names = read_texts(field("names"), place.at("names"));
-  const KindNames kinds{read_kinds<SpanKind>(field("span_kinds"), place.at("span_kinds"), kSpanKinds),
+  KindNames kinds{read_kinds<SpanKind>(field("span_kinds"), place.at("span_kinds"), kSpanKinds),
                         read_kinds<Trace::CopyKind>(field("copy_kinds"), place.at("copy_kinds"), kCopyKinds)};
   read_events(trace.lanes, "lanes", json, trace, kinds, place);
   read_events(trace.windows, "windows", json, trace, kinds, place);
@@ -320,6 +339,9 @@ Trace trace_from_json(const Json& json, const std::string& origin) {
   read_events(trace.kernels, "kernels", json, trace, kinds, place);
   read_events(trace.copies, "copies", json, trace, kinds, place);
   read_events(trace.calls, "calls", json, trace, kinds, place);
+  if (!json.contains("pages")) return trace;
+  kinds.page = read_kinds<Trace::PageEvent>(field("page_kinds"), place.at("page_kinds"), kPageKinds);
+  read_events(trace.pages, "pages", json, trace, kinds, place);
   return trace;
 }
 

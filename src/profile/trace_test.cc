@@ -40,6 +40,10 @@ class RandomTrace {
     fill(trace.calls, [&](Trace::Call& c) {
       c.lane = int(pick(4)), c.name = int(pick(5)), c.correlation = pick(1 << 30);
     });
+    fill(trace.pages, [&](Trace::Pages& p) {
+      p.lane = int(pick(4)), p.kind = static_cast<Trace::PageEvent>(pick(4));
+      p.bytes = pick(1 << 20), p.faults = pick(100);
+    });
     fill(trace.windows, [&](Trace::Window& w) {
       w.rank = int(pick(3)), w.steps = int(pick(20)), w.captured = pick(2) == 1;
     });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/units.h"
 #include "report/findings_search.h"
@@ -154,10 +155,14 @@ std::vector<Finding> findings_of(const RunProfile& profile) {
   };
   if (search.parts.steps > 0)
     for (const auto find : {find_launch_bound, find_pageable_copies, find_bare_copies, find_waiting_loader,
-                            find_allocations, find_small_kernels, find_wide_products, find_fusible_steps})
+                            find_allocations, find_small_kernels, find_one_stream, find_wide_products, find_fusible_steps})
       add(find(search));
   add(find_late_rank(profile));
   std::ranges::stable_sort(findings, std::greater(), &Finding::gain_percent);
+  // One remedy, one gain: of two reasons for a larger batch the one that counts more stays.
+  const auto wants_batch = [](const Finding& f) { return f.remedy.starts_with("a larger `batch`"); };
+  bool seen = false;
+  std::erase_if(findings, [&](const Finding& f) { return wants_batch(f) && std::exchange(seen, true); });
   return findings;
 }
 

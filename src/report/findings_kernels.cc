@@ -73,17 +73,44 @@ std::optional<Finding> find_small_kernels(const FindingSearch& search) {
   }
   constexpr double kMajority = 0.5;
   if (all <= 0 || small < kMajority * all) return {};
-  // A kernel that still fits into one wave takes no longer. What launches cost is another finding.
-  const auto twice = [](const Trace::Kernel&) { return 2.0; };
-  const auto by_waves = [&](const Trace::Kernel& k) {
-    return 2 * finding_blocks(k) <= machine->cores ? 1.0 : 2.0;
+  // Multiprocessors that were idle take the new blocks; those that had one do both in twice the time.
+  const auto by_blocks = [&](const Trace::Kernel& k) {
+    return std::clamp(2.0 * double(finding_blocks(k)) / machine->cores, 1.0, 2.0);
   };
-  const double gain = search.doubled_batch_gain_s(by_waves) - search.doubled_batch_gain_s(twice);
+  const double gain = search.doubled_batch_gain_s(by_blocks);
   Finding f = search.finding("small kernels", small / search.parts.steps, gain);
   f.text =
       fmt::format("{:.0f} % of the kernel time is in kernels with fewer blocks than the {} multiprocessors",
                   100 * small / all, machine->cores);
   f.remedy = "a larger `batch`: twice the images for less than twice the time";
+  return f;
+}
+
+// The gradients of weights and those of activations, one after the other.
+std::optional<Finding> find_one_stream(const FindingSearch& search) {
+  const RunRecord& record = search.profile.record;
+  if (!search.captured || !record.plan || record.plan->streams != 1) return {};
+  const std::vector<RecordedStep>& steps = record.plan->steps;
+  const auto step_of = [&](const Trace::Kernel& k) {
+    return k.step >= 0 && std::size_t(k.step) < steps.size() ? &steps[std::size_t(k.step)] : nullptr;
+  };
+  const auto beside = [&](const Trace::Kernel& k) {
+    const RecordedStep* step = step_of(k);
+    return step != nullptr && step->could_branch;
+  };
+  const auto joins = [&](const Trace::Kernel& k) {
+    const RecordedStep* step = step_of(k);
+    return step != nullptr && step->phase == "update";
+  };
+  double seconds = 0;
+  for (const Trace::Kernel& k : search.trace.kernels)
+    if (beside(k) && search.holds(k, k.lane)) seconds += k.seconds() / search.parts.steps;
+  if (seconds <= 0) return {};
+  Finding f = search.finding("one stream", seconds, search.gain_s({.beside = beside, .joins = joins}));
+  f.text = fmt::format(
+      "gradients of weights take {} of a step, after those of activations and not beside them",
+      human_seconds(seconds));
+  f.remedy = "`streams` 2";
   return f;
 }
 

@@ -39,6 +39,7 @@ std::optional<Finding> find_pageable_copies(const FindingSearch& search);
 std::optional<Finding> find_bare_copies(const FindingSearch& search);
 // findings_kernels.cc
 std::optional<Finding> find_small_kernels(const FindingSearch& search);
+std::optional<Finding> find_one_stream(const FindingSearch& search);
 std::optional<Finding> find_wide_products(const FindingSearch& search);
 std::optional<Finding> find_fusible_steps(const FindingSearch& search);
 

@@ -117,15 +117,48 @@ RunProfile kernel_bound(int blocks) {
 }
 
 TEST(Findings, KernelsSmallerThanTheDeviceWantALargerBatch) {
-  // At twice the batch the kernel takes 90 us in one wave: 50 us for the images of a step. Were it twice as
-  // long, 95 us: the other 5 us are the host's.
-  expect_finding(kernel_bound(50), "small kernels", 0.9, 45, "a larger `batch`");
-  EXPECT_FALSE(has_finding(kernel_bound(51), "small kernels")) << "two waves";
+  // At twice the batch the kernel takes 90 us on twice the multiprocessors: 50 us for the images of a step.
+  expect_finding(kernel_bound(50), "small kernels", 0.9, 50, "a larger `batch`");
+  // From 80 to 160 blocks for 100 multiprocessors: 144 us and the host's 10, of which half counts.
+  expect_finding(kernel_bound(80), "small kernels", 0.9, 23, "a larger `batch`");
   EXPECT_FALSE(has_finding(kernel_bound(200), "small kernels"));
   EXPECT_FALSE(has_finding(kernel_bound(200), "launch-bound step")) << "6 % of the step";
   RunProfile unknown = kernel_bound(50);
   unknown.record.machine->cores = 0;
   EXPECT_FALSE(has_finding(unknown, "small kernels"));
+}
+
+TEST(Findings, ALargerBatchIsAdvisedOnce) {
+  RunProfile p = one_batch(40);
+  set_gpu(p);
+  call_us(p, "cudaGraphLaunch", 0, 10, 1);
+  Trace::Kernel& k = kernel_us(p, 20, 30, 1);
+  k.graph_node = 5, k.grid = {10, 1, 1};
+  EXPECT_TRUE(has_finding(p, "launch-bound step") != has_finding(p, "small kernels"));
+}
+
+// Two gradients of activations (0 and 2), the gradient of a weight behind each of them, and an update.
+RunProfile one_after_another(int streams) {
+  RunProfile p = one_batch(120);
+  call_us(p, "cudaGraphLaunch", 0, 5, 1);
+  call_us(p, "cudaStreamSynchronize", 6, 118, 2);
+  p.record.plan.emplace();
+  p.record.plan->streams = streams, p.record.plan->mode = "train";
+  for (int s = 0; s < 5; ++s) {
+    Trace::Kernel& k = kernel_us(p, 10 + 20 * s, 30 + 20 * s, 1);
+    k.graph_node = std::uint64_t(5 + s), k.step = s;
+    RecordedStep step;
+    step.phase = s < 4 ? "backward" : "update";
+    step.could_branch = streams == 1 && (s == 1 || s == 3);
+    p.record.plan->steps.push_back(step);
+  }
+  return p;
+}
+
+TEST(Findings, ASecondStreamTakesGradientsOfWeights) {
+  // The path is at 50 us, the second stream begins at 30 and 50 and ends at 70, the update at 90: 20 us less.
+  expect_finding(one_after_another(1), "one stream", 40.0 / 120, 20, "`streams` 2");
+  EXPECT_FALSE(has_finding(one_after_another(2), "one stream"));
 }
 
 // A batch is copied at 10 GB/s, waited for, and computed.

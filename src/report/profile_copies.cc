@@ -36,6 +36,34 @@ std::vector<CopySum> copy_sums(const Trace& trace) {
   return list;
 }
 
+struct PageSum {
+  std::int64_t events = 0, bytes = 0, faults = 0, ns = 0;
+};
+
+std::map<Trace::PageEvent, PageSum> page_sums(const Trace& trace) {
+  const TraceScope scope(trace);
+  std::map<Trace::PageEvent, PageSum> sums;
+  for (const Trace::Pages& pages : trace.pages) {
+    if (!scope.holds(pages)) continue;
+    PageSum& sum = sums[pages.kind];
+    ++sum.events, sum.bytes += pages.bytes, sum.faults += pages.faults;
+    sum.ns += pages.end_ns - pages.begin_ns;
+  }
+  return sums;
+}
+
+// Moved pages have bytes and a rate, faults only a number.
+void add_page_rows(Sheet& sheet, const Trace& trace, double link_bytes_per_s) {
+  for (const auto& [kind, sum] : page_sums(trace)) {
+    const bool moves = sum.bytes > 0;
+    const double rate = sum.ns > 0 ? 1e9 * double(sum.bytes) / double(sum.ns) : 0;
+    sheet.row({std::string(name_of(kind)), std::string("managed"), moves ? sum.events : sum.faults,
+               moves ? Cell(sum.bytes) : Cell(), sum.ns > 0 ? Cell(1e-6 * double(sum.ns)) : Cell(),
+               moves ? known(rate / 1e9) : Cell(),
+               moves && link_bytes_per_s > 0 ? known(100 * rate / link_bytes_per_s) : Cell()});
+  }
+}
+
 }  // namespace
 
 Sheet copies_sheet(const Trace& trace, double link_bytes_per_s) {
@@ -57,7 +85,9 @@ Sheet copies_sheet(const Trace& trace, double link_bytes_per_s) {
                on_link ? known(100 * sum.rate() / link_bytes_per_s) : Cell()});
     all.count += sum.count, all.bytes += sum.bytes, all.ns += sum.ns;
   }
-  if (sheet.rows() > 1)
+  const bool several = sheet.rows() > 1;
+  add_page_rows(sheet, trace, link_bytes_per_s);
+  if (several)
     sheet.total({std::string("total"), {}, all.count, all.bytes, 1e-6 * double(all.ns), {}, {}});
   return sheet;
 }

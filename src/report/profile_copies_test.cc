@@ -55,6 +55,33 @@ TEST(ProfileCopies, EveryCellIsTheOneCountedByHand) {
   EXPECT_DOUBLE_EQ(rate(sheet, 5, "total_ms"), 0.00401);
 }
 
+TEST(ProfileCopies, PagesOfManagedMemoryHaveRows) {
+  using Event = Trace::PageEvent;
+  Trace trace = copy_trace();
+  const auto add = [&](Event kind, std::int64_t begin, std::int64_t end, std::int64_t bytes,
+                       std::int64_t faults) {
+    Trace::Pages pages;
+    pages.begin_ns = begin, pages.end_ns = end;
+    pages.kind = kind, pages.bytes = bytes, pages.faults = faults;
+    trace.pages.push_back(pages);
+  };
+  add(Event::to_device, 1000, 2000, 65'536, 0);
+  add(Event::to_device, 3000, 4000, 4'096, 0);
+  add(Event::device_faults, 1000, 5000, 0, 17);
+  add(Event::device_faults, 200'000, 200'100, 0, 5);  // after the window
+  const Sheet sheet = copies_sheet(trace, 50e9);
+  ASSERT_EQ(sheet.rows(), 8u);
+  EXPECT_EQ(sheet.at(5, "kind"), Cell("pages to device"));
+  EXPECT_EQ(sheet.at(5, "memory"), Cell("managed"));
+  EXPECT_EQ(sheet.at(5, "count"), Cell(std::int64_t{2}));
+  EXPECT_EQ(sheet.at(5, "bytes"), Cell(std::int64_t{69'632}));
+  EXPECT_DOUBLE_EQ(rate(sheet, 5, "gb_per_s"), 34.816);
+  EXPECT_EQ(sheet.at(6, "kind"), Cell("page faults of the device"));
+  EXPECT_EQ(sheet.at(6, "count"), Cell(std::int64_t{17}));
+  EXPECT_EQ(sheet.at(6, "bytes"), Cell());
+  EXPECT_EQ(sheet.at(7, "count"), Cell(std::int64_t{7})) << "the total is of copies";
+}
+
 TEST(ProfileCopies, WithoutALinkOrCopies) {
   EXPECT_EQ(copies_sheet(copy_trace()).at(0, "link_percent"), Cell());
   EXPECT_EQ(copies_sheet({}).rows(), 0u);

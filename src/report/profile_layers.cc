@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "profile/intervals.h"
+#include "profile/rank_trace.h"
 #include "report/profile.h"
 #include "report/profile_memory.h"
 
@@ -127,6 +127,14 @@ double unplanned_s(const Trace& trace) {
   return steps > 0 ? seconds / steps : 0;
 }
 
+// A GPU's trace with exchanges, none of them by kernels.
+bool has_host_exchanges(const RunProfile& profile) {
+  const Trace& trace = profile.trace;
+  return !trace.kernels.empty() && std::ranges::none_of(trace.kernels, [&](const Trace::Kernel& k) {
+    return is_exchange_kernel(trace.text(k.name));
+  });
+}
+
 std::vector<Cell> single_row(const std::string& name, double seconds, double step_s) {
   std::vector<Cell> cells(layer_columns().size());
   cells[0] = name, cells[4] = seconds * 1e3;
@@ -154,10 +162,13 @@ Sheet profiled_layer_sheet(const RunProfile& profile) {
   }
   const double unplanned = unplanned_s(profile.trace);
   const double busy = parts.compute + parts.transfer + parts.waiting;  // exchanges are steps of the plan, too
-  const double together = busy - total.measured_s() - unplanned;
+  // The host's exchanges for a GPU have no kernels, so that no layer has their time.
+  const double by_host = has_host_exchanges(profile) ? parts.transfer + parts.waiting : 0;
+  const double together = busy - total.measured_s() - unplanned - by_host;
   sheet.rule();
   sheet.row(layer_cells("all layers", total, parts.step));
   if (unplanned > 0) sheet.row(single_row("kernels of no layer", unplanned, parts.step));
+  if (by_host > 0) sheet.row(single_row("exchanges by the host", by_host, parts.step));
   if (std::abs(together) > 1e-3 * parts.step)
     sheet.row(single_row(together < 0 ? "two kernels at once" : "not measured", together, parts.step));
   sheet.row(single_row("copies, host and idle", parts.step - busy, parts.step));

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/version.h"
+#include "plan/streams.h"
 
 namespace headroom {
 namespace {
@@ -57,6 +58,7 @@ Json step_json(const RecordedStep& s, std::size_t index) {
                {"workspace_bytes", s.workspace_bytes},
                {"stream", s.stream},
                {"charges", charges_json(s.charges)}});
+  if (s.could_branch) json["could_branch"] = true;
   return json;
 }
 
@@ -202,6 +204,10 @@ RecordedPlan record_plan(const Plan& plan, const std::vector<PassReport>& passes
       step.launches.push_back({std::string(l.family), std::string(name_of(l.unit)), l.flops, l.bytes,
                                l.l2_bytes, l.tile, l.blocks, l.count});
     kept.steps.push_back(std::move(step));
+  }
+  if (plan.binding.streams == 1 && plan.binding.target.device.kind != DeviceKind::cpu) {
+    const std::vector<bool> branches = fits_second_stream(plan);
+    for (std::size_t s = 0; s < branches.size(); ++s) kept.steps[s].could_branch = branches[s];
   }
   return kept;
 }

@@ -40,6 +40,7 @@ struct RecordedStep {
   std::vector<Launch> launches = {};  // the kernel's launches
   std::size_t workspace_bytes = 0;
   int stream = 0;
+  bool could_branch = false;  // of a plan with one stream: a second one would take it
   std::vector<Charge> charges = {};
 };
 

@@ -79,7 +79,8 @@ RecordedStep step_from(const Section& p) {
                     .flops = p.need<double>("flops"),
                     .bytes = p.need<double>("bytes"),
                     .workspace_bytes = p.get<std::size_t>("workspace_bytes"),
-                    .stream = p.get<int>("stream")};
+                    .stream = p.get<int>("stream"),
+                    .could_branch = p.get<bool>("could_branch")};
   for (const Section& r : p.list("refused"))
     step.refused.push_back({r.need<std::string>("kernel"), r.need<std::string>("reason")});
   for (const Section& l : p.list("launches")) step.launches.push_back(launch_from(l));

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "device/cuda/check.h"
 #include "device/cuda/library.h"
+#include "device/cuda/store.h"
 
 namespace headroom {
 namespace {
@@ -90,6 +91,7 @@ void CudaDevice::zero(void* dst, std::size_t bytes) {
 }
 
 void CudaDevice::upload_async(void* dst, const void* src, std::size_t bytes, Stream& stream) {
+  if (bytes > 0 && bytes <= cuda::kMaxStored) return cuda::store(dst, src, bytes, handle_of(stream));
   HEADROOM_CUDA_CHECK(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, handle_of(stream)));
 }
 

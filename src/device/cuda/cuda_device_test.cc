@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
 
 #include "base/testing/bad_input.h"
@@ -63,6 +64,31 @@ TEST_F(CudaDeviceTest, BytesComeBack) {
   device_->zero(b.data(), 4000);
   device_->download(in.data(), b.data(), 4000);
   EXPECT_EQ(in, std::vector<int>(1000, 0));
+}
+
+// A learning rate is written in each step, from the host's stack: the host must not wait for the steps before.
+TEST_F(CudaDeviceTest, ANumberIsQueuedWithoutWaiting) {
+  constexpr std::size_t kBytes = std::size_t{4} << 30;  // filling it once takes about a millisecond
+  if (device_->free_bytes_now() < 2 * kBytes) GTEST_SKIP() << "too little memory is free";
+  const Buffer big = device_->allocate(kBytes), numbers = device_->allocate(16);
+  const auto begin = device_->make_event(), written = device_->make_event();
+  device_->zero(big.data(), kBytes);
+  device_->stream().synchronize();
+  begin->record(device_->stream());
+  for (int i = 0; i < 20; ++i) device_->zero(big.data(), kBytes);
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto called = now();
+  for (double value = 0; value < 100; ++value) {
+    double copy = value;
+    device_->upload_async(numbers.data(), &copy, sizeof copy, device_->stream());
+    copy = -1;  // the caller's memory is free again
+  }
+  const double host_s = std::chrono::duration<double>(now() - called).count();
+  written->record(device_->stream());
+  double got = 0;
+  device_->download(&got, numbers.data(), sizeof got);
+  EXPECT_EQ(got, 99);
+  EXPECT_LT(host_s, 0.5 * written->seconds_since(*begin));
 }
 
 TEST_F(CudaDeviceTest, PinnedCopiesOnTheirOwnStreamAreWaitedFor) {

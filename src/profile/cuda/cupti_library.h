@@ -14,7 +14,8 @@ namespace headroom {
           call(ActivityRegisterCallbacks) call(ActivityRegisterTimestampCallback)                \
               call(ActivityGetNextRecord) call(ActivityGetNumDroppedRecords)                     \
                   call(ActivityPushExternalCorrelationId) call(ActivityPopExternalCorrelationId) \
-                      call(GetCallbackName) call(GetGraphNodeId) call(SetThreadIdType) call(GetStreamIdEx)
+                      call(GetCallbackName) call(GetGraphNodeId) call(SetThreadIdType) call(GetStreamIdEx) \
+                          call(ActivityEnableLatencyTimestamps) call(ActivityConfigureUnifiedMemoryCounter)
 
 struct Cupti {
 #define HEADROOM_CUPTI_CALL(name) decltype(::cupti##name)* name = nullptr;

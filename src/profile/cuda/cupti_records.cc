@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 namespace headroom {
@@ -50,6 +51,21 @@ Trace::CopyKind copy_kind(std::uint8_t kind) {
   }
 }
 
+std::optional<Trace::PageEvent> page_event(std::int32_t counter) {
+  switch (counter) {
+    case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD:
+      return Trace::PageEvent::to_device;
+    case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH:
+      return Trace::PageEvent::to_host;
+    case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT:
+      return Trace::PageEvent::device_faults;
+    case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT:
+      return Trace::PageEvent::host_faults;
+    default:
+      return {};
+  }
+}
+
 class CuptiReader {
  public:
   CuptiReader(Trace& trace, const CuptiContext& context) : trace_(trace), context_(context) {}
@@ -69,6 +85,8 @@ class CuptiReader {
         return call(CUPTI_CB_DOMAIN_RUNTIME_API, reinterpret_cast<const CUpti_ActivityAPI&>(record));
       case CUPTI_ACTIVITY_KIND_DRIVER:
         return call(CUPTI_CB_DOMAIN_DRIVER_API, reinterpret_cast<const CUpti_ActivityAPI&>(record));
+      case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+        return pages(reinterpret_cast<const CUpti_ActivityUnifiedMemoryCounter3&>(record));
       case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
         const auto& tie = reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record);
         steps_[tie.correlationId] = static_cast<std::int32_t>(tie.externalId) - 1;
@@ -99,6 +117,7 @@ class CuptiReader {
     std::ranges::stable_sort(trace_.kernels, by_begin);
     std::ranges::stable_sort(trace_.copies, by_begin);
     std::ranges::stable_sort(trace_.calls, by_begin);
+    std::ranges::stable_sort(trace_.pages, by_begin);
   }
 
  private:
@@ -154,6 +173,22 @@ class CuptiReader {
   void peer(const CUpti_ActivityMemcpyPtoP4& r) { add_copy(r, Trace::CopyKind::peer, true); }
   void fill(const CUpti_ActivityMemset4& r) { add_copy(r, Trace::CopyKind::fill, true); }
 
+  void pages(const CUpti_ActivityUnifiedMemoryCounter3& r) {
+    const std::optional<Trace::PageEvent> kind = page_event(r.counterKind);
+    if (!kind) return;
+    if (pages_lane_ < 0) {
+      pages_lane_ = int(trace_.lanes.size());
+      trace_.lanes.push_back({.name = "managed memory", .is_stream = true, .rank = context_.rank});
+    }
+    const bool moves = *kind == Trace::PageEvent::to_device || *kind == Trace::PageEvent::to_host;
+    Trace::Pages event;
+    event.begin_ns = since_origin(r.start);
+    event.end_ns = std::max(event.begin_ns, since_origin(r.end));  // a fault of the host has no end
+    event.lane = pages_lane_, event.kind = *kind;
+    (moves ? event.bytes : event.faults) = static_cast<std::int64_t>(r.value);
+    trace_.pages.push_back(event);
+  }
+
   void call(CUpti_CallbackDomain domain, const CUpti_ActivityAPI& r) {
     auto& name = call_names_[{domain, r.cbid}];
     if (name == 0) name = trace_.name_id(call_name(domain, r.cbid)) + 1;
@@ -200,6 +235,7 @@ class CuptiReader {
   std::unordered_map<std::int64_t, std::int32_t> steps_;  // by correlation
   std::set<std::int64_t> runtime_calls_;
   std::set<std::ptrdiff_t> driver_calls_;
+  int pages_lane_ = -1;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ thread_local std::int32_t step_now = -1;  // backward kernels may be queued by a
 
 class CuptiTracer final : public KernelTracer {
  public:
-  explicit CuptiTracer(CudaDevice& device) : device_(device) {
+  CuptiTracer(CudaDevice& device, const TracerOptions& options) : device_(device), options_(options) {
     cupti();  // throws without the library
     constexpr std::size_t kBuffers = 8;
     buffers_.reserve(kBuffers);
@@ -48,7 +48,9 @@ class CuptiTracer final : public KernelTracer {
       for (const CUpti_CallbackId id :
            {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
         HEADROOM_CUPTI_CHECK(EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id));
+      HEADROOM_CUPTI_CHECK(ActivityEnableLatencyTimestamps(options_.delays ? 1 : 0));
       for (const CUpti_ActivityKind kind : kTraced) HEADROOM_CUPTI_CHECK(ActivityEnable(kind));
+      traces_pages_ = enable_pages();
     } catch (...) {
       detach();
       throw;
@@ -120,8 +122,23 @@ class CuptiTracer final : public KernelTracer {
     return names;
   }
 
+  // False where the system does not count pages of managed memory: then there are no such events.
+  bool enable_pages() {
+    std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> wanted;
+    for (const auto counter : {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+                               CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+                               CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+                               CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT})
+      wanted.push_back({CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, counter,
+                        static_cast<std::uint32_t>(device_.index()), 1});
+    return cupti().ActivityConfigureUnifiedMemoryCounter(
+               wanted.data(), static_cast<std::uint32_t>(wanted.size())) == CUPTI_SUCCESS &&
+           cupti().ActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
+  }
+
   void detach() noexcept {
     if (active_ != this) return;
+    if (traces_pages_) cupti().ActivityDisable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
     for (const CUpti_ActivityKind kind : kTraced) cupti().ActivityDisable(kind);
     cupti().ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     if (subscribed_) cupti().Unsubscribe(subscriber_);
@@ -132,16 +149,17 @@ class CuptiTracer final : public KernelTracer {
 
   inline static CuptiTracer* active_ = nullptr;  // CUPTI gives its buffers' callbacks no argument
   CudaDevice& device_;
+  TracerOptions options_;
   CuptiBuffers buffers_;
   CUpti_SubscriberHandle subscriber_ = {};
-  bool subscribed_ = false;
+  bool subscribed_ = false, traces_pages_ = false;
   std::unordered_map<std::uint64_t, std::int32_t> node_steps_;
 };
 
 }  // namespace
 
-std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device) {
-  return std::make_unique<CuptiTracer>(dynamic_cast<CudaDevice&>(device));
+std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device, const TracerOptions& options) {
+  return std::make_unique<CuptiTracer>(dynamic_cast<CudaDevice&>(device), options);
 }
 
 }  // namespace headroom
@@ -150,7 +168,7 @@ std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device) {
 
 namespace headroom {
 
-std::unique_ptr<KernelTracer> make_cupti_tracer(Device&) {
+std::unique_ptr<KernelTracer> make_cupti_tracer(Device&, const TracerOptions&) {
   throw Error(Blame::run, "this program was built without CUPTI",
               Hint{"install CUPTI of the CUDA toolkit and build again"});
 }

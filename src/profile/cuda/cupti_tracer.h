@@ -6,6 +6,6 @@
 
 namespace headroom {
 
-std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device);
+std::unique_ptr<KernelTracer> make_cupti_tracer(Device& device, const TracerOptions& options);
 
 }  // namespace headroom

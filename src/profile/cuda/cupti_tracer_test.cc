@@ -1,4 +1,5 @@
 // The kernel trace against kernels of known duration and copies of known size.
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include "profile/intervals.h"
@@ -136,6 +137,45 @@ TEST_F(CudaTrace, CopiesHaveTheirSize) {
   EXPECT_EQ(down, std::int64_t(pageable.size()));
   EXPECT_EQ(filled, std::int64_t(kBytes));
   EXPECT_FALSE(trace.calls.empty());
+}
+
+TEST_F(CudaTrace, PagesOfManagedMemoryAreCounted) {
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  int managed = 0;
+  cudaDeviceGetAttribute(&managed, cudaDevAttrConcurrentManagedAccess, 0);
+  if (managed == 0) GTEST_SKIP() << "the system does not move single pages";
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&memory, kBytes), cudaSuccess);
+  auto* bytes = static_cast<volatile unsigned char*>(memory);
+  std::int64_t sum = 0;
+  const Trace trace = traced([&] {
+    for (std::size_t i = 0; i < kBytes; i += 512) bytes[i] = 1;
+    device_->zero(memory, kBytes);
+    device_->stream().synchronize();
+    for (std::size_t i = 0; i < kBytes; i += 512) sum += bytes[i];
+  });
+  cudaFree(memory);
+  EXPECT_EQ(sum, 0);
+  std::int64_t to_host = 0, host_faults = 0;
+  for (const Trace::Pages& pages : trace.pages) {
+    if (pages.kind == Trace::PageEvent::to_host) to_host += pages.bytes;
+    if (pages.kind == Trace::PageEvent::host_faults) host_faults += pages.faults;
+  }
+  EXPECT_GE(to_host, std::int64_t(kBytes)) << "the host read every page after the device had them";
+  EXPECT_GT(host_faults, 0);
+}
+
+TEST_F(CudaTrace, KernelsLaunchedByThemselvesWereQueuedBefore) {
+  tracer_ = make_kernel_tracer(*device_, {.delays = true});
+  const Trace trace = traced([&] {
+    for (int i = 0; i < 3; ++i) testing::spin(device_->stream(), kMs);
+  });
+  ASSERT_EQ(trace.kernels.size(), 3u);
+  for (const Trace::Kernel& k : trace.kernels) {
+    EXPECT_GT(k.queued_ns, 0);
+    EXPECT_LE(k.queued_ns, k.submitted_ns);
+    EXPECT_LE(k.submitted_ns, k.begin_ns);
+  }
 }
 
 TEST_F(CudaTrace, NothingIsLeftBetweenTwoTraces) {
