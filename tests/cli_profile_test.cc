@@ -116,6 +116,13 @@ TEST_F(CliProfile, RemediesAreTried) {
   }
 }
 
+// Whatever is found about a forward pass, its remedies are run as forward passes.
+TEST_F(CliProfile, RemediesOfAForwardPassAreTried) {
+  const Json json = profile({"lenet5", "--batch", "4", "--steps", "5", "--prove"});
+  ASSERT_TRUE(json.contains("proofs"));
+  for (const Json& proof : json.at("proofs")) EXPECT_GT(proof.at("after_ms"), 0) << proof;
+}
+
 TEST_F(CliProfile, ALayerOpens) {
   const Outcome outcome = succeed(with(with({"profile"}, small_), {"--steps", "3", "--open", "C3"}));
   for (const char* part : {"forward", "backward", "update", "conv2d", "floor ms"})

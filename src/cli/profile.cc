@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/profile_run.h"
+#include "cli/prove.h"
 #include "cli/saving.h"
 #include "cli/training_run.h"
 #include "cli/verbs.h"
@@ -47,40 +48,55 @@ NamedTensor random_input(const PortType& port, std::int64_t batch, std::uint64_t
   return {port.name, type, bytes_of(values)};
 }
 
-void profile_forward(const ProfileRequest& r) {
-  if (r.profile.prove) reject(Hint{"add --data"}, "--prove tries remedies on a training");
-  if (r.profile.energy) reject(Hint{"add --data"}, "--energy measures the steps of a training");
-  require_profile(r.profile);
-  ProfileRun profile(r.profile);
-  const Net net = find_net(with_dims(r.run.model, r.run.dims));
-  const auto device = r.common.open();
-  Engine engine(net, *device, r.common.engine_options());
-  if (!r.run.weights.empty()) load(engine, r.run.weights);
+// The forward pass on random inputs, watched.
+std::unique_ptr<ProfileRun> profiled_forward(const RunRequest& request, const Common& common,
+                                             const ProfileOptions& options) {
+  auto profile = std::make_unique<ProfileRun>(options);
+  const Net net = find_net(with_dims(request.model, request.dims));
+  const auto device = common.open();
+  Engine engine(net, *device, common.engine_options());
+  if (!request.weights.empty()) load(engine, request.weights);
   Inference inference(engine);
   const std::int64_t fixed = fixed_batch(net);
-  const std::int64_t batch = fixed > 0 ? fixed : r.run.batch.value_or(1);
+  const std::int64_t batch = fixed > 0 ? fixed : request.batch.value_or(1);
   if (batch < 1) reject("--batch is {}; it must be at least 1", batch);
   std::vector<NamedTensor> arrays;
-  for (const PortType& port : inference.inputs()) arrays.push_back(random_input(port, batch, r.common.seed));
+  for (const PortType& port : inference.inputs()) arrays.push_back(random_input(port, batch, common.seed));
   inference.run(arrays);
   const Plan& plan = *inference.plan();
-  if (r.common.explain) note(inference.explain());
-  watch_passes(inference, *device, profile);
-  if (r.mode.empty()) note("headroom: no --data: the forward pass on random inputs is profiled\n");
-  const Machine machine = r.common.machine(*device);
+  if (common.explain) note(inference.explain());
+  watch_passes(inference, *device, *profile);
+  profile->measure_energy(inference.executor(), *device, common.device);
+  const Machine machine = common.machine(*device);
   RunRecord record = start_record("profile", command_line());
   record.machine = machine;
   record.model = recorded_model(engine);
   record.resources = process_resources();
   add_readings(record, plan, inference.passes(), predict(plan, machine), {},
                real_peak_bytes(engine, plan, record.resources));
-  profile.finish(std::move(record), plan);
+  profile->finish(std::move(record), plan);
+  return profile;
+}
+
+std::optional<RunProfile> profiled_forward_again(const RunRequest& request, const Common& common,
+                                                 const ProfileOptions& options) {
+  const std::int64_t fixed = fixed_batch(find_net(with_dims(request.model, request.dims)));
+  if (fixed > 0 && request.batch.value_or(fixed) != fixed) return {};
+  return profiled_forward(request, common, options)->profile();
+}
+
+void profile_forward(const ProfileRequest& r) {
+  require_profile(r.profile);
+  const auto profile = profiled_forward(r.run, r.common, r.profile);
+  if (r.mode.empty()) note("headroom: no --data: the forward pass on random inputs is profiled\n");
+  if (r.profile.prove)
+    profile->add_proofs(prove(profile->profile(), r.run, r.common, r.profile, profiled_forward_again));
   Saving saving;
-  saving.attempt([&] { profile.write(); });
-  profile.print(r.common);
+  saving.attempt([&] { profile->write(); });
+  profile->print(r.common);
   flush_output();
   saving.finish();
-  profile.say_where();
+  profile->say_where();
 }
 
 // The mode that was asked for, else the one the model and its data allow.

@@ -96,17 +96,22 @@ void ProfileRun::on_loss(double loss) {
 
 void ProfileRun::measure_energy(const Engine::Ready& ready, Device& device, const std::string& name) {
   if (!options_.energy) return;
-  std::string why_not;
-  const auto meter = make_energy_meter(device, name, why_not);
-  if (meter == nullptr) return warn(fmt::format("--energy has no effect: {}", why_not));
-  Progress progress("measuring energy");
-  progress.stage(meter->source());
   // The feed of the training is gone, and its memory with it.
   const Program& program = ready.program;
   const RandomBatch batch(device, program, program.graph.value(program.images).type.shape[0]);
   ready.executor->bind(program.images, batch.image(0));
   if (program.labels != kNone) ready.executor->bind(program.labels, batch.label(0));
-  energy_ = measure_layer_energy(*ready.executor, device, *meter, 1.0);
+  measure_energy(*ready.executor, device, name);
+}
+
+void ProfileRun::measure_energy(Executor& executor, Device& device, const std::string& name) {
+  if (!options_.energy) return;
+  std::string why_not;
+  const auto meter = make_energy_meter(device, name, why_not);
+  if (meter == nullptr) return warn(fmt::format("--energy has no effect: {}", why_not));
+  Progress progress("measuring energy");
+  progress.stage(meter->source());
+  energy_ = measure_layer_energy(executor, device, *meter, 1.0);
 }
 
 const RunProfile& ProfileRun::finish(RunRecord record, const Plan& plan, Groups* groups) {

@@ -35,8 +35,9 @@ class ProfileRun {
   // Rejects a layer to open that the plan does not have, and a kernel's card on a CPU.
   StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
   void on_loss(double loss);
-  void measure_energy(const Engine::Ready& ready, Device& device,
-                      const std::string& name);  // if it was asked for; on random images
+  // If it was asked for: of a training on random images, or of the last forward pass.
+  void measure_energy(const Engine::Ready& ready, Device& device, const std::string& name);
+  void measure_energy(Executor& executor, Device& device, const std::string& name);
   bool is_done() const { return profiler_.is_done(); }
 
   // Ends the recording and joins the trace with the record of the run. With several ranks the first gets the

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/training_run.h"
 
 namespace headroom::cli {
 namespace {
@@ -66,7 +65,7 @@ Sheet proof_sheet(const std::vector<Proof>& proofs) {
 }
 
 Sheet prove(const RunProfile& profile, const RunRequest& request, const Common& common,
-            const ProfileOptions& options) {
+            const ProfileOptions& options, const ProfileAgain& profile_again) {
   const double before = step_parts(profile.trace).step;
   const std::int64_t batch = profile.record.plan ? profile.record.plan->batch : 0;
   std::vector<Proof> proofs;
@@ -77,8 +76,8 @@ Sheet prove(const RunProfile& profile, const RunRequest& request, const Common& 
     if (!apply_remedy(finding.remedy, batch, changed, with, steps_each)) continue;
     ProfileOptions again = options;
     again.out.clear(), again.energy = false;
-    const RunProfile after = profile_of_training(changed, with, again);
-    proofs.push_back({finding, before, steps_each * step_parts(after.trace).step});
+    const std::optional<RunProfile> after = profile_again(changed, with, again);
+    if (after) proofs.push_back({finding, before, steps_each * step_parts(after->trace).step});
   }
   if (proofs.empty()) note("headroom: no finding has a remedy that can be tried\n");
   return proof_sheet(proofs);

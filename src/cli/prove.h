@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "cli/profile_run.h"
 #include "cli/run_setup.h"
 #include "report/findings.h"
@@ -20,8 +23,12 @@ bool apply_remedy(const std::string& remedy, std::int64_t batch, RunRequest& req
 
 Sheet proof_sheet(const std::vector<Proof>& proofs);
 
+// Profiles a changed request. Nothing if it cannot be run so, as a batch that the network's file fixes.
+using ProfileAgain =
+    std::function<std::optional<RunProfile>(const RunRequest&, const Common&, const ProfileOptions&)>;
+
 // Runs the remedies of a profile's findings, one by one: what each was worth.
 Sheet prove(const RunProfile& profile, const RunRequest& request, const Common& common,
-            const ProfileOptions& options);
+            const ProfileOptions& options, const ProfileAgain& profile_again);
 
 }  // namespace headroom::cli

@@ -118,6 +118,11 @@ const std::vector<PassReport>& Inference::passes() const {
   return last_ == nullptr ? none : last_->passes;
 }
 
+Executor& Inference::executor() {
+  if (last_ == nullptr) fail("no pass has run yet");
+  return *last_->executor;
+}
+
 void Inference::repeat(Recorders recorders) {
   if (last_ == nullptr) fail("nothing has run yet, so nothing can be repeated");
   last_->executor->run(recorders);

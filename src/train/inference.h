@@ -39,6 +39,7 @@ class Inference {
   std::string explain() const;                   // its passes, and why each kernel was chosen
   const Plan* plan() const;                      // of the last run; null before it
   const std::vector<PassReport>& passes() const;
+  Executor& executor();  // of the last run
   // Runs the last plan again on the same arrays, with these recorders.
   void repeat(Recorders recorders = {});
 
