@@ -368,7 +368,7 @@ void profiled_training_run(const RunRequest& request, const Common& wanted, cons
   run.prepare();
   run.train();
   run.conclude();
-  if (profile.prove && run.is_alone()) 
+  if (profile.prove && run.is_alone())
     run.add_proofs(prove(run.profiled(), request, wanted, profile, profile_of_training));
   run.report();
   run.finish();

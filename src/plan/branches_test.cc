@@ -227,7 +227,8 @@ TEST(Branches, OneStreamKeepsToItself) {
 TEST(Branches, OneStreamKnowsWhatASecondWouldTake) {
   const BranchingDevice device;
   const SmallNet net = small_net(8);
-  const Plan one = noting_plan(net, device.capabilities(), 1), two = noting_plan(net, device.capabilities(), 2);
+  const Plan one = noting_plan(net, device.capabilities(), 1),
+             two = noting_plan(net, device.capabilities(), 2);
   const std::vector<bool> fits = fits_second_stream(one);
   ASSERT_EQ(fits.size(), one.steps.size());
   std::set<NodeId> would, does;

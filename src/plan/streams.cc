@@ -155,11 +155,12 @@ void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
-// False for large tensors, whose kernels fill a GPU, and if a gradient changes in place: the order stays then.
+// False for large tensors, whose kernels fill a GPU, and if a gradient changes in place: the order stays
+// then.
 bool may_branch(const Plan& plan) {
   return bytes_of(plan) <= kMaxBytes && std::ranges::none_of(plan.steps, [](const Step& step) {
-    return is_backward(step) && schema_of(step.problem.op).aliases != nullptr;
-  });
+           return is_backward(step) && schema_of(step.problem.op).aliases != nullptr;
+         });
 }
 
 }  // namespace

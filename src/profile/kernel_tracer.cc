@@ -5,7 +5,8 @@
 
 namespace headroom {
 
-std::unique_ptr<KernelTracer> make_kernel_tracer(Device& device, [[maybe_unused]] const TracerOptions& options) {
+std::unique_ptr<KernelTracer> make_kernel_tracer(Device& device,
+                                                 [[maybe_unused]] const TracerOptions& options) {
   if (device.kind() == DeviceKind::cpu) return nullptr;
 #ifdef HEADROOM_HAS_CUDA
   return make_cupti_tracer(device, options);

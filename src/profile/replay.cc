@@ -121,8 +121,7 @@ class Replay::Run {
   const Trace::Kernel& kernel_of(const Job& job) const { return trace_.kernels[std::size_t(job.kernel)]; }
   bool is_gone(const Job& job) const { return is_hidden(job) || factor_of(job) == 0; }
   double factor_of(const Job& job) const {
-    if (job.kernel != kNothing)
-      return change_.kernel_factor ? change_.kernel_factor(kernel_of(job)) : 1;
+    if (job.kernel != kNothing) return change_.kernel_factor ? change_.kernel_factor(kernel_of(job)) : 1;
     return change_.copy_factor ? change_.copy_factor(trace_.copies[std::size_t(job.copy)]) : 1;
   }
   double skipped_in(const Job& job) const {

@@ -303,21 +303,22 @@ Json to_json(const Trace& trace) {
   for (int i = 0; i < kSpanKinds; ++i) spans.push_back(name_of(static_cast<SpanKind>(i)));
   for (int i = 0; i < kCopyKinds; ++i) copies.push_back(name_of(static_cast<Trace::CopyKind>(i)));
   Json json = {{"headroom_trace", kTraceVersion},
-          {"own_cost_s", trace.own_cost_s},
-          {"dropped", trace.dropped},
-          {"notes", trace.notes},
-          {"span_kinds", spans},
-          {"copy_kinds", copies},
-          {"names", trace.names},
-          {"lanes", written(trace.lanes)},
-          {"windows", written(trace.windows)},
-          {"spans", written(trace.spans)},
-          {"kernels", written(trace.kernels)},
-          {"copies", written(trace.copies)},
-          {"calls", written(trace.calls)}};
+               {"own_cost_s", trace.own_cost_s},
+               {"dropped", trace.dropped},
+               {"notes", trace.notes},
+               {"span_kinds", spans},
+               {"copy_kinds", copies},
+               {"names", trace.names},
+               {"lanes", written(trace.lanes)},
+               {"windows", written(trace.windows)},
+               {"spans", written(trace.spans)},
+               {"kernels", written(trace.kernels)},
+               {"copies", written(trace.copies)},
+               {"calls", written(trace.calls)}};
   if (trace.pages.empty()) return json;  // as almost always: few programs use managed memory
   json["page_kinds"] = Json::array();
-  for (int i = 0; i < kPageKinds; ++i) json["page_kinds"].push_back(name_of(static_cast<Trace::PageEvent>(i)));
+  for (int i = 0; i < kPageKinds; ++i)
+    json["page_kinds"].push_back(name_of(static_cast<Trace::PageEvent>(i)));
   json["pages"] = written(trace.pages);
   return json;
 }
@@ -332,7 +333,7 @@ Trace trace_from_json(const Json& json, const std::string& origin) {
   trace.notes = read_texts(field("notes"), place.at("notes"));
   trace.names = read_texts(field("names"), place.at("names"));
   KindNames kinds{read_kinds<SpanKind>(field("span_kinds"), place.at("span_kinds"), kSpanKinds),
-                        read_kinds<Trace::CopyKind>(field("copy_kinds"), place.at("copy_kinds"), kCopyKinds)};
+                  read_kinds<Trace::CopyKind>(field("copy_kinds"), place.at("copy_kinds"), kCopyKinds)};
   read_events(trace.lanes, "lanes", json, trace, kinds, place);
   read_events(trace.windows, "windows", json, trace, kinds, place);
   read_events(trace.spans, "spans", json, trace, kinds, place);

@@ -154,8 +154,9 @@ std::vector<Finding> findings_of(const RunProfile& profile) {
     if (finding && finding->gain_percent() > kWorthPercent) findings.push_back(std::move(*finding));
   };
   if (search.parts.steps > 0)
-    for (const auto find : {find_launch_bound, find_pageable_copies, find_bare_copies, find_waiting_loader,
-                            find_allocations, find_small_kernels, find_one_stream, find_wide_products, find_fusible_steps})
+    for (const auto find :
+         {find_launch_bound, find_pageable_copies, find_bare_copies, find_waiting_loader, find_allocations,
+          find_small_kernels, find_one_stream, find_wide_products, find_fusible_steps})
       add(find(search));
   add(find_late_rank(profile));
   std::ranges::stable_sort(findings, std::greater(), &Finding::gain_percent);

@@ -87,8 +87,7 @@ Sheet copies_sheet(const Trace& trace, double link_bytes_per_s) {
   }
   const bool several = sheet.rows() > 1;
   add_page_rows(sheet, trace, link_bytes_per_s);
-  if (several)
-    sheet.total({std::string("total"), {}, all.count, all.bytes, 1e-6 * double(all.ns), {}, {}});
+  if (several) sheet.total({std::string("total"), {}, all.count, all.bytes, 1e-6 * double(all.ns), {}, {}});
   return sheet;
 }
 

@@ -66,7 +66,8 @@ TEST_F(CudaDeviceTest, BytesComeBack) {
   EXPECT_EQ(in, std::vector<int>(1000, 0));
 }
 
-// A learning rate is written in each step, from the host's stack: the host must not wait for the steps before.
+// A learning rate is written in each step, from the host's stack: the host must not wait for the steps
+// before.
 TEST_F(CudaDeviceTest, ANumberIsQueuedWithoutWaiting) {
   constexpr std::size_t kBytes = std::size_t{4} << 30;  // filling it once takes about a millisecond
   if (device_->free_bytes_now() < 2 * kBytes) GTEST_SKIP() << "too little memory is free";

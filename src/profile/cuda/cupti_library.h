@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-#define HEADROOM_CUPTI_CALLS(call)                                                               \
-  call(GetVersion) call(GetResultString) call(Subscribe) call(Unsubscribe) call(EnableCallback)  \
-      call(Finalize) call(ActivityEnable) call(ActivityDisable) call(ActivityFlushAll)           \
-          call(ActivityRegisterCallbacks) call(ActivityRegisterTimestampCallback)                \
-              call(ActivityGetNextRecord) call(ActivityGetNumDroppedRecords)                     \
-                  call(ActivityPushExternalCorrelationId) call(ActivityPopExternalCorrelationId) \
+#define HEADROOM_CUPTI_CALLS(call)                                                                         \
+  call(GetVersion) call(GetResultString) call(Subscribe) call(Unsubscribe) call(EnableCallback)            \
+      call(Finalize) call(ActivityEnable) call(ActivityDisable) call(ActivityFlushAll)                     \
+          call(ActivityRegisterCallbacks) call(ActivityRegisterTimestampCallback)                          \
+              call(ActivityGetNextRecord) call(ActivityGetNumDroppedRecords)                               \
+                  call(ActivityPushExternalCorrelationId) call(ActivityPopExternalCorrelationId)           \
                       call(GetCallbackName) call(GetGraphNodeId) call(SetThreadIdType) call(GetStreamIdEx) \
                           call(ActivityEnableLatencyTimestamps) call(ActivityConfigureUnifiedMemoryCounter)
 
