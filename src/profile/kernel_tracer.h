@@ -23,6 +23,8 @@ struct TracerOptions {
   // When each kernel was queued and submitted, too. That takes the host longer; kernels of a captured step
   // have no such times.
   bool delays = false;
+  // Pages of managed memory that the driver moves, too. Attaching takes two seconds then.
+  bool pages = false;
 };
 
 // Null for a CPU. Throws if the device cannot be traced, and says why: no CUPTI, another profiler, a driver

@@ -1,5 +1,6 @@
 // What the kernels themselves could save.
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 #include "base/units.h"
@@ -94,9 +95,11 @@ std::optional<Finding> find_one_stream(const FindingSearch& search) {
   const auto step_of = [&](const Trace::Kernel& k) {
     return k.step >= 0 && std::size_t(k.step) < steps.size() ? &steps[std::size_t(k.step)] : nullptr;
   };
+  // A kernel that fills the device leaves no room for another.
+  const std::int64_t room = record.machine && record.machine->cores > 0 ? record.machine->cores : INT64_MAX;
   const auto beside = [&](const Trace::Kernel& k) {
     const RecordedStep* step = step_of(k);
-    return step != nullptr && step->could_branch;
+    return step != nullptr && step->could_branch && finding_blocks(k) < room;
   };
   const auto joins = [&](const Trace::Kernel& k) {
     const RecordedStep* step = step_of(k);
@@ -114,6 +117,31 @@ std::optional<Finding> find_one_stream(const FindingSearch& search) {
   return f;
 }
 
+namespace {
+
+// Starting and draining a kernel takes this long at any precision.
+constexpr double kFindingKernelRamp = 4e-6;
+
+// How much less a compute-bound step would take in tf32. Its products may run on tensor cores already, each
+// fp32 factor split into two parts: three products for one.
+double finding_tf32_factor(const RecordedStep& step, const Machine& machine, double measured_s) {
+  const auto peak = [&](const std::string& unit) {
+    const auto it = machine.peak_flops.find(unit);
+    return it == machine.peak_flops.end() ? 0.0 : it->second;
+  };
+  const std::string unit = step.launches.empty() ? "fp32" : step.launches[0].unit;
+  const double products = unit == "fp32" ? 1 : 3;
+  if (peak(unit) <= 0 || measured_s <= 0) return 1;
+  const double ratio = std::min(1.0, peak(unit) / products / peak("tf32"));
+  int launches = 0;
+  for (const RecordedStep::Launch& launch : step.launches) launches += launch.count;
+  const double ramp = std::min(measured_s, kFindingKernelRamp * std::max(1, launches));
+  const double memory_s = step.bytes / machine.memory().bytes_per_s;
+  return std::min(1.0, std::max(ramp + (measured_s - ramp) * ratio, memory_s) / measured_s);
+}
+
+}  // namespace
+
 // Products in fp32 where matrix units could do them.
 std::optional<Finding> find_wide_products(const FindingSearch& search) {
   const RunRecord& record = search.profile.record;
@@ -124,10 +152,9 @@ std::optional<Finding> find_wide_products(const FindingSearch& search) {
   std::vector<double> factors(record.plan->steps.size(), 1);
   double seconds = 0;
   for (std::size_t s = 0; s < factors.size(); ++s) {
-    const double measured = finding_step_s(record, s), bytes = record.plan->steps[s].bytes;
+    const double measured = finding_step_s(record, s);
     if (record.prediction->steps[s].bound != "compute" || measured <= 0) continue;
-    const double memory_s = bytes / record.machine->memory().bytes_per_s;
-    factors[s] = std::min(1.0, std::max(vector->second / matrix->second, memory_s / measured));
+    factors[s] = finding_tf32_factor(record.plan->steps[s], *record.machine, measured);
     seconds += measured;
   }
   if (seconds <= 0) return {};

@@ -50,7 +50,7 @@ class CuptiTracer final : public KernelTracer {
         HEADROOM_CUPTI_CHECK(EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id));
       HEADROOM_CUPTI_CHECK(ActivityEnableLatencyTimestamps(options_.delays ? 1 : 0));
       for (const CUpti_ActivityKind kind : kTraced) HEADROOM_CUPTI_CHECK(ActivityEnable(kind));
-      traces_pages_ = enable_pages();
+      if (options_.pages) enable_pages();
     } catch (...) {
       detach();
       throw;
@@ -64,11 +64,13 @@ class CuptiTracer final : public KernelTracer {
     CuptiContext context{
         .origin_ns = origin_ns, .rank = rank, .streams = stream_names(), .node_steps = node_steps_};
     std::size_t dropped = 0;
+    disable_pages();  // the driver hands over what it has counted then
     HEADROOM_CUPTI_CHECK(ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
     cupti().ActivityGetNumDroppedRecords(nullptr, 0, &dropped);
     add_cupti_records(trace, buffers_, context);  // names die with the library's state
     detach();
     trace.dropped += static_cast<std::int64_t>(dropped);
+    if (!why_no_pages_.empty()) trace.notes.push_back(why_no_pages_);
   }
 
   void begin(std::size_t step, Stream&) override {
@@ -122,8 +124,7 @@ class CuptiTracer final : public KernelTracer {
     return names;
   }
 
-  // False where the system does not count pages of managed memory: then there are no such events.
-  bool enable_pages() {
+  void enable_pages() {
     std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> wanted;
     for (const auto counter : {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
                                CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
@@ -131,14 +132,24 @@ class CuptiTracer final : public KernelTracer {
                                CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT})
       wanted.push_back({CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, counter,
                         static_cast<std::uint32_t>(device_.index()), 1});
-    return cupti().ActivityConfigureUnifiedMemoryCounter(
-               wanted.data(), static_cast<std::uint32_t>(wanted.size())) == CUPTI_SUCCESS &&
-           cupti().ActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
+    try {
+      HEADROOM_CUPTI_CHECK(
+          ActivityConfigureUnifiedMemoryCounter(wanted.data(), static_cast<std::uint32_t>(wanted.size())));
+      HEADROOM_CUPTI_CHECK(ActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
+      traces_pages_ = true;
+    } catch (const Error& error) {  // not every system counts them
+      why_no_pages_ = fmt::format("no pages of managed memory: {}", error.what());
+    }
+  }
+
+  void disable_pages() noexcept {
+    if (traces_pages_) cupti().ActivityDisable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    traces_pages_ = false;
   }
 
   void detach() noexcept {
     if (active_ != this) return;
-    if (traces_pages_) cupti().ActivityDisable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    disable_pages();
     for (const CUpti_ActivityKind kind : kTraced) cupti().ActivityDisable(kind);
     cupti().ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     if (subscribed_) cupti().Unsubscribe(subscriber_);
@@ -153,6 +164,7 @@ class CuptiTracer final : public KernelTracer {
   CuptiBuffers buffers_;
   CUpti_SubscriberHandle subscriber_ = {};
   bool subscribed_ = false, traces_pages_ = false;
+  std::string why_no_pages_;
   std::unordered_map<std::uint64_t, std::int32_t> node_steps_;
 };
 
