@@ -173,6 +173,7 @@ void add_bench(Command app) {
   add_bench_nets(verb);
   add_bench_allreduce(verb);
   add_bench_perceptron(verb);
+  add_bench_vadd(verb);
 }
 
 }  // namespace headroom::cli

@@ -133,8 +133,8 @@ class LinePicture {
     const auto draw = [&] {
       const char* dash = dashed(s) ? " stroke-dasharray=\"5 4\"" : "";
       if (piece.find(' ') != std::string::npos) {
-        if (s % kColours == kYellow && !dashed(s))
-          canvas_.raw(fmt::format("<polyline points=\"{}\" class=\"hc-casing\"/>", piece));
+        if (s % kColours == kYellow)
+          canvas_.raw(fmt::format("<polyline points=\"{}\" class=\"hc-casing\"{}/>", piece, dash));
         canvas_.raw(fmt::format("<polyline points=\"{}\" {}{}/>", piece, line_class(s), dash));
       }
       piece.clear();
