@@ -46,5 +46,53 @@ TEST_F(BenchVadd, WritesTablesChartsAndARecord) {
   EXPECT_TRUE(csv.out.starts_with("elements,runs_on,memory,add_ms,")) << csv.out;
 }
 
+// One element: shorter than the clock's tick, and still a time above 0.
+TEST_F(BenchVadd, ASingleElementHasATimeAndACurve) {
+  const Outcome outcome = succeed({"bench", "vadd", "--elements", "1", "--svg", "one", "--json"});
+  EXPECT_GT(Json::parse(outcome.out).at("additions")[0].at("add_ms"), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder() / "one-explicit.svg"));
+}
+
+using BenchCopy = ProgramTest;
+
+TEST_F(BenchCopy, TimesEverySizeAndDrawsIt) {
+  const Words words = {"bench", "copy", "--max-bytes", "70000", "--threads", "2", "--device", "cpu"};
+  const Json json = succeed_json(with(words, {"--svg", "c.svg"}));
+  ASSERT_EQ(json.at("copies").size(), 6u);  // 4, 16 and 64 KiB, by one thread and by two
+  for (const Json& copy : json.at("copies")) {
+    const double ms = copy.at("ms").at("median"), bytes = copy.at("bytes");
+    EXPECT_NEAR(copy.at("gb_per_s"), bytes / ms / 1e6, 1e-6 * bytes / ms);
+  }
+  EXPECT_EQ(xml_problem(read_file(folder() / "c.svg")), "");
+  const Outcome table = succeed(words);
+  for (const char* part : {"memcpy, 2 threads: latency", "bandwidth", "65,536", "% of memory"})
+    EXPECT_NE(table.out.find(part), std::string::npos) << part << table.out;
+  EXPECT_TRUE(succeed(with(words, {"--csv"})).out.starts_with("bytes,path,memory,us,"));
+}
+
+using BenchAlloc = ProgramTest;
+
+TEST_F(BenchAlloc, TimesAProductOfAnySizeAndAStepBothWays) {
+  const Words words = {"bench", "alloc", "--m",     "30",           "--n",     "20",
+                       "--k",   "10",    "--model", "mlp:hidden=8", "--batch", "16"};
+  const Json json = succeed_json(with(words, {"--svg", "a.svg", "--record", "r.json"}));
+  EXPECT_EQ(json.at("precision"), "fp64");
+  ASSERT_EQ(json.at("products").size(), 2u);
+  EXPECT_TRUE(json.at("products")[0].contains("allocate_ms"));
+  EXPECT_FALSE(json.at("products")[1].contains("allocate_ms"));
+  ASSERT_EQ(json.at("steps").size(), 2u);
+  EXPECT_EQ(xml_problem(read_file(folder() / "a.svg")), "");
+  EXPECT_EQ(read_record(folder() / "r.json").tables.size(), 2u);
+  const Outcome table = succeed(words);
+  EXPECT_EQ(table.out.find("ublished"), std::string::npos) << "figures of other sizes: " << table.out;
+}
+
+TEST_F(BenchAlloc, TheCoursesFiguresStandBesideItsSizes) {
+  const Outcome table = succeed({"bench", "alloc"});
+  for (const char* part :
+       {"800 x 1000 x 784", "800 x 10 x 1000", "149.50", "210.40", "636.40", "219.85", "226.80"})
+    EXPECT_NE(table.out.find(part), std::string::npos) << part << table.out;
+}
+
 }  // namespace
 }  // namespace headroom::testing

@@ -29,10 +29,10 @@ double usable_bytes(const Device& device) {
 }
 
 void require_fits(std::string_view what, double bytes, double usable, std::string_view where,
-                  std::int64_t fits) {
+                  std::int64_t fits, std::string_view of) {
   if (bytes <= usable) return;
-  reject(Hint{fmt::format("at most {} fit", with_commas(fits))}, "{} needs {} of {}, and {} are free", what,
-         human_bytes(bytes), where, human_bytes(usable));
+  reject(Hint{fmt::format("at most {} {} fit", with_commas(fits), of)}, "{} needs {} of {}, and {} are free",
+         what, human_bytes(bytes), where, human_bytes(usable));
 }
 
 }  // namespace headroom

@@ -13,8 +13,9 @@ double usable_host_bytes();
 double usable_bytes(const Device& device);
 
 // Rejects work that would need more than `usable` bytes, before anything is allocated. `what` names it with
-// its setting ("`elements` 5000000000"), `where` the memory; `fits` is the largest value that would do.
+// its setting ("`elements` 5000000000"), `where` the memory; `fits` is the largest number of `of` that would
+// do.
 void require_fits(std::string_view what, double bytes, double usable, std::string_view where,
-                  std::int64_t fits);
+                  std::int64_t fits, std::string_view of);
 
 }  // namespace headroom

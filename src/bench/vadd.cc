@@ -1,7 +1,6 @@
 #include "bench/vadd.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -20,13 +19,7 @@ constexpr double kVectorBytes = 8, kHostBytesWithGpu = 32;
 
 constexpr VaddLaunch kGpuLaunches[] = {VaddLaunch::one_thread, VaddLaunch::one_block, VaddLaunch::full_grid};
 
-double seconds_of_addition(int threads, std::int64_t n, const float* x, float* y) {
-  const auto begin = std::chrono::steady_clock::now();
-  add_vectors(threads, n, x, y);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-VaddTiming vadd_on_cpu(std::int64_t n, VaddLaunch launch, int threads, float* x, float* y) {
+VaddTiming vadd_on_cpu(Device& cpu, std::int64_t n, VaddLaunch launch, int threads, float* x, float* y) {
   VaddTiming timing{
       .elements = n, .launch = launch, .runs_on = fmt::format("CPU, {}", counted(threads, "thread"))};
   for (const VaddValues values : {VaddValues::varied, VaddValues::plain}) {
@@ -35,16 +28,14 @@ VaddTiming vadd_on_cpu(std::int64_t n, VaddLaunch launch, int threads, float* x,
     if (const std::int64_t wrong = wrong_sums(values, n, y); wrong > 0)
       fail("{} of {} sums by {} are wrong", wrong, n, timing.runs_on);
   }
-  // y grows by x = 1 with every run, and stays far below 2^24, where fp32 would stop counting.
-  const SamplerOptions options{
-      .warm_ups = 1, .min_samples = 5, .max_samples = 200, .max_seconds = 0.5, .noise = 0.005};
-  timing.total = sample_in_turn(options, {[&](int repeats) -> std::vector<double> {
-                                  double seconds = 0;
-                                  for (int r = 0; r < repeats; ++r)
-                                    seconds += seconds_of_addition(threads, n, x, y);
-                                  return {seconds};
-                                }})
-                     .front();
+  // A short addition runs several times in one sample: the clock is too coarse for it.
+  const SamplerOptions options{.warm_ups = 1,
+                               .min_samples = 5,
+                               .max_samples = 200,
+                               .max_seconds = 0.5,
+                               .min_sample_seconds = 50e-6,
+                               .noise = 0.005};
+  timing.total = sample(cpu, options, [&] { add_vectors(threads, n, x, y); });
   timing.add = timing.total;
   return timing;
 }
@@ -93,7 +84,7 @@ void require_vadd(std::span<const std::int64_t> elements, Device* gpu) {
   const std::int64_t largest = *std::ranges::max_element(elements);
   const auto check = [&](double bytes_each, double usable, const std::string& where) {
     require_fits(fmt::format("`elements` {}", largest), bytes_each * static_cast<double>(largest), usable,
-                 where, static_cast<std::int64_t>(usable / bytes_each));
+                 where, static_cast<std::int64_t>(usable / bytes_each), "elements");
   };
   check(gpu == nullptr ? kVectorBytes : kHostBytesWithGpu, usable_host_bytes(), "host memory");
   if (gpu != nullptr) check(kVectorBytes, usable_bytes(*gpu), "memory of " + gpu->capabilities().name);
@@ -113,7 +104,7 @@ std::vector<VaddTiming> bench_vadd(Device& cpu, Device* gpu, const VaddRequest& 
       progress(fmt::format("{} elements on the CPU", n));
       const auto add = [&](VaddLaunch launch, int team) {
         timings.push_back(
-            vadd_on_cpu(n, launch, team, static_cast<float*>(x.data()), static_cast<float*>(y.data())));
+            vadd_on_cpu(cpu, n, launch, team, static_cast<float*>(x.data()), static_cast<float*>(y.data())));
       };
       add(VaddLaunch::one_core, 1);
       if (threads > 1) add(VaddLaunch::all_cores, threads);

@@ -174,6 +174,8 @@ void add_bench(Command app) {
   add_bench_allreduce(verb);
   add_bench_perceptron(verb);
   add_bench_vadd(verb);
+  add_bench_copy(verb);
+  add_bench_alloc(verb);
 }
 
 }  // namespace headroom::cli

@@ -128,8 +128,9 @@ void add_curve(LineChart& chart, const VaddResult& result, const std::string& na
     if (t.launch != launch || t.memory != memory) continue;
     const auto x = static_cast<double>(t.elements);
     const double add_ms = published_vadd(t.elements, launch, memory).add_ms;
-    if (t.why_not.empty())
-      measured.points.push_back({x, 1e3 * (total ? t.total.median : t.add.median)});
+    const double seconds = total ? t.total.median : t.add.median;
+    if (t.why_not.empty() && seconds > 0)
+      measured.points.push_back({x, 1e3 * seconds});
     else if (add_ms > 0 && !total)
       published.points.push_back({x, add_ms});
   }
