@@ -22,6 +22,7 @@
 #include "ops/dropout/dropout.h"
 #include "ops/gap/gap.h"
 #include "ops/gather/gather.h"
+#include "ops/gemm/gemm.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
@@ -70,6 +71,7 @@ constexpr Folder kFolders[] = {
     dropout_operators,
     gap_operators,
     gather_operators,
+    gemm_operators,
     l2_penalty_operators,
     layer_norm_operators,
     linear_operators,

@@ -49,7 +49,8 @@ struct GemmPlan::Parts {
   cublasLtMatmulAlgo_t aligned{}, any{};
   bool has_aligned = false, has_any = false;
   std::size_t workspace_bytes = 0;
-  bool is_double = false, add_to_c = false, bias = false;
+  bool is_double = false, bias = false;
+  double alpha = 1, beta = 0;
   std::uint32_t c_bytes = 4;
 
   ~Parts() {
@@ -98,7 +99,7 @@ GemmPlan::GemmPlan(const Problem& p, std::size_t workspace_bytes) : parts_(std::
   Parts& parts = *parts_;
   parts.workspace_bytes = workspace_bytes;
   parts.is_double = p.dtype == DType::f64;
-  parts.add_to_c = p.add_to_c;
+  parts.alpha = p.alpha, parts.beta = p.beta;
   parts.bias = p.bias;
   const DType c_type = p.fp32_c ? DType::f32 : p.dtype;
   parts.c_bytes = bytes_of(c_type);
@@ -125,18 +126,18 @@ GemmPlan::GemmPlan(const Problem& p, std::size_t workspace_bytes) : parts_(std::
 bool GemmPlan::good() const { return parts_->has_any && parts_->has_aligned; }
 
 void GemmPlan::run(cudaStream_t stream, const void* a, const void* b, void* c, const void* bias,
-                   void* workspace) const {
+                   void* workspace, const void* add) const {
   const CublasLt& lt = cublaslt();
   const Parts& parts = *parts_;
   if (bias != nullptr)
     HEADROOM_CUBLASLT_CHECK(lt.desc_set(parts.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
-  const float one = 1, beta = parts.add_to_c ? 1 : 0;
-  const double wide_one = 1, wide_beta = beta;
-  const void *alpha = &one, *keep = &beta;
-  if (parts.is_double) alpha = &wide_one, keep = &wide_beta;
+  const auto narrow_alpha = static_cast<float>(parts.alpha), narrow_beta = static_cast<float>(parts.beta);
+  const void *alpha = &narrow_alpha, *beta = &narrow_beta;
+  if (parts.is_double) alpha = &parts.alpha, beta = &parts.beta;
+  if (add == nullptr) add = c;
   const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-  const bool aligned = (address(a) | address(b) | address(c) | address(bias)) % 16 == 0;
-  HEADROOM_CUBLASLT_CHECK(lt.matmul(cublaslt_handle(), parts.desc, alpha, b, parts.b, a, parts.a, keep, c,
+  const bool aligned = (address(a) | address(b) | address(c) | address(bias) | address(add)) % 16 == 0;
+  HEADROOM_CUBLASLT_CHECK(lt.matmul(cublaslt_handle(), parts.desc, alpha, b, parts.b, a, parts.a, beta, add,
                                     parts.c, c, parts.c, aligned ? &parts.aligned : &parts.any, workspace,
                                     workspace == nullptr ? 0 : parts.workspace_bytes, stream));
 }
@@ -150,7 +151,7 @@ GemmPlan::GemmPlan(const Problem&, std::size_t) {
               Hint{"choose `kernel` linear=cuda:tiles"});
 }
 bool GemmPlan::good() const { return false; }
-void GemmPlan::run(cudaStream_t, const void*, const void*, void*, const void*, void*) const {}
+void GemmPlan::run(cudaStream_t, const void*, const void*, void*, const void*, void*, const void*) const {}
 
 #endif
 

@@ -24,7 +24,8 @@
 
 namespace headroom::cuda {
 
-// One batched product by cuBLASLt, bound to its shape: C = f(op(A) op(B) + bias + beta C), row-major.
+// One batched product by cuBLASLt, bound to its shape: C = f(alpha op(A) op(B) + bias + beta D), row-major.
+// D lies as C does; it may be C itself.
 // Everything that takes time or memory is done here, nothing in run.
 class GemmPlan {
  public:
@@ -35,7 +36,8 @@ class GemmPlan {
     bool trans_a = false, trans_b = false;
     std::int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;
     std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
-    bool bias = false, relu = false, add_to_c = false;
+    bool bias = false, relu = false;
+    double alpha = 1, beta = 0;
   };
   // Throws where cuBLASLt cannot be loaded. Without a suitable algorithm, good() is false.
   GemmPlan(const Problem& problem, std::size_t workspace_bytes);
@@ -44,8 +46,9 @@ class GemmPlan {
   GemmPlan& operator=(GemmPlan&&) noexcept;
 
   bool good() const;
-  void run(cudaStream_t stream, const void* a, const void* b, void* c, const void* bias,
-           void* workspace) const;
+  // `add` is D; null: C.
+  void run(cudaStream_t stream, const void* a, const void* b, void* c, const void* bias, void* workspace,
+           const void* add = nullptr) const;
 
  private:
   struct Parts;

@@ -168,7 +168,7 @@ TEST_F(CudaGemm, PlansAddToWhatIsThere) {
   gpu.upload(dbias.data(), bias.data(), dbias.bytes());
   gpu.upload(dc.data(), c.data(), dc.bytes());
   const cuda::GemmPlan plan(
-      {.m = 64, .n = 48, .k = 32, .lda = 32, .ldb = 48, .ldc = 48, .bias = true, .add_to_c = true},
+      {.m = 64, .n = 48, .k = 32, .lda = 32, .ldb = 48, .ldc = 48, .bias = true, .beta = 1},
       workspace.bytes());
   ASSERT_TRUE(plan.good());
   plan.run(static_cast<CudaStream&>(gpu.stream()).handle(), da.data(), db.data(), dc.data(), dbias.data(),

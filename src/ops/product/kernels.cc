@@ -1,8 +1,52 @@
 // The GPU kernels of products, in order. Each is defined in the file of its name.
 #include "ops/product/kernels.h"
 
+#include <array>
+#include <utility>
+#ifdef HEADROOM_HAS_CUDA
+#include "ops/cuda/launch.h"
+#include "ops/cuda/scale_add.h"
+#endif
+
 namespace headroom {
 namespace {
+
+// A kernel that does not know alpha and beta computes the bare product; a pass over it does the rest.
+bool needs_pass(const ProductKernel& idea, const Product& product) {
+  return product.scaled() && !idea.scales;
+}
+
+Product bare(Product product) {
+  product.alpha = 1, product.beta = 0;
+  return product;
+}
+
+Verdict accepts_product(const ProductKernel& idea, const Product& product, const Target& target) {
+  if (!needs_pass(idea, product)) return idea.accepts(product, target);
+  if (product.bias || product.finish != Activation::none || product.ldc != product.n ||
+      product.runs.size() != 1)
+    return refuse("alpha and beta need a pass of their own, for one plain product without gaps");
+  return idea.accepts(bare(product), target);
+}
+
+Work work_of(const ProductKernel& idea, const Product& product, const Target& target, Work least) {
+  if (!needs_pass(idea, product)) return idea.work(product, target, std::move(least));
+  const double c =
+      double(product.runs[0].count) * double(product.m) * double(product.n) * double(size_of(product.dtype));
+  const double added = product.beta == 0 ? 0 : c;  // read by the pass, not by the product
+  return idea.work(bare(product), target, std::move(least.add_bytes(-added))).add_pass(2 * c + added);
+}
+
+#ifdef HEADROOM_HAS_CUDA
+Launcher prepare_product(const ProductKernel& idea, const Product& product, const LaunchContext& context) {
+  if (!needs_pass(idea, product)) return idea.prepare(product, context);
+  return [launch = idea.prepare(bare(product), context), p = product](const LaunchArgs& args) {
+    launch(args);
+    cuda::scale_add(p.dtype, p.alpha, p.beta, p.beta == 0 ? nullptr : args.inputs[2], args.outputs[0],
+                    p.runs[0].count * p.m * p.n, cuda::stream_of(args));
+  };
+}
+#endif
 
 Kernel bound(const ProductKernel& idea, const ProductOf& of) {
   Kernel kernel{.name = idea.name,
@@ -11,29 +55,32 @@ Kernel bound(const ProductKernel& idea, const ProductOf& of) {
                 .vendor = idea.vendor};
   kernel.accepts = [idea, of](const Problem& p, const Target& target) {
     if (Verdict verdict = accepts_cuda_floats(p, target); !verdict.ok) return verdict;
-    return idea.accepts(of(p, target), target);
+    return accepts_product(idea, of(p, target), target);
   };
   kernel.work = [idea, of](const Problem& p, const Target& target) {
-    return idea.work(of(p, target), target, least_work(p, target));
+    return work_of(idea, of(p, target), target, least_work(p, target));
   };
   if (idea.workspace != nullptr)
     kernel.workspace = [idea, of](const Problem& p, const Target& target) {
       return idea.workspace(of(p, target), target);
     };
+#ifdef HEADROOM_HAS_CUDA
   if (idea.prepare != nullptr)
     kernel.prepare = [idea, of](const Problem& p, const LaunchContext& context) {
-      return idea.prepare(of(p, context.target), context);
+      return prepare_product(idea, of(p, context.target), context);
     };
+#endif
   return kernel;
 }
 
 }  // namespace
 
 std::vector<Kernel> product_kernels(const ProductOf& product_of) {
+  // Order is policy: the first that accepts runs.
+  const std::array ideas = {product_outer(),  product_skinny(),   product_fp16x3(),
+                            product_tf32x3(), product_cublaslt(), product_tiles()};
   std::vector<Kernel> list;
-  for (const ProductKernel& idea : {product_outer(), product_skinny(), product_fp16x3(), product_tf32x3(),
-                                    product_cublaslt(), product_tiles()})
-    list.push_back(bound(idea, product_of));
+  for (const ProductKernel& idea : ideas) list.push_back(bound(idea, product_of));
   return list;
 }
 

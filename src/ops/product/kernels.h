@@ -1,14 +1,14 @@
 #pragma once
 
-// The GPU kernels that linear and matmul share; what each is for is told in ops/cuda/gemm.h.
+// The GPU kernels that linear, matmul and gemm share; what each is for is told in ops/cuda/gemm.h.
 
 #include "ops/kernel.h"
 #include "ops/product/product.h"
 
 namespace headroom {
 
-// One idea for a product, before it is bound to an operator. The launchers take a, b and, where there is one,
-// the bias; and write c.
+// One idea for a product, before it is bound to an operator. The launchers take a, b and, where there are any,
+// the bias and the matrix that beta scales; and write c.
 struct ProductKernel {
   std::string_view name;
   Verdict (*accepts)(const Product&, const Target&);
@@ -17,6 +17,7 @@ struct ProductKernel {
   std::size_t (*workspace)(const Product&, const Target&) = nullptr;
   bool shares_counter = false;
   bool vendor = false;
+  bool scales = false;  // knows alpha and beta; for the others a pass over c applies them
 };
 ProductKernel product_outer();
 ProductKernel product_skinny();

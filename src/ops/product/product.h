@@ -19,7 +19,8 @@ struct ProductRun {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
-// C[m,n] = f(op(A) op(B) + bias[n]), row-major, once per element of every run.
+// C[m,n] = f(alpha op(A) op(B) + beta D[m,n] + bias[n]), row-major, once per element of every run. D lies as C
+// does and is read only where beta is not 0.
 struct Product {
   DType dtype = DType::f32;
   bool tf32 = false;  // fp32 factors may be rounded to 11 bits
@@ -27,9 +28,11 @@ struct Product {
   std::int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;
   bool bias = false;
   Activation finish = Activation::none;
+  double alpha = 1, beta = 0;
   std::vector<ProductRun> runs = {ProductRun{}};
 
   std::int64_t most_at_once() const;  // the longest run
+  bool scaled() const { return alpha != 1 || beta != 0; }
 };
 
 // Lists of offsets as few runs; the matrices of c follow one another.

@@ -55,7 +55,9 @@ cuda::GemmPlan::Problem library_problem(const Product& p, const ProductRun& run,
           .stride_b = run.stride_b,
           .stride_c = run.stride_c,
           .bias = finishes && p.bias,
-          .relu = finishes && p.finish == Activation::relu};
+          .relu = finishes && p.finish == Activation::relu,
+          .alpha = p.alpha,
+          .beta = p.beta};
 }
 
 Launcher prepare(const Product& product, const LaunchContext& context) {
@@ -78,7 +80,8 @@ Launcher prepare(const Product& product, const LaunchContext& context) {
       const ProductRun& run = p.runs[i];
       (*plans)[i].run(cuda::stream_of(args), at(args.inputs[0], run.a, p.dtype),
                       at(args.inputs[1], run.b, p.dtype), at(args.outputs[0], run.c, p.dtype),
-                      finishes ? bias : nullptr, args.workspace);
+                      finishes ? bias : nullptr, args.workspace,
+                      p.beta == 0 ? nullptr : at(args.inputs[p.bias ? 3 : 2], run.c, p.dtype));
     }
     if (!finishes && (p.bias || p.finish != Activation::none))
       for (const ProductRun& run : p.runs) {
@@ -105,7 +108,8 @@ ProductKernel product_cublaslt() {
           .work = work,
           .prepare = HEADROOM_CUDA(prepare),
           .workspace = workspace,
-          .vendor = true};
+          .vendor = true,
+          .scales = true};
 }
 
 }  // namespace headroom
