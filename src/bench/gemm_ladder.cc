@@ -1,0 +1,99 @@
+#include "bench/gemm_ladder.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "bench/gemm_check.h"
+
+namespace headroom {
+namespace {
+
+Rung rung(std::string kernel, std::string title, std::string builds_on, std::string changed,
+          std::string why) {
+  return {.name = kernel,
+          .title = std::move(title),
+          .kernel = kernel,
+          .builds_on = std::move(builds_on),
+          .changed = std::move(changed),
+          .why = std::move(why)};
+}
+
+std::vector<Rung> cpu_rungs() {
+  return {
+      rung(
+          "cpu:loops", "three loops", "", "Three loops, i, j and k, on one thread.",
+          "Each multiply-add waits for the one before it, and walking down a column of B touches a new cache "
+          "line for every term."),
+      rung("cpu:blocked", "blocks that fit the cache", "cpu:loops",
+           "The same loops run over blocks of 64 x 64 that are copied side by side first.",
+           "A block serves 64 times once it is in the first-level cache, so the misses go; the chain of "
+           "dependent sums stays."),
+      rung("cpu:vector", "vectors and register tiles", "cpu:blocked",
+           "A tile of sums stays in vector registers, and panels of both factors are packed for it.",
+           "Vectors do several products per instruction, the many sums of a tile are independent of each "
+           "other, and each loaded element serves a whole row or column of the tile."),
+      rung("cpu:threaded", "all threads", "cpu:vector", "Every thread takes a share of the rows.",
+           "Threads share the packed panel of B and nothing else, so the time should fall with the number of "
+           "cores."),
+      rung("cpu:blas", "OpenBLAS", "cpu:threaded", "The library's hand-written assembly does the same.",
+           "It differs in instruction scheduling, prefetching and block sizes chosen for this core."),
+  };
+}
+
+std::vector<Rung> gpu_rungs() {
+  return {
+      rung("cuda:tiles", "tensor cores by mma.sync", "",
+           "Tiles travel to shared memory by asynchronous copies, and tensor cores multiply them.",
+           "Tensor cores do many times the products per cycle; exact fp32 takes three products of tf32 "
+           "parts."),
+      rung("cuda:tf32x3", "split tf32, where it is fastest", "cuda:tiles",
+           "The same kernel, offered for exact fp32 on small products only.",
+           "Below a billion multiply-adds it beats the library's ordinary arithmetic."),
+      rung("cuda:fp16x3", "split fp16", "cuda:tiles",
+           "Both factors are scaled and stored as two fp16 parts, and the library multiplies the parts.",
+           "fp16 has the significand of tf32 at twice its rate; pieces of k are summed in fp32 to keep the "
+           "accuracy."),
+      rung("cuda:skinny", "few rows or columns", "",
+           "One pass over the large factor, with the small one in registers.",
+           "A tile of 64 or 128 columns would be mostly empty here."),
+      rung("cuda:outer", "short sums", "", "Blocks write C once and hold the short factors in shared memory.",
+           "With few terms the product is bound by writing C."),
+      rung("cuda:cublaslt", "cuBLASLt", "cuda:tiles", "NVIDIA's library does the product.",
+           "It uses instructions of the chip that the kernels above do not."),
+  };
+}
+
+}  // namespace
+
+const Ladder& gemm_ladder() {
+  static const Ladder ladder = [] {
+    Ladder all{.op = "gemm", .rungs = cpu_rungs()};
+    for (Rung& r : gpu_rungs()) all.rungs.push_back(std::move(r));
+    return all;
+  }();
+  return ladder;
+}
+
+LadderProblem gemm_ladder_problem(const GemmSize& size, DType dtype) {
+  LadderProblem problem{.name = fmt::format("{} x {} x {}", size.m, size.n, size.k),
+                        .inputs = {{{size.m, size.k}, dtype}, {{size.k, size.n}, dtype}},
+                        .attrs = {{"alpha", size.alpha}, {"beta", size.beta}}};
+  if (size.beta != 0) problem.inputs.push_back({{size.m, size.n}, dtype});
+  return problem;
+}
+
+LadderRun climb_gemm(Device& device, const Machine& machine, const GemmSize& size, DType dtype,
+                     LadderOptions options) {
+  constexpr std::int64_t kSmall = 128;
+  GemmSize small = size;
+  for (std::int64_t* side : {&small.m, &small.n, &small.k}) *side = std::min(*side, kSmall);
+  options.small = gemm_ladder_problem(small, dtype);
+  return climb(
+      device, machine, gemm_ladder(), gemm_ladder_problem(size, dtype),
+      [](const Problem& problem, const std::vector<HostTensor>& inputs, const Policy& policy) {
+        return gemm_check(problem, inputs, policy);
+      },
+      options);
+}
+
+}  // namespace headroom
