@@ -42,8 +42,34 @@ std::vector<Rung> cpu_rungs() {
 
 std::vector<Rung> gpu_rungs() {
   return {
-      rung("cuda:tiles", "tensor cores by mma.sync", "",
-           "Tiles travel to shared memory by asynchronous copies, and tensor cores multiply them.",
+      rung("cuda:threads_along_columns", "a thread per output, column by column", "",
+           "One thread computes one output, and the threads of a warp take neighbours of a column.",
+           "C and B lie row by row, so every access of a warp to A and C falls into 32 different sectors of "
+           "memory."),
+      rung("cuda:threads_along_rows", "a thread per output, row by row", "cuda:threads_along_columns",
+           "The threads of a warp take neighbours of a row instead.",
+           "They now read neighbours of B in one transaction and share one element of A."),
+      rung("cuda:shared_1d", "32 x 32 tiles in shared memory", "cuda:threads_along_rows",
+           "A block brings tiles of A and B to shared memory, in one-dimensional arrays.",
+           "Each element that is loaded serves 32 threads; now shared memory, two loads per multiply-add, is "
+           "the limit."),
+      rung("cuda:shared_2d", "the same in 2-D arrays", "cuda:shared_1d",
+           "The tiles are declared as two-dimensional arrays.",
+           "The compiler makes the same addresses of both, so nothing should change."),
+      rung(
+          "cuda:block_64x16", "16 x 4 threads on 64 x 16 outputs", "cuda:shared_2d",
+          "A thread computes 16 outputs, with 4 elements of B in registers and 4 x 16 of A in shared memory.",
+          "One load from shared memory serves a multiply-add, not two, and all threads of a warp read the "
+          "same address."),
+      rung("cuda:register_tiles", "register tiles and vector loads", "cuda:block_64x16",
+           "A thread holds 8 x 8 outputs (4 x 4 in fp64), loads packs of 16 bytes, and shared memory has two "
+           "buffers.",
+           "Sixteen loaded elements serve 64 multiply-adds, and loads from memory overlap with arithmetic."),
+      rung("cuda:async_tiles", "asynchronous copies", "cuda:register_tiles",
+           "Copies go straight to shared memory, three steps ahead.",
+           "They take no registers and no instructions to store, and more of them are under way."),
+      rung("cuda:tiles", "tensor cores by mma.sync", "cuda:async_tiles",
+           "Tiles travel the same way, and tensor cores multiply them.",
            "Tensor cores do many times the products per cycle; exact fp32 takes three products of tf32 "
            "parts."),
       rung("cuda:tf32x3", "split tf32, where it is fastest", "cuda:tiles",

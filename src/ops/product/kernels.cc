@@ -1,7 +1,6 @@
 // The GPU kernels of products, in order. Each is defined in the file of its name.
 #include "ops/product/kernels.h"
 
-#include <array>
 #include <utility>
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
@@ -76,9 +75,23 @@ Kernel bound(const ProductKernel& idea, const ProductOf& of) {
 }  // namespace
 
 std::vector<Kernel> product_kernels(const ProductOf& product_of) {
-  // Order is policy: the first that accepts runs.
-  const std::array ideas = {product_outer(),  product_skinny(),   product_fp16x3(),
-                            product_tf32x3(), product_cublaslt(), product_tiles()};
+  // Order is policy: the first that accepts runs. The rungs of `bench gemm` that only show an idea come last:
+  // cuda:tiles accepts whatever they do, so no plan takes one unless the user names it.
+  const ProductKernel ideas[] = {
+      product_outer(),
+      product_skinny(),
+      product_fp16x3(),
+      product_tf32x3(),
+      product_cublaslt(),
+      product_tiles(),
+      product_async_tiles(),
+      product_register_tiles(),
+      product_block_64x16(),
+      product_shared_2d(),
+      product_shared_1d(),
+      product_threads_along_rows(),
+      product_threads_along_columns(),
+  };
   std::vector<Kernel> list;
   for (const ProductKernel& idea : ideas) list.push_back(bound(idea, product_of));
   return list;

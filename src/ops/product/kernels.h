@@ -25,6 +25,14 @@ ProductKernel product_fp16x3();
 ProductKernel product_tf32x3();
 ProductKernel product_cublaslt();
 ProductKernel product_tiles();
+// Rungs of `bench gemm`: one idea each, for people who learn and measure.
+ProductKernel product_async_tiles();
+ProductKernel product_register_tiles();
+ProductKernel product_block_64x16();
+ProductKernel product_shared_2d();
+ProductKernel product_shared_1d();
+ProductKernel product_threads_along_rows();
+ProductKernel product_threads_along_columns();
 
 // By "cuda:outer", in builds with CUDA: with a slope the launcher takes, as third input, the output y of that
 // activation, of the shape of c; each sum is multiplied by f'.
