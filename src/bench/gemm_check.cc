@@ -42,10 +42,12 @@ class GemmCheck final : public LadderCheck {
   double terms() const { return 2 * double(p_.k) + 3; }
 
   void choose_rows(double budget) {
-    const double affordable = budget / (2 * double(p_.n) * double(p_.k));
+    const double cost = dtype_ == DType::f64 ? 128 : 1;  // long double is software on some machines
+    const double affordable = budget / cost / (2 * double(p_.n) * double(p_.k));
     const auto count =
         static_cast<std::int64_t>(std::clamp(affordable, std::min(2.0, double(p_.m)), double(p_.m)));
     for (std::int64_t i = 0; i < count; ++i) rows_.push_back(count == 1 ? 0 : i * (p_.m - 1) / (count - 1));
+    want_rows_.assign(to_size(count * p_.n), 0.0);
   }
 
   void choose_runs(double budget) {
@@ -70,8 +72,15 @@ class GemmCheck final : public LadderCheck {
   }
 
   void compute_rows(const HostTensor& a, const HostTensor& b, const HostTensor* c) {
+    if (dtype_ == DType::f64)
+      multiply_rows_wide(a, b);
+    else
+      multiply_rows(a, b);
+    finish_rows(c);
+  }
+
+  void multiply_rows(const HostTensor& a, const HostTensor& b) {
     const std::int64_t count = std::ssize(rows_), at_once = lines_at_once(p_.n);
-    want_rows_.assign(to_size(count * p_.n), 0.0);
     Doubles left(to_size(count * at_once)), right(to_size(at_once * p_.n));
     for (std::int64_t k = 0; k < p_.k; k += at_once) {
       const std::int64_t depth = std::min(at_once, p_.k - k);
@@ -81,6 +90,28 @@ class GemmCheck final : public LadderCheck {
       gemm(false, false, count, p_.n, depth, p_.alpha, left.data(), depth, right.data(), p_.n, 1.0,
            want_rows_.data(), p_.n);
     }
+  }
+
+  // fp64 is compared with more than fp64: the library would judge itself.
+  void multiply_rows_wide(const HostTensor& a, const HostTensor& b) {
+    parallel_for(std::ssize(rows_), 1, [&](std::int64_t begin, std::int64_t end, int) {
+      Doubles left(to_size(p_.k)), right(to_size(p_.n));
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::vector<long double> sums(to_size(p_.n), 0.0L);
+        a.read(rows_[to_size(i)] * p_.k, p_.k, left.data());
+        for (std::int64_t k = 0; k < p_.k; ++k) {
+          b.read(k * p_.n, p_.n, right.data());
+          for (std::size_t j = 0; j < sums.size(); ++j)
+            sums[j] += static_cast<long double>(left[to_size(k)]) * right[j];
+        }
+        for (std::int64_t j = 0; j < p_.n; ++j)
+          want_rows_[to_size(i * p_.n + j)] = static_cast<double>(p_.alpha * sums[to_size(j)]);
+      }
+    });
+  }
+
+  void finish_rows(const HostTensor* c) {
+    const std::int64_t count = std::ssize(rows_);
     Doubles add(to_size(p_.n));
     double squares = 0;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "bench/gemm_check.h"
+#include "bench/published_gemm.h"
 
 namespace headroom {
 namespace {
@@ -100,6 +101,11 @@ const Ladder& gemm_ladder() {
   return ladder;
 }
 
+double gemm_bytes(const GemmSize& size, DType dtype) {
+  const double m = double(size.m), n = double(size.n), k = double(size.k);
+  return (m * k + k * n + (size.beta != 0 ? 2 : 1) * m * n) * double(size_of(dtype));
+}
+
 LadderProblem gemm_ladder_problem(const GemmSize& size, DType dtype) {
   LadderProblem problem{.name = fmt::format("{} x {} x {}", size.m, size.n, size.k),
                         .inputs = {{{size.m, size.k}, dtype}, {{size.k, size.n}, dtype}},
@@ -114,12 +120,14 @@ LadderRun climb_gemm(Device& device, const Machine& machine, const GemmSize& siz
   GemmSize small = size;
   for (std::int64_t* side : {&small.m, &small.n, &small.k}) *side = std::min(*side, kSmall);
   options.small = gemm_ladder_problem(small, dtype);
-  return climb(
+  LadderRun run = climb(
       device, machine, gemm_ladder(), gemm_ladder_problem(size, dtype),
       [](const Problem& problem, const std::vector<HostTensor>& inputs, const Policy& policy) {
         return gemm_check(problem, inputs, policy);
       },
       options);
+  run.published = published_gemms(size, dtype);
+  return run;
 }
 
 }  // namespace headroom

@@ -43,7 +43,6 @@ class Climb {
   LadderRun run() {
     for (const Rung& rung : ladder_.rungs) {
       if (!picked(options_, rung)) continue;
-      if (options_.progress) options_.progress(rung.name);
       run_.rungs.push_back(tried(rung));
     }
     compare_times();
@@ -76,6 +75,7 @@ class Climb {
   }
 
   void measure(const Kernel& kernel, const Target& target, RungResult& result) {
+    if (options_.progress) options_.progress(result.rung.name);
     if (const double seconds = seconds_foreseen(kernel, target, result.rung);
         options_.only.empty() && seconds > options_.patience) {
       result.reason = fmt::format("one run would take about {}: pick it by `rung` to run it all the same",
@@ -155,6 +155,10 @@ bool LadderRun::any_wrong() const {
                              [](const RungResult& r) { return r.outcome == RungResult::Outcome::wrong; });
 }
 
+bool LadderRun::any_timed() const {
+  return std::ranges::any_of(rungs, [](const RungResult& r) { return r.timed(); });
+}
+
 double allowed_error(double want, DType dtype, const Policy& policy, double terms, double size) {
   const double stored = unit_roundoff(dtype), summed = unit_roundoff(master_of(dtype));
   // Factors cut to 11 bits err by up to 2^-10 each, and mixed signs average that; results of 16 bits may be
@@ -176,7 +180,11 @@ void require_rungs(const Ladder& ladder, const std::vector<std::string>& names) 
 LadderRun climb(Device& device, const Machine& machine, const Ladder& ladder, const LadderProblem& problem,
                 const MakeLadderCheck& make_check, const LadderOptions& options) {
   require_rungs(ladder, options.only);
-  require_memory(device, ladder.op, problem);
+  double bytes = 0;
+  const Problem whole = ladder_problem(ladder.op, problem);
+  for (const auto* list : {&whole.inputs, &whole.outputs})
+    for (const TensorType& type : *list) bytes += double(type.bytes());
+  require_memory(device, problem.name, bytes);
   return Climb(device, machine, ladder, problem, make_check, options).run();
 }
 

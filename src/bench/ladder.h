@@ -95,6 +95,13 @@ struct RungResult {
   bool timed() const { return outcome == Outcome::timed; }
 };
 
+// A time that someone else published for a rung, or for its idea, on the same problem.
+struct PublishedRung {
+  std::string rung;
+  double low_s = 0, high_s = 0;  // equal: one figure
+  char source = 'a';             // the letter of a note
+};
+
 struct LadderRun {
   LadderProblem problem;
   std::string text;  // the problem as plans name it
@@ -105,7 +112,10 @@ struct LadderRun {
   std::string
       why_no_launches;  // why registers and occupancy are unknown; empty: they are known, or a CPU ran
 
+  std::vector<PublishedRung> published = {};
+
   bool any_wrong() const;
+  bool any_timed() const;
   double percent_of_roofline(const RungResult& rung) const { return 100 * floor_s / rung.seconds.median; }
 };
 
@@ -127,8 +137,10 @@ LadderRun climb(Device& device, const Machine& machine, const Ladder& ladder, co
 // Rejects a name that is no rung, with the nearest ones.
 void require_rungs(const Ladder& ladder, const std::vector<std::string>& names);
 
-// Rejects a problem whose tensors and host copies do not fit into memory. `hint` says what would fit.
-void require_memory(const Device& device, const std::string& op, const LadderProblem& problem,
-                    const Hint& hint = {});
+// The most bytes that the tensors of a problem may have here: the device's free memory, and the host's, which
+// keeps a copy of all of them to check with.
+double ladder_memory(const Device& device);
+// Rejects a problem with more than that. `hint` says what would fit.
+void require_memory(const Device& device, const std::string& name, double bytes, Hint hint = {});
 
 }  // namespace headroom

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/file.h"
 #include "base/half.h"
 #include "base/random.h"
 #include "base/spans.h"
 #include "base/units.h"
+#include "bench/host_memory.h"
 #include "machine/timing.h"
 #include "ops/cpu/parallel.h"
 #include "ops/operator.h"
 #include "plan/tuner.h"
 #include "profile/gpu_occupancy.h"
 #include "profile/kernel_tracer.h"
-#include "profile/proc_text.h"
 
 namespace headroom {
 namespace {
@@ -45,17 +44,6 @@ HostTensor random_tensor(const TensorType& type, const Philox& random) {
   return tensor;
 }
 
-// Host memory that programs can still get. 0: not known.
-double available_host_bytes() {
-  try {
-    const std::string text = read_file("/proc/meminfo");
-    const auto total = total_memory_bytes(text), used = used_memory_bytes(text);
-    return total && used ? *total - *used : 0;
-  } catch (const Error&) {
-    return 0;
-  }
-}
-
 Chooser always(const NodeSpec& spec) {
   return [&spec](const Problem&, const Target&) {
     return Choice{.kernel = spec.kernel, .why = "a rung", .refused = {}, .variant = spec.variant};
@@ -83,22 +71,18 @@ Problem ladder_problem(const std::string& op, const LadderProblem& problem) {
           .attrs = problem.attrs};
 }
 
-void require_memory(const Device& device, const std::string& op, const LadderProblem& problem,
-                    const Hint& hint) {
-  const Problem whole = ladder_problem(op, problem);
-  double once = 0;
-  for (const auto* list : {&whole.inputs, &whole.outputs})
-    for (const TensorType& type : *list) once += double(type.bytes());
-  // The host keeps a copy of all tensors to check with; on a CPU the others are there too.
-  const bool on_host = device.kind() == DeviceKind::cpu;
-  const double host = available_host_bytes(), needs_host = on_host ? 2 * once : once;
-  const auto refuse_it = [&](double needs, double has, const char* where) {
-    reject(Hint{hint}, "{}: the tensors take {} of {} memory, of which {} is free", problem.name,
-           human_bytes(needs), where, human_bytes(has));
-  };
-  if (const auto free = double(device.free_bytes_now()); !on_host && once > free)
-    refuse_it(once, free, "the GPU's");
-  if (host > 0 && needs_host > host) refuse_it(needs_host, host, "the host's");
+double ladder_memory(const Device& device) {
+  if (device.kind() == DeviceKind::cpu) return usable_host_bytes() / 2;
+  return std::min(usable_bytes(device), usable_host_bytes());
+}
+
+void require_memory(const Device& device, const std::string& name, double bytes, Hint hint) {
+  const double fits = ladder_memory(device);
+  if (bytes <= fits) return;
+  reject(std::move(hint), "{}: the tensors take {}, and at most {} fit into the free memory of {}", name,
+         human_bytes(bytes), human_bytes(fits),
+         device.kind() == DeviceKind::cpu ? "this host, which also keeps a copy of them"
+                                          : "the GPU and the host");
 }
 
 LadderInputs::LadderInputs(Device& device, const Problem& problem, std::uint64_t seed) {

@@ -75,6 +75,18 @@ TEST(Ladder, ClimbsAndTimesEveryRungOfTheCpu) {
   EXPECT_DOUBLE_EQ(run.rungs[1].over_before, run.rungs[1].over_first);
 }
 
+// The library that computes the right results of other types is a rung itself: in fp64 it must not be its own
+// judge.
+TEST(Ladder, Fp64IsComparedWithMorePrecision) {
+  const auto device = open_device("cpu", 2);
+  const LadderRun run = climb_gemm(*device, ladder_machine(), {67, 45, 1310, 2, 5}, DType::f64,
+                                   {.only = {"cpu:blas", "cpu:loops"}, .seconds = 0.01});
+  for (const RungResult& r : run.rungs) {
+    EXPECT_GT(r.error.frobenius, 1e-17) << r.rung.name;
+    EXPECT_LT(r.error.frobenius, 1e-14) << r.rung.name;
+  }
+}
+
 TEST(Ladder, FindsOneWrongElementAnywhere) {
   for (const std::int64_t at : {0, 17, 45 * 40 + 3, 67 * 45 - 1}) {
     const RungResult r = only_rung({67, 45, 131}, [at](float* out) { out[at] += 0.01f; });

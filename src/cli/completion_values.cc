@@ -76,6 +76,8 @@ const std::map<std::string, Words>& fixed_words() {
       {"--mirror", {}},
       {"--for", {}},
       {"--chart", {}},
+      {"--rung", {}},
+      {"--workload", {"course", "course-2023", "homework"}},
   };
   return words;
 }

@@ -49,9 +49,9 @@ void blocks(const GemmProblem& p, const T* a, const T* b, const T* add, T* out) 
     }
 }
 
-// Still two loads for each product, but from the first-level cache; past it come only the copies.
+// Still two loads for each product, now from the first-level cache, and the copies.
 Work work(const Problem& problem, const Target& target) {
-  return gemm_cpu_work(problem, target, "cpu.gemm.blocked", 2.0 / kSide);
+  return gemm_cpu_work(problem, target, "cpu.gemm.blocked", 2 + 2.0 / kSide);
 }
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {

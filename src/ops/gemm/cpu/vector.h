@@ -13,11 +13,13 @@ namespace headroom {
 
 inline constexpr std::int64_t kGemmDepth = 256, kGemmWidth = 768;
 
-// Sums in registers: 24 vectors where there are 32 registers, 12 where there are 16.
+// Sums in registers: 18 vectors where there are 32 registers, 12 where there are 16. The rest holds a term of
+// both factors; with more sums the compiler moves some to memory.
+inline constexpr int kGemmRows = 6;
 #if defined(__aarch64__) || defined(__AVX512F__)
-inline constexpr int kGemmRows = 8, kGemmVectors = 3;
+inline constexpr int kGemmVectors = 3;
 #else
-inline constexpr int kGemmRows = 6, kGemmVectors = 2;
+inline constexpr int kGemmVectors = 2;
 #endif
 template <class T>
 inline constexpr int kGemmColumns = kGemmVectors* simd::kLanes<T>;
@@ -51,13 +53,19 @@ void gemm_tile(std::int64_t depth, const T* left, const T* right, T* sums) {
   Vec<T> s[kGemmRows][kGemmVectors] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
     Vec<T> b[kGemmVectors];
+#pragma GCC unroll 8
     for (int v = 0; v < kGemmVectors; ++v) b[v] = simd::load(right + k * kGemmColumns<T> + v * kL);
+    // Unrolled by force: a loop that stays would keep the sums in memory.
+#pragma GCC unroll 8
     for (int r = 0; r < kGemmRows; ++r) {
       const Vec<T> a = simd::broadcast<T>(left[k * kGemmRows + r]);
+#pragma GCC unroll 8
       for (int v = 0; v < kGemmVectors; ++v) s[r][v] += a * b[v];
     }
   }
+#pragma GCC unroll 8
   for (int r = 0; r < kGemmRows; ++r)
+#pragma GCC unroll 8
     for (int v = 0; v < kGemmVectors; ++v) simd::store(sums + r * kGemmColumns<T> + v * kL, s[r][v]);
 }
 
