@@ -21,10 +21,9 @@ Rung rung(std::string kernel, std::string title, std::string builds_on, std::str
 
 std::vector<Rung> cpu_rungs() {
   return {
-      rung(
-          "cpu:loops", "three loops", "", "Three loops, i, j and k, on one thread.",
-          "Each multiply-add waits for the one before it, and walking down a column of B touches a new cache "
-          "line for every term."),
+      rung("cpu:loops", "three loops", "", "Three loops, i, j and k, on one thread.",
+           "Each sum waits for the one before it, and walking down a column of B touches a new cache "
+           "line for every term."),
       rung("cpu:blocked", "blocks that fit the cache", "cpu:loops",
            "The same loops run over blocks of 64 x 64 that are copied side by side first.",
            "A block serves 64 times once it is in the first-level cache, so the misses go; the chain of "
