@@ -42,9 +42,16 @@ if(HEADROOM_HAS_CUDA)
   set(cuda_test_sources ${cuda_sources})
   list(FILTER cuda_test_sources INCLUDE REGEX "/testing/")
   list(FILTER cuda_sources EXCLUDE REGEX "/testing/")
+  # Warp-group instructions exist for compute capability 9.0 alone, under a name of its own. These files are built for
+  # that whatever the rest is built for: on other cards, their kernels refuse.
+  set(hopper_sources ${cuda_sources})
+  list(FILTER hopper_sources INCLUDE REGEX "_wgmma[^/]*\\.cu$")
+  list(REMOVE_ITEM cuda_sources ${hopper_sources})
   add_library(headroom_cuda OBJECT ${cuda_sources})
+  add_library(headroom_cuda_hopper OBJECT ${hopper_sources})
+  set_target_properties(headroom_cuda_hopper PROPERTIES CUDA_ARCHITECTURES 90a-real)
   add_library(headroom_cuda_tests OBJECT EXCLUDE_FROM_ALL ${cuda_test_sources})
-  foreach(target headroom_cuda headroom_cuda_tests)
+  foreach(target headroom_cuda headroom_cuda_hopper headroom_cuda_tests)
     target_include_directories(${target} PRIVATE src)
     target_compile_options(${target} PRIVATE --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Werror
                            --Werror=all-warnings)

@@ -14,6 +14,11 @@
 //                  instructions that our own kernels do not use, and fp32 at that of the ordinary ones.
 //   cuda:tiles     the same kernels as tf32x3 for all types: needs nothing but the driver.
 //
+// Not chosen by itself, for they have not been measured; by name they run (`kernel` matmul=cuda:wgmma):
+//
+//   cuda:wgmma, cuda:fp16x3_wgmma   Hopper's warp-group instructions and bulk copies, in 16 bit and tf32, and in
+//                                   exact fp32 (gemm_wgmma.h).
+//
 // Sums are in fp32 (fp64 for fp64), always in the same order: a product has the same bits in every run.
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include "ops/cuda/gemm_fp16x3.h"
 
 #include "ops/cuda/finish.cuh"
+#include "ops/cuda/fp16x3_scale.cuh"
 
 namespace headroom::cuda {
 namespace {
@@ -11,14 +12,6 @@ constexpr unsigned kInfinity = 0x7F800000;
 constexpr std::int64_t kMaxBlocks = 1024;
 
 using Floats = Pack<float>;
-
-// The power of two that brings the largest value to between 2^14 and 2^15, as a biased exponent: 14 to 253.
-// Below 2^-112 it stays at 2^126, the most that a float holds.
-__device__ inline int scale_exponent(unsigned largest) {
-  const int exponent = static_cast<int>(largest >> 23);
-  return 268 - (exponent < 15 ? 15 : exponent);
-}
-__device__ inline float power_of_two(int biased) { return __int_as_float(biased << 23); }
 
 // Bits of floats without their sign are in the order of their values.
 __device__ inline unsigned larger(unsigned largest, float x) {
@@ -124,14 +117,10 @@ __global__ void sum_slabs(Fp16x3Sums args) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) x[e] += piece.v[e];
   }
-  // Both scales at once could be more than a float holds, each half of their exponent cannot; and the halves
-  // have one sign, so that nothing overflows or vanishes on the way that does not in the end.
-  const int exponent = 254 - scale_exponent(args.largest[0]) - scale_exponent(args.largest[1]),
-            half = exponent / 2;
-  const float first = power_of_two(127 + half), second = power_of_two(127 + exponent - half);
+  const Unscale unscale(args.largest);
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
-    x[e] = x[e] * first * second;
+    x[e] = unscale(x[e]);
     if (args.bias != nullptr && (kWhole || column + e < args.n)) x[e] += args.bias[column + e];
   }
   finish_values(args.finish, x);

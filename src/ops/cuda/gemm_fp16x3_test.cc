@@ -1,5 +1,5 @@
-// "cuda:fp16x3" on sizes below those it is chosen for, where a reference is quick: it takes them too when
-// asked directly.
+// "cuda:fp16x3" and "cuda:fp16x3_wgmma", on sizes below those that the first is chosen for, where a reference
+// is quick: it takes them too when asked directly.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,19 +11,22 @@
 namespace headroom::testing {
 namespace {
 
-const Kernel& kernel_of(const Operator& op) {
+const Kernel& kernel_of(const Operator& op, std::string_view name) {
   for (const Kernel& kernel : op.kernels)
-    if (kernel.name == "cuda:fp16x3") return kernel;
-  throw std::out_of_range("cuda:fp16x3");
+    if (kernel.name == name) return kernel;
+  throw std::out_of_range(std::string(name));
 }
 
-class CudaFp16x3 : public ::testing::Test {
+class CudaFp16x3 : public ::testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
     std::string why;
     if (test_gpu(&why) == nullptr) GTEST_SKIP() << "no GPU here: " << why;
-    if (!test_gpu()->capabilities().cublaslt) GTEST_SKIP() << "no cuBLASLt here";
+    const Capabilities& gpu = test_gpu()->capabilities();
+    if (GetParam() == "cuda:fp16x3" && !gpu.cublaslt) GTEST_SKIP() << "no cuBLASLt here";
+    if (GetParam() != "cuda:fp16x3" && gpu.compute_capability != 90) GTEST_SKIP() << "not a Hopper GPU";
   }
+  const Kernel& kernel(const Operator& op) const { return kernel_of(op, GetParam()); }
 };
 
 Case product(std::int64_t m, std::int64_t n, std::int64_t k, bool ta = false, bool tb = false) {
@@ -31,18 +34,18 @@ Case product(std::int64_t m, std::int64_t n, std::int64_t k, bool ta = false, bo
           .attrs = {{"trans_a", std::int64_t{ta}}, {"trans_b", std::int64_t{tb}}}};
 }
 
-void check(const Operator& op, const Case& c, Numbers numbers) {
+void check(const Operator& op, const Kernel& kernel, const Case& c, Numbers numbers) {
   const Problem problem = problem_of(op, c, DType::f32);
   const auto inputs = inputs_of(problem, c, numbers, 21);
   const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
-  const Run got = run_kernel(kernel_of(op), problem, inputs);
+  const Run got = run_kernel(kernel, problem, inputs);
   EXPECT_TRUE(got.guards_intact) << problem.str();
   const bool exact = c.exact && numbers == Numbers::small_integers;
   const Comparison comparison = compare(problem, 0, got.outputs[0], want, exact);
   EXPECT_LE(comparison.worst_ratio, 1) << problem.str() << comparison.where;
 }
 
-TEST_F(CudaFp16x3, EveryLayoutAndOddSizes) {
+TEST_P(CudaFp16x3, EveryLayoutAndOddSizes) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true})
       for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
@@ -53,25 +56,26 @@ TEST_F(CudaFp16x3, EveryLayoutAndOddSizes) {
                              {100, 99, 1031},
                              {96, 200, 2050}})
         for (const Numbers numbers : {Numbers::normal, Numbers::positive, Numbers::small_integers})
-          check(operator_of("matmul"), product(m, n, k, ta, tb), numbers);
+          check(operator_of("matmul"), kernel(operator_of("matmul")), product(m, n, k, ta, tb), numbers);
 }
 
-TEST_F(CudaFp16x3, BiasAndActivation) {
+TEST_P(CudaFp16x3, BiasAndActivation) {
   for (const char* f : {"", "relu", "sigmoid", "tanh"})
     for (const std::int64_t n : {120, 121}) {
       Case c{.inputs = {{130, 300}, {n, 300}, {n}}};
       if (*f != '\0') c.attrs = {{"activation", std::string(f)}}, c.exact = std::string_view(f) == "relu";
       for (const Numbers numbers : {Numbers::normal, Numbers::small_integers})
-        check(operator_of("linear"), c, numbers);
+        check(operator_of("linear"), kernel(operator_of("linear")), c, numbers);
     }
 }
 
 // Slabs are as large as memory should hold of them: larger outputs are done in bands of rows.
-TEST_F(CudaFp16x3, BandsOfRows) {
+TEST_P(CudaFp16x3, BandsOfRows) {
   const Product p{.m = 4100, .n = 4100, .k = 400};
   ASSERT_GT(plan_fp16x3(p).bands, 1);
   for (const bool ta : {false, true})
-    check(operator_of("matmul"), product(4100, 4100, 400, ta), Numbers::normal);
+    check(operator_of("matmul"), kernel(operator_of("matmul")), product(4100, 4100, 400, ta),
+          Numbers::normal);
 }
 
 // One product with the values of its factors times a and b.
@@ -89,18 +93,17 @@ double frobenius_error(const Values& got, const Values& want) {
   return size == 0 ? std::sqrt(wrong) : std::sqrt(wrong / size);
 }
 
-double error_of(const Case& c, const std::vector<Values>& inputs) {
-  const Operator& op = operator_of("matmul");
-  const Problem problem = problem_of(op, c, DType::f32);
+double error_of(const Kernel& kernel, const Case& c, const std::vector<Values>& inputs) {
+  const Problem problem = problem_of(operator_of("matmul"), c, DType::f32);
   const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
-  return frobenius_error(run_kernel(kernel_of(op), problem, inputs).outputs[0], want);
+  return frobenius_error(run_kernel(kernel, problem, inputs).outputs[0], want);
 }
 
 void round_to_fp32(Values& values) {
   for (double& value : values) value = double(static_cast<float>(value));
 }
 
-TEST_F(CudaFp16x3, AnyRange) {
+TEST_P(CudaFp16x3, AnyRange) {
   const Case c = product(96, 104, 300, false, true);
   const Problem problem = problem_of(operator_of("matmul"), c, DType::f32);
   for (const auto [what, a, b] :
@@ -112,12 +115,12 @@ TEST_F(CudaFp16x3, AnyRange) {
     for (double& x : inputs[0]) x *= a;
     for (double& x : inputs[1]) x *= b;
     for (Values& values : inputs) round_to_fp32(values);
-    EXPECT_LE(error_of(c, inputs), a * b == 0 ? 0.0 : 6e-7) << what;
+    EXPECT_LE(error_of(kernel(operator_of("matmul")), c, inputs), a * b == 0 ? 0.0 : 6e-7) << what;
   }
 }
 
 // Elements from 2^-20 to 2^20: the small ones vanish beside the large ones, in fp32 too.
-TEST_F(CudaFp16x3, SpreadValues) {
+TEST_P(CudaFp16x3, SpreadValues) {
   const Case c = product(96, 104, 300, true, false);
   const Problem problem = problem_of(operator_of("matmul"), c, DType::f32);
   auto inputs = inputs_of(problem, c, Numbers::normal, 37);
@@ -126,11 +129,11 @@ TEST_F(CudaFp16x3, SpreadValues) {
     for (std::size_t k = 0; k < inputs[i].size(); ++k) inputs[i][k] *= std::exp2(40 * random.uniform(k) - 20);
     round_to_fp32(inputs[i]);
   }
-  EXPECT_LE(error_of(c, inputs), 6e-7);
+  EXPECT_LE(error_of(kernel(operator_of("matmul")), c, inputs), 6e-7);
 }
 
 // What they enter into becomes NaN, and nothing else suffers.
-TEST_F(CudaFp16x3, InfinitiesAndNan) {
+TEST_P(CudaFp16x3, InfinitiesAndNan) {
   const Case c = product(96, 104, 300, false, true);
   const Operator& op = operator_of("matmul");
   const Problem problem = problem_of(op, c, DType::f32);
@@ -139,7 +142,7 @@ TEST_F(CudaFp16x3, InfinitiesAndNan) {
   inputs[0][3 * 300 + 5] = INFINITY;
   inputs[0][95 * 300 + 299] = NAN;
   inputs[1][7 * 300] = -INFINITY;
-  const Values got = run_kernel(kernel_of(op), problem, inputs).outputs[0];
+  const Values got = run_kernel(kernel(op), problem, inputs).outputs[0];
   for (std::size_t i = 0; i < 96; ++i)
     for (std::size_t j = 0; j < 104; ++j) {
       const double value = got[i * 104 + j];
@@ -149,6 +152,9 @@ TEST_F(CudaFp16x3, InfinitiesAndNan) {
         EXPECT_NEAR(value, want[i * 104 + j], 2e-4) << i << ", " << j;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Products, CudaFp16x3, ::testing::Values("cuda:fp16x3", "cuda:fp16x3_wgmma"),
+                         [](const auto& test) { return std::string(test.param.substr(5)); });
 
 }  // namespace
 }  // namespace headroom::testing

@@ -84,6 +84,8 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_tf32x3(),
       product_cublaslt(),
       product_tiles(),
+      product_wgmma(),
+      product_fp16x3_wgmma(),
       product_async_tiles(),
       product_register_tiles(),
       product_block_64x16(),

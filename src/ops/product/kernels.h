@@ -25,6 +25,8 @@ ProductKernel product_fp16x3();
 ProductKernel product_tf32x3();
 ProductKernel product_cublaslt();
 ProductKernel product_tiles();
+ProductKernel product_wgmma();
+ProductKernel product_fp16x3_wgmma();
 // Rungs of `bench gemm`: one idea each, for people who learn and measure.
 ProductKernel product_async_tiles();
 ProductKernel product_register_tiles();

@@ -11,12 +11,16 @@
 #include "base/error.h"
 #include "device/cuda/check.h"
 #include "ops/cuda/gemm.h"
-#include "ops/cuda/gemm_fp16x3.h"
 #include "ops/cuda/launch.h"
+#include "ops/product/cuda/fp16x3_copy.h"
 #endif
 
 namespace headroom {
 namespace {
+
+#ifdef HEADROOM_HAS_CUDA
+using products::copy_of, products::operand_of, products::PartsCopy;
+#endif
 
 // Slabs of one band of rows. More would be no faster and, with large outputs, more memory than all the rest.
 constexpr std::int64_t kMaxSlabs = std::int64_t{300} << 20;
@@ -107,36 +111,12 @@ Work work(const Product& p, const Target&, Work least) {
 }
 
 #ifdef HEADROOM_HAS_CUDA
-// A copy [first second] along k of one factor: side by side where k runs along the rows, else on top of each
-// other.
-struct Copy {
-  std::int64_t side, k, ld, second;  // `second` in elements from the first part
-  std::int64_t along_k;              // from one term of the sums to the next
-  std::int64_t along_side;
-};
-Copy copy_of(bool rows_along_k, std::int64_t side, std::int64_t k) {
-  return rows_along_k ? Copy{side, k, 2 * k, k, 1, 2 * k} : Copy{side, k, side, k * side, side, 1};
-}
-
-cuda::Fp16x3Operand operand_of(const void* from, void* to, bool rows_along_k, std::int64_t side,
-                               std::int64_t k, std::int64_t ld, const Copy& copy, bool hi_first) {
-  return {.from = static_cast<const float*>(from),
-          .to = to,
-          .rows = rows_along_k ? side : k,
-          .columns = rows_along_k ? k : side,
-          .ld = ld,
-          .to_rows = rows_along_k ? copy.side : copy.k,
-          .to_columns = rows_along_k ? copy.k : copy.side,
-          .to_ld = copy.ld,
-          .hi = hi_first ? 0 : copy.second,
-          .lo = hi_first ? copy.second : 0};
-}
-
 // The two products of one band of rows.
 struct Band {
   cuda::GemmPlan correction, pieces;
 };
-Band band_of(const Product& p, const Fp16x3Plan& plan, const Copy& a, const Copy& b, std::int64_t rows) {
+Band band_of(const Product& p, const Fp16x3Plan& plan, const PartsCopy& a, const PartsCopy& b,
+             std::int64_t rows) {
   cuda::GemmPlan::Problem problem{.dtype = DType::f16,
                                   .fp32_c = true,
                                   .trans_a = p.trans_a,
@@ -163,7 +143,7 @@ Band band_of(const Product& p, const Fp16x3Plan& plan, const Copy& a, const Copy
 
 Launcher prepare(const Product& product, const LaunchContext&) {
   const Fp16x3Plan plan = plan_fp16x3(product);
-  const Copy a = copy_of(!product.trans_a, plan.m, plan.k), b = copy_of(product.trans_b, plan.n, plan.k);
+  const PartsCopy a = copy_of(!product.trans_a, plan.m, plan.k), b = copy_of(product.trans_b, plan.n, plan.k);
   const std::int64_t last = plan.m - (plan.bands - 1) * plan.band;
   auto bands = std::make_shared<std::vector<Band>>();  // all but the last, and the last
   if (plan.bands > 1) bands->push_back(band_of(product, plan, a, b, plan.band));

@@ -1,0 +1,21 @@
+#include "ops/cuda/gemm_wgmma.cuh"
+
+namespace headroom::cuda {
+
+WgmmaKernel tf32_wgmma(int tile_n) {
+  return tile_n == 256 ? wgmma_kernel<float, 256, false, false>() : wgmma_kernel<float, 128, false, false>();
+}
+
+void allow_shared(const WgmmaKernel& kernel) {
+  HEADROOM_CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes));
+}
+
+void launch_wgmma(const WgmmaKernel& kernel, const CUtensorMap& a, const CUtensorMap& b,
+                  const WgmmaArgs& args, std::int64_t blocks, cudaStream_t stream) {
+  kernel.function<<<static_cast<unsigned>(blocks), kWgmmaThreads,
+                    static_cast<std::size_t>(kernel.shared_bytes), stream>>>(a, b, args);
+  HEADROOM_CUDA_LAUNCHED();
+}
+
+}  // namespace headroom::cuda
