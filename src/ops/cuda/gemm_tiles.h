@@ -29,6 +29,7 @@ TileKernel tf32_kernel(bool along_a, bool along_b);
 TileKernel half_kernel(bool along_a, bool along_b);
 TileKernel brain_kernel(bool along_a, bool along_b);
 TileKernel fp64_kernel(bool along_a, bool along_b);
+TileKernel fp64_wide_kernel(bool along_a, bool along_b);  // tiles of 128 x 128
 
 void allow_shared(const TileKernel& kernel);  // once, before the first launch on a device
 void launch_tiles(const TileKernel& kernel, const TileArgs& args, cudaStream_t stream);

@@ -57,6 +57,24 @@ TEST(Products, SplitsCoverTheSum) {
     }
 }
 
+TEST(Products, SumsOfFp64AreCutOnlyWhereTilesAreFew) {
+  for (const std::int64_t k : {1, 31, 784, 3000, 17496})
+    for (const std::int64_t n : {1, 84, 784, 4096}) {
+      const Product p{.dtype = DType::f64, .m = 512, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n};
+      const TilePlan plan = plan_fp64_tiles(p, 132);
+      EXPECT_EQ(plan.k_per_split % 16, 0);
+      EXPECT_GE(plan.splits * plan.k_per_split, k);
+      EXPECT_LT((plan.splits - 1) * plan.k_per_split, k) << "an empty piece";
+      EXPECT_EQ(plan.workspace, plan.splits == 1 ? 0u : std::size_t(plan.splits) * 512 * std::size_t(n) * 8);
+      EXPECT_LE(plan.workspace, std::size_t{64} << 20);
+    }
+  const Product square{.dtype = DType::f64, .m = 4096, .n = 4096, .k = 4096};
+  EXPECT_EQ(plan_fp64_tiles(square, 132).splits, 1);
+  const Product few{.dtype = DType::f64, .m = 512, .n = 784, .k = 3000};
+  EXPECT_EQ(plan_fp64_tiles(few, 132).splits, 4);
+  EXPECT_FALSE(product_fp64_tiles().accepts(Product{.m = 512, .n = 784, .k = 3000}, kHopper).ok);
+}
+
 TEST(Products, LargeOnesTakeLargeTilesAndAreNotSplit) {
   const Product p{.m = 4096, .n = 4096, .k = 4096, .lda = 4096, .ldb = 4096, .ldc = 4096};
   EXPECT_EQ(plan_tiles(p, 132).tile, 128);

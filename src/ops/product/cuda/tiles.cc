@@ -5,8 +5,8 @@
 #include "ops/product/cuda/shared.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/gemm.h"
-#include "ops/cuda/gemm_tiles.h"
 #include "ops/cuda/launch.h"
+#include "ops/product/cuda/tiles.h"
 #endif
 
 namespace headroom {
@@ -106,7 +106,15 @@ cuda::TileKernel tile_kernel_of(const Product& p, int tile) {
 
 Launcher prepare(const Product& product, const LaunchContext& context) {
   const TilePlan plan = plan_tiles(product, context.target.device.multiprocessors);
-  const cuda::TileKernel kernel = tile_kernel_of(product, plan.tile);
+  return tiles_launcher(product, plan, tile_kernel_of(product, plan.tile));
+}
+#endif
+
+}  // namespace
+
+#ifdef HEADROOM_HAS_CUDA
+Launcher products::tiles_launcher(const Product& product, const TilePlan& plan,
+                                  const cuda::TileKernel& kernel) {
   cuda::allow_shared(kernel);
   return [p = product, plan, kernel](const LaunchArgs& args) {
     const void* bias = p.bias ? args.inputs[2] : nullptr;
@@ -150,8 +158,6 @@ Launcher prepare(const Product& product, const LaunchContext& context) {
   };
 }
 #endif
-
-}  // namespace
 
 ProductKernel product_tiles() {
   return {.name = "cuda:tiles",
