@@ -19,6 +19,7 @@
 //   cuda:wgmma, cuda:fp16x3_wgmma   Hopper's warp-group instructions and bulk copies, in 16 bit and tf32, and in
 //                                   exact fp32 (gemm_wgmma.h).
 //   cuda:fp64_tiles                 fp64 in tiles of 128 x 128.
+//   cuda:thin                       fp32 with few columns, by clusters of blocks that share k (gemm_thin.h).
 //
 // Sums are in fp32 (fp64 for fp64), always in the same order: a product has the same bits in every run.
 

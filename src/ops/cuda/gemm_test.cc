@@ -148,7 +148,8 @@ TEST_F(CudaGemm, TakesPointersOfAnyAlignment) {
       if (kernel.device != DeviceKind::cuda || !kernel.accepts(problem, target_).ok) continue;
       gpu.zero(out.data(), out.bytes());
       void* y = static_cast<float*>(out.data()) + 1;
-      const Buffer workspace = gpu.allocate(std::max<std::size_t>(4, kernel.workspace(problem, target_)));
+      const Buffer workspace =
+          gpu.allocate(kernel.workspace ? std::max<std::size_t>(4, kernel.workspace(problem, target_)) : 4);
       kernel.prepare(problem, {.target = target_, .device = test_gpu()})(
           {in.data(), &y, workspace.data(), &gpu.stream()});
       std::vector<float> got(want.size());

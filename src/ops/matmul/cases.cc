@@ -41,6 +41,8 @@ std::vector<Case> matmul_cases() {
   add(Tier::smoke, {1300, 40}, {9, 1300}, both);
   add(Tier::smoke, {2, 20000}, {3, 20000}, tb);
   add(Tier::smoke, {50, 701}, {16, 701}, tb);  // more than is in registers at a time
+  add(Tier::smoke, {203, 1100}, {1100, 10}, plain);  // few columns that lie across k
+  add(Tier::smoke, {12, 1030}, {70, 1030}, tb);
   add(Tier::smoke, {260, 72}, {136, 72}, tb);
   // Sums of a few terms, over several blocks and past whole packs; the forms with a slope are made after
   // differentiation, so they belong to the kernel tests alone.
@@ -68,6 +70,7 @@ std::vector<Case> matmul_cases() {
   add_slope("sigmoid", {3, 20, 8}, {3, 8, 24}, {3, 20, 24}, plain);
   add_slope("tanh", {2, 1, 20, 5}, {3, 5, 6}, {2, 3, 20, 6}, plain);
   add(Tier::perf, {2048, 2048}, {2048, 2048}, plain);
+  add(Tier::perf, {800, 1000}, {1000, 10}, plain);
   add(Tier::perf, {3000, 10}, {10, 512}, plain);
   add(Tier::perf, {3000, 10}, {3000, 512}, ta);
   add(Tier::perf, {3000, 512}, {3000, 784}, ta);

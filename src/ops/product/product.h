@@ -74,4 +74,13 @@ struct SkinnyPlan {
 SkinnyPlan plan_skinny(const Product& product, int multiprocessors);
 inline constexpr std::int64_t kMaxSkinny = 16;
 
+// How "cuda:thin" does. A block has 8 warps of some rows each, and blocks of a cluster share k.
+struct ThinPlan {
+  bool wide_output = false;
+  int rows_of_warp = 1, splits = 1;
+  std::int64_t k_per_split = 0, blocks = 1;
+};
+ThinPlan plan_thin(const Product& product, int multiprocessors);
+inline constexpr int kThinBlockWarps = 8;
+
 }  // namespace headroom

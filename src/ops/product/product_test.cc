@@ -75,6 +75,34 @@ TEST(Products, SumsOfFp64AreCutOnlyWhereTilesAreFew) {
   EXPECT_FALSE(product_fp64_tiles().accepts(Product{.m = 512, .n = 784, .k = 3000}, kHopper).ok);
 }
 
+TEST(Products, ThinOnesFillTheDeviceInOneLaunch) {
+  for (const std::int64_t k : {1, 5, 64, 1000, 17496})
+    for (const std::int64_t m : {1, 20, 800, 3000, 100000})
+      for (const std::int64_t n : {1, 10, 16}) {
+        const Product p{.trans_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
+        const ThinPlan plan = plan_thin(p, 132);
+        EXPECT_GE(plan.splits * plan.k_per_split, k);
+        EXPECT_EQ(plan.k_per_split % 4, 0) << "pieces begin at multiples of 16 bytes";
+        EXPECT_LE(plan.splits, 8) << "clusters may have no more blocks";
+        EXPECT_EQ(plan.blocks % plan.splits, 0);
+        EXPECT_GE(plan.blocks / plan.splits * kThinBlockWarps * plan.rows_of_warp, std::max(m, n));
+        EXPECT_EQ(plan.wide_output, m < n);
+      }
+  const Product p{.m = 800, .n = 10, .k = 1000, .lda = 1000, .ldb = 10, .ldc = 10};
+  EXPECT_GE(plan_thin(p, 132).blocks, 90);
+  EXPECT_FALSE(product_skinny().accepts(p, kHopper).ok) << "one along k, one across";
+  EXPECT_TRUE(product_thin().accepts(p, kHopper).ok);
+  EXPECT_EQ(product_thin().workspace, nullptr);
+  Product other = p;
+  other.trans_a = true;
+  EXPECT_FALSE(product_thin().accepts(other, kHopper).ok);
+  other = p, other.n = 17;
+  EXPECT_FALSE(product_thin().accepts(other, kHopper).ok);
+  Target ampere = kHopper;
+  ampere.device.compute_capability = 80;
+  EXPECT_FALSE(product_thin().accepts(p, ampere).ok);
+}
+
 TEST(Products, LargeOnesTakeLargeTilesAndAreNotSplit) {
   const Product p{.m = 4096, .n = 4096, .k = 4096, .lda = 4096, .ldb = 4096, .ldc = 4096};
   EXPECT_EQ(plan_tiles(p, 132).tile, 128);

@@ -235,7 +235,7 @@ TEST(WgmmaKernels, StandAfterWhatTakesEverything) {
   std::vector<std::string_view> names;
   for (const Kernel& kernel : operator_of("matmul").kernels) names.push_back(kernel.name);
   const auto place = [&](std::string_view name) { return std::find(names.begin(), names.end(), name); };
-  for (const char* name : {"cuda:wgmma", "cuda:fp16x3_wgmma", "cuda:fp64_tiles"}) {
+  for (const char* name : {"cuda:wgmma", "cuda:fp16x3_wgmma", "cuda:fp64_tiles", "cuda:thin"}) {
     EXPECT_NE(place(name), names.end());
     EXPECT_GT(place(name), place("cuda:tiles"));
   }

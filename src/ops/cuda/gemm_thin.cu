@@ -1,0 +1,172 @@
+#include "ops/cuda/gemm_thin.h"
+
+#include "ops/cuda/gemm_skinny_rows.cuh"
+#include "ops/cuda/mma.cuh"
+
+namespace headroom::cuda {
+namespace {
+
+constexpr int kThinWarps = kThinBlockWarps, kThinThreads = 32 * kThinWarps;
+// k at a time: 16 bytes of each lane, twice.
+constexpr int kThinPacks = 2, kThinChunk = 32 * 4 * kThinPacks;
+// A shift of 4 banks from column to column, which may be written side by side.
+constexpr int kThinLine = kThinChunk + 4;
+
+// On cards without clusters the kernel is never launched, but its code must compile.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define HEADROOM_CLUSTER(code) __trap()
+#else
+#define HEADROOM_CLUSTER(code) code
+#endif
+
+// All threads of the cluster; what they wrote to shared memory before can be read by any of them after.
+__device__ inline void meet_cluster() {
+  HEADROOM_CLUSTER(
+      asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
+                   "barrier.cluster.wait.acquire.aligned;" ::
+                       : "memory"));
+}
+
+// The same word of shared memory in another block of the cluster.
+__device__ inline float word_of_block(const float* word, unsigned block) {
+  float value = 0;
+  HEADROOM_CLUSTER(
+      asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %1, %2;\n\t"
+                   "ld.shared::cluster.f32 %0, [there];\n\t}"
+                   : "=f"(value)
+                   : "r"(shared_address(word)), "r"(block)
+                   : "memory"));
+  return value;
+}
+
+// kThinChunk values of k of every column, zeros past the end.
+__device__ inline void fill_weights(const SkinnyArgs& args, float* weights, std::int64_t k, std::int64_t k1,
+                                    bool whole) {
+  const float* const small = static_cast<const float*>(args.small);
+  const int columns = static_cast<int>(args.columns);
+  if (args.small_k == 1) {
+    constexpr int kPieces = kThinChunk / 4;
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < columns * kPieces; i += kThinThreads) {
+      const int column = i / kPieces, at = i % kPieces * 4;
+      *reinterpret_cast<Pack<float>*>(weights + column * kThinLine + at) =
+          load_pack(small + column * args.small_row, k + at, k1, whole);
+    }
+    return;
+  }
+  const int depth = static_cast<int>(min(std::int64_t{kThinChunk}, k1 - k));
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < columns * kThinChunk; i += kThinThreads) {
+    const int at = i / columns, column = i - at * columns;
+    weights[column * kThinLine + at] =
+        at < depth ? small[(k + at) * args.small_k + column * args.small_row] : 0.0f;
+  }
+}
+
+// A warp takes kRows rows and its lanes share k; the large operand is asked for one chunk ahead.
+template <int kRows, int kS>
+__global__ void __launch_bounds__(kThinThreads) thin_rows(SkinnyArgs args, bool whole_small) {
+  constexpr int kValues = (kRows * kS + 15) / 16 * 16;
+  __shared__ __align__(16) float weights[kS * kThinLine];
+  __shared__ float parts[kThinWarps * kRows * kS];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const auto splits = static_cast<unsigned>(args.splits), rank = blockIdx.x % splits;
+  const std::int64_t first_row = std::int64_t{blockIdx.x / splits} * kThinWarps * kRows;
+  const std::int64_t k0 = rank * args.k_per_split, k1 = min(args.k, k0 + args.k_per_split);
+  const float* row[kRows];  // rows past the end read the last one again; nobody stores their sums
+#pragma unroll
+  for (int r = 0; r < kRows; ++r)
+    row[r] = static_cast<const float*>(args.large) +
+             min(first_row + warp * kRows + r, args.rows - 1) * args.large_ld;
+  Pack<float> ahead[kRows][kThinPacks];
+  const auto ask = [&](std::int64_t k) {
+#pragma unroll
+    for (int j = 0; j < kThinPacks; ++j)
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+        ahead[r][j] = load_pack(row[r], k + (j * 32 + lane) * 4, k1, args.whole);
+  };
+
+  float sum[kValues] = {};
+  ask(k0);
+  for (std::int64_t k = k0; k < k1; k += kThinChunk) {
+    if (k > k0) __syncthreads();  // who still reads the columns before
+    fill_weights(args, weights, k, k1, whole_small);
+    Pack<float> x[kRows][kThinPacks];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int j = 0; j < kThinPacks; ++j) x[r][j] = ahead[r][j];
+    if (k + kThinChunk < k1) ask(k + kThinChunk);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kThinPacks; ++j)
+#pragma unroll
+      for (int s = 0; s < kS; ++s) {
+        if (s >= args.columns) break;
+        const Pack<float> y =
+            *reinterpret_cast<const Pack<float>*>(weights + s * kThinLine + (j * 32 + lane) * 4);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) sum[r * kS + s] += x[r][j].v[e] * y.v[e];
+      }
+  }
+  const int first = sum_over_lanes(sum);
+  if (lane % 2 == 0)
+#pragma unroll
+    for (int i = 0; i < kValues / 16; ++i)
+      if (first + i < kRows * kS) parts[warp * kRows * kS + first + i] = sum[i];
+  meet_cluster();
+  // Each block finishes a share of the values, and adds up the pieces of each in the order of k.
+  for (unsigned i = rank * kThinThreads + threadIdx.x; i < kThinWarps * kRows * kS;
+       i += splits * kThinThreads) {
+    float total = 0;
+    for (unsigned piece = 0; piece < splits; ++piece) total += word_of_block(parts + i, piece);
+    const std::int64_t at = first_row + i / kS;
+    const int column = static_cast<int>(i % kS);
+    if (at < args.rows && column < args.columns) finish_skinny<float>(args, at, column, total);
+  }
+  meet_cluster();  // nobody leaves while others read its shared memory
+}
+
+template <int kRows, int kS>
+void launch_thin(const SkinnyArgs& args, cudaStream_t stream) {
+  const std::int64_t groups = tiles_of(args.rows, kThinWarps * kRows);
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(args.splits), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(groups * args.splits));
+  config.blockDim = dim3(kThinThreads);
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  const bool whole_small =
+      args.small_k == 1 && args.small_row % 4 == 0 && aligned(args.small) && args.k % 4 == 0;
+  HEADROOM_CUDA_CHECK(cudaLaunchKernelEx(&config, thin_rows<kRows, kS>, args, whole_small));
+}
+
+template <int kRows>
+void launch_columns(const SkinnyArgs& args, cudaStream_t stream) {
+  if (args.columns <= 4) return launch_thin<kRows, 4>(args, stream);
+  if (args.columns <= 12) return launch_thin<kRows, 12>(args, stream);  // ten classes
+  launch_thin<kRows, 16>(args, stream);
+}
+
+}  // namespace
+
+void thin(int rows_of_warp, const SkinnyArgs& args, cudaStream_t stream) {
+  switch (rows_of_warp) {
+    case 1:
+      return launch_columns<1>(args, stream);
+    case 2:
+      return launch_columns<2>(args, stream);
+    case 3:
+      return launch_columns<3>(args, stream);
+    default:
+      return launch_columns<4>(args, stream);
+  }
+}
+
+}  // namespace headroom::cuda

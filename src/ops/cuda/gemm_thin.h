@@ -1,0 +1,15 @@
+#pragma once
+
+// "cuda:thin": fp32 products of at most 16 rows or columns whose large operand is contiguous along k, in one
+// launch that keeps all multiprocessors busy. A cluster of blocks takes some rows and shares k, so that each
+// block reads only its part of the small operand; the sums meet in shared memory of the cluster instead of a
+// second pass through memory. The small operand may lie along k or across it.
+
+#include "ops/cuda/gemm_skinny.h"
+
+namespace headroom::cuda {
+
+// args.splits blocks of a cluster share k.
+void thin(int rows_of_warp, const SkinnyArgs& args, cudaStream_t stream);
+
+}  // namespace headroom::cuda

@@ -1,0 +1,105 @@
+// "cuda:thin": products with few columns in one launch of clusters. What it does is told in
+// ops/cuda/gemm_thin.h.
+#include <algorithm>
+
+#include "ops/product/cuda/shared.h"
+#ifdef HEADROOM_HAS_CUDA
+#include "ops/cuda/gemm_thin.h"
+#include "ops/cuda/launch.h"
+#endif
+
+namespace headroom {
+
+using namespace products;
+
+// The costs are cycles, estimated: what matters is when to share k, not the sum. A multiprocessor reads some
+// 40 bytes a cycle from L2, and multiplies while nothing is under way; a barrier of a cluster takes 0.23 us.
+ThinPlan plan_thin(const Product& p, int multiprocessors) {
+  constexpr double kBytesPerCycle = 40, kMeeting = 450;
+  ThinPlan best{.wide_output = p.m < p.n};
+  const std::int64_t rows = std::max(p.m, p.n), columns = std::min(p.m, p.n);
+  double least = 0;
+  for (const int rows_of_warp : {4, 3, 2, 1})
+    for (const int splits : {1, 2, 4, 8}) {
+      const std::int64_t depth = ceil_div(ceil_div(p.k, splits), 4) * 4;
+      if (splits > 1 && depth < 64) continue;
+      const std::int64_t per_block = kThinBlockWarps * rows_of_warp,
+                         blocks = ceil_div(rows, per_block) * splits;
+      const double reading = 4 * double(per_block + columns) * double(depth) / kBytesPerCycle;
+      const double products = double(per_block * columns) * double(depth) / 128,
+                   columns_read = 4 * double(kThinBlockWarps * columns) * double(depth) / 128;
+      const double cost = double(ceil_div(blocks, std::max(1, multiprocessors))) *
+                              (reading + std::max(products, columns_read)) +
+                          (splits > 1 ? kMeeting : 0);
+      if (least != 0 && cost >= least) continue;
+      least = cost;
+      best.rows_of_warp = rows_of_warp, best.splits = splits, best.k_per_split = depth, best.blocks = blocks;
+    }
+  return best;
+}
+
+namespace {
+
+Verdict accepts(const Product& p, const Target& target) {
+  if (p.dtype != DType::f32) return refuse("for fp32 only");
+  if (target.device.compute_capability < 90) return refuse("clusters of blocks need compute capability 9.0");
+  if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
+  const std::int64_t few = std::min(p.m, p.n);
+  if (few > kMaxSkinny)
+    return refuse(fmt::format("for outputs of at most {} rows or columns, not {}", kMaxSkinny, few));
+  if (!(p.m < p.n ? p.trans_b : !p.trans_a)) return refuse("the large operand is not contiguous along k");
+  if (plan_thin(p, target.device.multiprocessors).blocks >= std::int64_t{1} << 31)
+    return refuse("more blocks than one launch has");
+  return accept();
+}
+
+Work work(const Product& p, const Target& target, Work least) {
+  const ThinPlan plan = plan_thin(p, target.device.multiprocessors);
+  least.with("gpu.thin", Unit::fp32, {p.m, p.n, p.k});
+  least.main().tile = {kThinBlockWarps * plan.rows_of_warp, std::min(p.m, p.n), plan.k_per_split};
+  least.main().blocks = plan.blocks;
+  return least;
+}
+
+#ifdef HEADROOM_HAS_CUDA
+Launcher prepare(const Product& product, const LaunchContext& context) {
+  return [p = product,
+          plan = plan_thin(product, context.target.device.multiprocessors)](const LaunchArgs& args) {
+    const bool wide = plan.wide_output;
+    const ProductRun& run = p.runs[0];
+    const void *a = at(args.inputs[0], run.a, p.dtype), *b = at(args.inputs[1], run.b, p.dtype);
+    const std::int64_t large_ld = wide ? p.ldb : p.lda, small_ld = wide ? p.lda : p.ldb;
+    const bool small_along = wide ? !p.trans_a : p.trans_b;
+    cuda::thin(plan.rows_of_warp,
+               {.large = wide ? b : a,
+                .small = wide ? a : b,
+                .bias = p.bias ? args.inputs[2] : nullptr,
+                .c = at(args.outputs[0], run.c, p.dtype),
+                .partial = nullptr,
+                .rows = std::max(p.m, p.n),
+                .columns = std::min(p.m, p.n),
+                .k = p.k,
+                .large_ld = large_ld,
+                .small_row = small_along ? small_ld : 1,
+                .small_k = small_along ? 1 : small_ld,
+                .c_row = wide ? 1 : p.ldc,
+                .c_column = wide ? p.ldc : 1,
+                .k_per_split = plan.k_per_split,
+                .splits = plan.splits,
+                .warps_along_k = 1,
+                .along = true,
+                .bias_by_row = wide,
+                .whole = whole_rows(wide ? b : a, large_ld, 0, p.dtype) && p.k % 4 == 0,
+                .finish = p.finish},
+               cuda::stream_of(args));
+  };
+}
+#endif
+
+}  // namespace
+
+ProductKernel product_thin() {
+  return {.name = "cuda:thin", .accepts = accepts, .work = work, .prepare = HEADROOM_CUDA(prepare)};
+}
+
+}  // namespace headroom
