@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include "ops/conv2d/conv2d.h"
+#include "ops/conv2d/cuda/rungs.h"
 
 namespace headroom {
 
-Kernel conv2d_cuda_as_linear();
 Kernel conv2d_cuda_few_channels();
 Kernel conv2d_cudnn();
 Kernel conv2d_cuda_image_mma();
-Kernel conv2d_cuda_implicit_gemm();
-Kernel conv2d_cuda_direct();
 Kernel conv2d_cpu_as_linear();
 Kernel conv2d_cpu_depthwise();
 Kernel conv2d_cpu_batch_lanes();
@@ -22,13 +20,40 @@ Kernel conv2d_reference();
 namespace {
 
 // Order is policy: a window over the whole input is a plain product; groups of one channel have a kernel of
-// their own; small layers run with images in lanes, others with pixels in lanes; the rest is unrolled.
+// their own; small layers run with images in lanes, others with pixels in lanes; the rest is unrolled. The
+// rungs of the ladder come after a kernel that takes everything: they run by name alone.
 std::vector<Kernel> kernels() {
   return {
-      conv2d_cuda_as_linear(),  conv2d_cuda_few_channels(),  conv2d_cudnn(),
-      conv2d_cuda_image_mma(),  conv2d_cuda_implicit_gemm(), conv2d_cuda_direct(),
-      conv2d_cpu_as_linear(),   conv2d_cpu_depthwise(),      conv2d_cpu_batch_lanes(),
-      conv2d_cpu_pixel_lanes(), conv2d_cpu_im2col_gemm(),    conv2d_reference(),
+      conv2d_cuda_as_linear(),
+      conv2d_cuda_few_channels(),
+      conv2d_cudnn(),
+      conv2d_cuda_image_mma(),
+      conv2d_cuda_implicit_gemm(),
+      conv2d_cuda_direct(),
+      conv2d_cuda_naive(),
+      conv2d_cuda_constant(),
+      conv2d_cuda_registers(),
+      conv2d_cuda_constant_registers(),
+      conv2d_cuda_unrolled(),
+      conv2d_cuda_constant_unrolled(),
+      conv2d_cuda_half_storage(),
+      conv2d_cuda_shared_tiles(),
+      conv2d_cuda_block_per_image(),
+      conv2d_cuda_block_per_map(),
+      conv2d_cuda_channel_tree(),
+      conv2d_cuda_channel_atomics(),
+      conv2d_cuda_unroll_matmul(),
+      conv2d_cuda_unroll_streams(),
+      conv2d_cuda_fused_matmul(),
+      conv2d_cuda_register_matmul(),
+      conv2d_cuda_per_layer(),
+      conv2d_cuda_winograd(),
+      conv2d_cpu_as_linear(),
+      conv2d_cpu_depthwise(),
+      conv2d_cpu_batch_lanes(),
+      conv2d_cpu_pixel_lanes(),
+      conv2d_cpu_im2col_gemm(),
+      conv2d_reference(),
   };
 }
 
