@@ -45,7 +45,7 @@ class Climb {
       if (!picked(options_, rung)) continue;
       run_.rungs.push_back(tried(rung));
     }
-    compare_times();
+    compare_times(run_);
     return std::move(run_);
   }
 
@@ -99,7 +99,8 @@ class Climb {
     }
     if (device_.kind() != DeviceKind::cpu && run_.why_no_launches.empty())
       result.launch = node.trace_launch(run_.why_no_launches);
-    result.seconds = node.sample(once, options_.seconds);
+    result.seconds =
+        options_.zeroed ? node.sample_zeroed(once, options_.seconds) : node.sample(once, options_.seconds);
     result.outcome = RungResult::Outcome::timed;
   }
 
@@ -123,20 +124,6 @@ class Climb {
     check_ = make_check_(problem_, inputs_->host, options_.policy);
   }
 
-  void compare_times() {
-    const RungResult *first = nullptr, *above = nullptr;
-    for (RungResult& result : run_.rungs) {
-      if (!result.timed()) continue;
-      if (first == nullptr) first = &result;
-      const RungResult* before = above;
-      for (const RungResult& other : run_.rungs)
-        if (other.timed() && other.rung.name == result.rung.builds_on) before = &other;
-      result.over_first = first->seconds.median / result.seconds.median;
-      if (before != nullptr) result.over_before = before->seconds.median / result.seconds.median;
-      above = &result;
-    }
-  }
-
   Device& device_;
   const Machine& machine_;
   const Ladder& ladder_;
@@ -149,6 +136,20 @@ class Climb {
 };
 
 }  // namespace
+
+void compare_times(LadderRun& run) {
+  const RungResult *first = nullptr, *above = nullptr;
+  for (RungResult& result : run.rungs) {
+    if (!result.timed()) continue;
+    if (first == nullptr) first = &result;
+    const RungResult* before = above;
+    for (const RungResult& other : run.rungs)
+      if (other.timed() && other.rung.name == result.rung.builds_on) before = &other;
+    result.over_first = first->seconds.median / result.seconds.median;
+    if (before != nullptr) result.over_before = before->seconds.median / result.seconds.median;
+    above = &result;
+  }
+}
 
 bool LadderRun::any_wrong() const {
   return std::ranges::any_of(rungs,

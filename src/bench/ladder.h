@@ -127,12 +127,17 @@ struct LadderOptions {
   double patience = 60;  // a rung whose single run takes longer is left out, unless `only` names it
   // A small problem of the same kind, to tell how long a run takes before it starts. Empty: nobody asks.
   std::optional<LadderProblem> small = {};
+  // The rule of a course: a sample is one run, from an idle device with a zeroed output to an idle device.
+  bool zeroed = false;
   std::function<void(const std::string& rung)> progress = {};
 };
 
 // Rejects names in `options.only` that the ladder does not have, and a problem that does not fit into memory.
 LadderRun climb(Device& device, const Machine& machine, const Ladder& ladder, const LadderProblem& problem,
                 const MakeLadderCheck& make_check, const LadderOptions& options);
+
+// Sets over_before and over_first of all timed rungs: `climb` does, and who changes a rung afterwards.
+void compare_times(LadderRun& run);
 
 // Rejects a name that is no rung, with the nearest ones.
 void require_rungs(const Ladder& ladder, const std::vector<std::string>& names);

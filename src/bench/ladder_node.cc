@@ -202,4 +202,30 @@ Sampled LadderNode::sample(double once, double seconds) {
       .front();
 }
 
+Sampled LadderNode::sample_zeroed(double once, double seconds) {
+  constexpr double kFewest = 5;
+  const TimedBody body = [&](int repeats) -> std::vector<double> {
+    double sum = 0;
+    for (int i = 0; i < repeats; ++i) {
+      for (const ValueId id : plan().graph.outputs)
+        device_.zero(const_cast<void*>(executor_->data(id)),
+                     static_cast<std::size_t>(plan().graph.value(id).type.bytes()));
+      device_.stream().synchronize();
+      const double begin = now_s();
+      executor_->run();
+      device_.stream().synchronize();
+      sum += now_s() - begin;
+    }
+    return {sum};
+  };
+  const auto fewest = static_cast<int>(std::clamp(seconds / std::max(once, 1e-7), 1.0, kFewest));
+  return sample_in_turn({.warm_ups = fewest > 1 ? 1 : 0,
+                         .min_samples = fewest,
+                         .max_samples = 100,
+                         .max_seconds = seconds,
+                         .repeats = 1},
+                        {body})
+      .front();
+}
+
 }  // namespace headroom

@@ -38,6 +38,8 @@ class LadderNode {
   std::optional<RungLaunch> trace_launch(std::string& why_not);
   // Times runs, of which the first took `once` seconds, for about `seconds`.
   Sampled sample(double once, double seconds);
+  // Each sample one run, with the output zeroed and the device idle before it; what a launch costs is in it.
+  Sampled sample_zeroed(double once, double seconds);
 
  private:
   Device& device_;
