@@ -171,6 +171,7 @@ void add_bench(Command app) {
   add_bench_forward(verb);
   add_bench_profiler(verb);
   add_bench_gemm(verb);
+  add_bench_conv2d(verb);
   add_bench_nets(verb);
   add_bench_allreduce(verb);
   add_bench_perceptron(verb);

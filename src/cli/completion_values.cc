@@ -77,7 +77,10 @@ const std::map<std::string, Words>& fixed_words() {
       {"--for", {}},
       {"--chart", {}},
       {"--rung", {}},
-      {"--workload", {"course", "course-2023", "homework"}},
+      {"--workload", {"course", "course-2023", "homework", "ece408", "L1", "L2", "L3", "L4", "L5"}},
+      {"--images", {}},
+      {"--blocks", {}},
+      {"--coarsen", {}},
   };
   return words;
 }
