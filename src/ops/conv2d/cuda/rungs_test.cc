@@ -120,6 +120,15 @@ TEST(Rungs, ReadBlockSizesAndSayWhatTheyCannotBe) {
             std::string::npos);
 }
 
+TEST(Rungs, OfferOnlyTilesThatFitSharedMemory) {
+  const Kernel kernel = conv2d_cuda_shared_tiles();
+  EXPECT_EQ(kernel.candidates(conv2(), h200()),
+            (std::vector<std::string>{"block=16", "block=8", "block=32"}));
+  const Problem strided =
+      layer({2, 3, 64, 64}, {8, 3, 11, 11}, {{"strides", Ints{4, 4}}});  // 134 x 134 a tile
+  EXPECT_EQ(kernel.candidates(strided, h200()), (std::vector<std::string>{"block=16", "block=8"}));
+}
+
 // What a rung says of its work follows from the idea.
 TEST(Rungs, TellWhatTheirIdeaMoves) {
   const auto work = [](const Kernel& kernel, const Problem& p) { return kernel.work(p, h200()); };

@@ -66,7 +66,10 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }
 #endif
 
-std::vector<std::string> candidates(const Problem&, const Target&) { return rung_shapes({16, 8, 32}, {1}); }
+std::vector<std::string> candidates(const Problem& p, const Target&) {
+  const bool large = tile_bytes(sweep_of(p), 32) <= kSharedBytes;
+  return large ? rung_shapes({16, 8, 32}, {1}) : rung_shapes({16, 8}, {1});
+}
 
 }  // namespace
 
