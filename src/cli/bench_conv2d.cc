@@ -177,9 +177,13 @@ Conv2dResult measure(const BenchConv2dRequest& r, Device& device, const Machine&
 }
 
 std::string published_text(const LadderRun& run) {
+  std::set<char> letters;
+  for (const PublishedRung& p : run.published)
+    for (const RungResult& r : run.rungs)
+      if (r.rung.name == p.rung && r.timed()) letters.insert(p.source);
   std::string text;
   for (const PublishedSource& source : published_conv2d_sources())
-    if (std::ranges::any_of(run.published, [&](const PublishedRung& p) { return p.source == source.letter; }))
+    if (letters.contains(source.letter))
       text += fmt::format("Published, {}: {}\n", source.letter, source.text);
   return text;
 }
