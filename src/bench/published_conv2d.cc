@@ -50,7 +50,7 @@ constexpr PublishedLayer kLayers[] = {
     {"L5", "Torch-7", 28, 32},
 };
 
-constexpr PublishedSource kSources[] = {
+constexpr PublishedSource kConvSources[] = {
     {'a', "project report, ECE 408 of fall 2018, a Volta GPU (its CPU for the loops)"},
     {'b', "a public report of the same project"},
     {'c', "another public report"},
@@ -63,7 +63,7 @@ char source_of(std::string_view who) {
 }  // namespace
 
 std::span<const PublishedConv2d> published_conv2d() { return kCourse; }
-std::span<const PublishedSource> published_conv2d_sources() { return kSources; }
+std::span<const PublishedSource> published_conv2d_sources() { return kConvSources; }
 
 std::vector<PublishedRung> published_conv2d_rungs(const Conv2dSize& size) {
   std::vector<PublishedRung> list;

@@ -29,7 +29,7 @@ std::string spread_cell(const Sampled& s) {
 
 Cell text_or_empty(std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); }
 
-std::string_view name_of(RungResult::Outcome outcome) {
+std::string_view outcome_name(RungResult::Outcome outcome) {
   switch (outcome) {
     case RungResult::Outcome::timed:
       return "timed";
@@ -87,7 +87,7 @@ Json rung_json(const LadderRun& run, const RungResult& r) {
                {"kernel", r.rung.kernel},
                {"idea", r.rung.title},
                {"builds_on", r.rung.builds_on},
-               {"outcome", name_of(r.outcome)}};
+               {"outcome", outcome_name(r.outcome)}};
   if (!r.rung.variant.empty()) json["variant"] = r.rung.variant;
   if (!r.reason.empty()) json["reason"] = r.reason;
   if (!r.work.launches.empty())

@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-// One idea for a product, before it is bound to an operator. The launchers take a, b and, where there are any,
-// the bias and the matrix that beta scales; and write c.
+// One idea for a product, before it is bound to an operator. The launchers take a, b and, where there are
+// any, the bias and the matrix that beta scales; and write c.
 struct ProductKernel {
   std::string_view name;
   Verdict (*accepts)(const Product&, const Target&);
@@ -29,6 +29,7 @@ ProductKernel product_wgmma();
 ProductKernel product_fp16x3_wgmma();
 ProductKernel product_fp64_tiles();
 ProductKernel product_thin();
+ProductKernel product_fp16x3_tiles();
 // Rungs of `bench gemm`: one idea each, for people who learn and measure.
 ProductKernel product_async_tiles();
 ProductKernel product_register_tiles();

@@ -19,8 +19,8 @@ struct ProductRun {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
-// C[m,n] = f(alpha op(A) op(B) + beta D[m,n] + bias[n]), row-major, once per element of every run. D lies as C
-// does and is read only where beta is not 0.
+// C[m,n] = f(alpha op(A) op(B) + beta D[m,n] + bias[n]), row-major, once per element of every run. D lies as
+// C does and is read only where beta is not 0.
 struct Product {
   DType dtype = DType::f32;
   bool tf32 = false;  // fp32 factors may be rounded to 11 bits
@@ -48,7 +48,8 @@ struct TilePlan {
   std::size_t workspace = 0;
 };
 TilePlan plan_tiles(const Product& product, int multiprocessors);
-TilePlan plan_fp64_tiles(const Product& product, int multiprocessors);  // of "cuda:fp64_tiles"
+TilePlan plan_fp64_tiles(const Product& product, int multiprocessors);    // of "cuda:fp64_tiles"
+TilePlan plan_fp16x3_tiles(const Product& product, int multiprocessors);  // of "cuda:fp16x3_tiles"
 
 // How "cuda:fp16x3" goes about it (ops/cuda/gemm_fp16x3.h): sides filled up to multiples of 8, the sum over k
 // cut into pieces of one length, which is filled up too, and the output in bands of rows. Offsets in bytes.
