@@ -99,9 +99,9 @@ __device__ inline void multiply(float (&d)[kN / 2], std::uint64_t a, std::uint64
 #define HEADROOM_SUMS_128                                                                         \
   HEADROOM_TEN()                                                                                  \
   HEADROOM_TEN(1)                                                                                 \
-  HEADROOM_TEN(2) HEADROOM_TEN(3) HEADROOM_TEN(4) HEADROOM_TEN(5) HEADROOM_TEN(6) HEADROOM_TEN(7) \
-      HEADROOM_TEN(8) HEADROOM_TEN(9) HEADROOM_TEN(10)                                            \
-          HEADROOM_TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127"
+  HEADROOM_TEN(2)                                                                                 \
+  HEADROOM_TEN(3) HEADROOM_TEN(4) HEADROOM_TEN(5) HEADROOM_TEN(6) HEADROOM_TEN(7) HEADROOM_TEN(8) \
+      HEADROOM_TEN(9) HEADROOM_TEN(10) HEADROOM_TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127"
 #define HEADROOM_D4(i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define HEADROOM_D16(i) HEADROOM_D4(i), HEADROOM_D4((i) + 4), HEADROOM_D4((i) + 8), HEADROOM_D4((i) + 12)
 #define HEADROOM_D64(i) \

@@ -40,7 +40,7 @@ std::vector<Case> matmul_cases() {
   add(Tier::smoke, {1100, 10}, {1100, 70}, ta);  // sums that blocks share
   add(Tier::smoke, {1300, 40}, {9, 1300}, both);
   add(Tier::smoke, {2, 20000}, {3, 20000}, tb);
-  add(Tier::smoke, {50, 701}, {16, 701}, tb);  // more than is in registers at a time
+  add(Tier::smoke, {50, 701}, {16, 701}, tb);        // more than is in registers at a time
   add(Tier::smoke, {203, 1100}, {1100, 10}, plain);  // few columns that lie across k
   add(Tier::smoke, {12, 1030}, {70, 1030}, tb);
   add(Tier::smoke, {260, 72}, {136, 72}, tb);

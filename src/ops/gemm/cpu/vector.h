@@ -55,7 +55,7 @@ void gemm_tile(std::int64_t depth, const T* left, const T* right, T* sums) {
     Vec<T> b[kGemmVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kGemmVectors; ++v) b[v] = simd::load(right + k * kGemmColumns<T> + v * kL);
-    // Unrolled by force: a loop that stays would keep the sums in memory.
+      // Unrolled by force: a loop that stays would keep the sums in memory.
 #pragma GCC unroll 8
     for (int r = 0; r < kGemmRows; ++r) {
       const Vec<T> a = simd::broadcast<T>(left[k * kGemmRows + r]);
