@@ -93,15 +93,15 @@ __device__ inline void multiply(float (&d)[kN / 2], std::uint64_t a, std::uint64
 
 #define HEADROOM_TEN(t) \
   "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
-#define HEADROOM_SUMS_64 \
-  HEADROOM_TEN()         \
-  HEADROOM_TEN(1) HEADROOM_TEN(2) HEADROOM_TEN(3) HEADROOM_TEN(4) HEADROOM_TEN(5) "%60, %61, %62, %63"
-#define HEADROOM_SUMS_128                                                                         \
-  HEADROOM_TEN()                                                                                  \
-  HEADROOM_TEN(1)                                                                                 \
-  HEADROOM_TEN(2)                                                                                 \
-  HEADROOM_TEN(3) HEADROOM_TEN(4) HEADROOM_TEN(5) HEADROOM_TEN(6) HEADROOM_TEN(7) HEADROOM_TEN(8) \
-      HEADROOM_TEN(9) HEADROOM_TEN(10) HEADROOM_TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127"
+// clang-format off
+#define HEADROOM_SUMS_64                                                                    \
+  HEADROOM_TEN() HEADROOM_TEN(1) HEADROOM_TEN(2) HEADROOM_TEN(3) HEADROOM_TEN(4) HEADROOM_TEN(5) \
+  "%60, %61, %62, %63"
+#define HEADROOM_SUMS_128                                                                   \
+  HEADROOM_TEN() HEADROOM_TEN(1) HEADROOM_TEN(2) HEADROOM_TEN(3) HEADROOM_TEN(4) HEADROOM_TEN(5) \
+  HEADROOM_TEN(6) HEADROOM_TEN(7) HEADROOM_TEN(8) HEADROOM_TEN(9) HEADROOM_TEN(10) HEADROOM_TEN(11) \
+  "%120, %121, %122, %123, %124, %125, %126, %127"
+// clang-format on
 #define HEADROOM_D4(i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define HEADROOM_D16(i) HEADROOM_D4(i), HEADROOM_D4((i) + 4), HEADROOM_D4((i) + 8), HEADROOM_D4((i) + 12)
 #define HEADROOM_D64(i) \
