@@ -38,15 +38,32 @@ std::string device_name(std::string_view typed) {
   return std::string(typed);
 }
 
+namespace {
+
+// The number of the GPU that a name means. The same in every build, whether it can open one or not.
+int gpu_number(std::string_view name) {
+  if (name == "cuda") return 0;
+  if (!name.starts_with("cuda:")) reject(Hint{"write cpu, cuda or cuda:0"}, "unknown device '{}'", name);
+  return static_cast<int>(parse_int(name.substr(5), "the number of the GPU"));
+}
+
+}  // namespace
+
 std::unique_ptr<Device> open_device(std::string_view typed, int threads) {
   const std::string name = device_name(typed);
   if (name == "cpu") return std::make_unique<CpuDevice>(threads);
+  if (name.starts_with("cuda")) {
+    const int number = gpu_number(name);
+    const GpuSurvey survey = survey_gpus();
+    if (survey.gpus.empty())
+      reject(Hint{survey.try_this + "; or use `device` cpu"}, "no GPU can be used: {}", survey.why_not);
+    if (number < 0 || number >= static_cast<int>(survey.gpus.size()))
+      reject(Hint{fmt::format("they are numbered from 0: cuda:0 is {}", survey.gpus[0].name)},
+             "there is no GPU {}: this machine has {}", number, survey.gpus.size());
 #ifdef HEADROOM_HAS_CUDA
-  if (name.starts_with("cuda")) return open_cuda_device(name);
-#else
-  if (const GpuSurvey survey = survey_gpus(); name.starts_with("cuda"))
-    reject(Hint{survey.try_this + "; or use `device` cpu"}, "no GPU can be used: {}", survey.why_not);
+    return open_cuda_device(number, survey);
 #endif
+  }
   reject(nearest(name, std::vector<std::string>{"cpu", "cuda", "gpu"}), "unknown device '{}'", name);
 }
 

@@ -159,18 +159,7 @@ void add_version(std::string& text, const char* name, const cuda::Library& libra
 
 }  // namespace
 
-std::unique_ptr<Device> open_cuda_device(std::string_view name) {
-  int index = 0;
-  if (name != "cuda") {
-    if (!name.starts_with("cuda:")) reject(Hint{"write cpu, cuda or cuda:0"}, "unknown device '{}'", name);
-    index = static_cast<int>(parse_int(name.substr(5), "the number of the GPU"));
-  }
-  const GpuSurvey survey = survey_gpus();
-  if (survey.gpus.empty())
-    reject(Hint{survey.try_this + "; or use `device` cpu"}, "no GPU can be used: {}", survey.why_not);
-  if (index < 0 || index >= static_cast<int>(survey.gpus.size()))
-    reject(Hint{fmt::format("they are numbered from 0: cuda:0 is {}", survey.gpus[0].name)},
-           "there is no GPU {}: this machine has {}", index, survey.gpus.size());
+std::unique_ptr<Device> open_cuda_device(int index, const GpuSurvey& survey) {
   Capabilities capabilities = survey.gpus[static_cast<std::size_t>(index)];
   const cuda::Library cublaslt(cuda::cublaslt_names());
   capabilities.cublaslt = cublaslt.loaded();

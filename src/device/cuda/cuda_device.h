@@ -49,6 +49,6 @@ class CudaDevice final : public Device {
   std::unique_ptr<CudaStream> stream_, copies_, side_;
 };
 
-std::unique_ptr<Device> open_cuda_device(std::string_view name);
+std::unique_ptr<Device> open_cuda_device(int index, const GpuSurvey& survey);  // one of the survey's
 
 }  // namespace headroom
