@@ -1,5 +1,6 @@
 #include "cli/child_process.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,7 +10,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "base/units.h"
 #include "cli/options.h"
@@ -20,10 +23,20 @@
 namespace headroom::cli {
 namespace {
 
-constexpr double kGrace = 5;  // seconds between SIGTERM and SIGKILL
+constexpr double kGrace = 5;      // seconds between SIGTERM and SIGKILL
+constexpr double kLookAt = 0.01;  // seconds between two looks at its peak of memory
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The peak of a living process; 0: not known.
+std::int64_t peak_of(pid_t pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  constexpr std::string_view kPeak = "VmHWM:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(kPeak)) return std::atoll(line.c_str() + kPeak.size()) * 1024;
+  return 0;
 }
 
 [[noreturn]] void refuse(const std::string& program, int error) {
@@ -55,7 +68,7 @@ int HeldSignals::next(double seconds, bool* to_all) const {
   return std::max(signal, 0);
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& words, const HeldSignals& signals) {
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const HeldSignals& signals, bool silent) {
   std::vector<char*> raw;
   for (const std::string& word : words) raw.push_back(const_cast<char*>(word.c_str()));
   raw.push_back(nullptr);
@@ -67,8 +80,13 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words, const HeldSign
   sigemptyset(&ours);
   sigaddset(&ours, SIGXFSZ);
   ::posix_spawnattr_setsigdefault(&attributes, &ours);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+    if (silent) ::posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_WRONLY, 0);
   start_s_ = now_s();
-  const int error = ::posix_spawnp(&pid_, raw[0], nullptr, &attributes, raw.data(), environ);
+  const int error = ::posix_spawnp(&pid_, raw[0], &files, &attributes, raw.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) refuse(words[0], error);
 }
@@ -88,7 +106,8 @@ bool ChildProcess::wait(const HeldSignals& signals, std::optional<double> max_se
   double due = max_seconds ? start_s_ + *max_seconds : HUGE_VAL;
   while (!has_ended()) {
     bool to_all = false;
-    const int signal = signals.next(std::min(due - now_s(), 1.0), &to_all);
+    seen_peak_bytes_ = std::max(seen_peak_bytes_, peak_of(pid_));
+    const int signal = signals.next(std::min(due - now_s(), kLookAt), &to_all);
     if (signal != 0 && signal != SIGCHLD && !to_all) signal_all(signal);
     if (now_s() < due || killed || has_ended()) continue;
     if (!told) {
@@ -112,7 +131,8 @@ EndedProcess ChildProcess::collect() {
   if (::wait4(pid_, &status, 0, &usage) != pid_)
     throw Error(Blame::run, "the command ended, but its exit code is lost");
   const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
-  // The kernel counts our own peak to a process that began as a copy of us.
+  // The kernel counts our own peak to a process that began as a copy of us. If that hides its peak, what we
+  // saw of it is the best there is.
   const std::int64_t peak = std::int64_t{usage.ru_maxrss} * 1024, ours = process_resources().peak_rss_bytes;
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return {.code = signal != 0 ? 128 + signal : WEXITSTATUS(status),
@@ -120,7 +140,9 @@ EndedProcess ChildProcess::collect() {
           .wall_s = wall,
           .user_s = seconds(usage.ru_utime),
           .system_s = seconds(usage.ru_stime),
-          .peak_rss_bytes = peak > ours ? peak : 0};
+          .minor_faults = usage.ru_minflt,
+          .major_faults = usage.ru_majflt,
+          .peak_rss_bytes = peak > ours ? peak : seen_peak_bytes_};
 }
 
 }  // namespace headroom::cli

@@ -31,15 +31,16 @@ struct EndedProcess {
   int code = 0;    // 128 + signal if one ended it, as in shells
   int signal = 0;  // that ended it
   double wall_s = 0, user_s = 0, system_s = 0;
-  std::int64_t peak_rss_bytes = 0;  // of its largest process; 0: below our own, so not known
+  std::int64_t minor_faults = 0, major_faults = 0;
+  std::int64_t peak_rss_bytes = 0;  // of its largest process; 0: not known
 };
 
-// A command with our standard input, output and error.
+// A command with our standard input, and with our standard output and error unless it is silent.
 class ChildProcess {
  public:
   // Looks the first word up on the PATH. If it cannot be started, says why and ends the program with 127
   // (not found) or 126, as shells do.
-  ChildProcess(const std::vector<std::string>& words, const HeldSignals& signals);
+  ChildProcess(const std::vector<std::string>& words, const HeldSignals& signals, bool silent = false);
 
   int pid() const { return pid_; }
   // Until it ends; passes signals on. After `max_seconds` it is told to end, then made to. True if so.
@@ -52,6 +53,7 @@ class ChildProcess {
 
   pid_t pid_ = -1;
   double start_s_ = 0;
+  std::int64_t seen_peak_bytes_ = 0;  // its own, by its status file, when we last looked
 };
 
 }  // namespace headroom::cli

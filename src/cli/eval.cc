@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "bench/inference.h"
+#include "cli/compare_kernels.h"
 #include "cli/layer_waits.h"
 #include "cli/profile_run.h"
 #include "cli/run_setup.h"
@@ -174,6 +175,12 @@ void eval(const RunRequest& request, const Common& common, const ProfileOptions&
   saving.finish();
 }
 
+void require_alone(const LayerWaitsRequest& sync, const ProfileOptions& profile) {
+  if (sync.on || !profile.out.empty())
+    reject(Hint{"give only one of the two"}, "--compare-kernels and {} exclude each other",
+           sync.on ? "--sync-layers" : "--profile");
+}
+
 }  // namespace
 
 void add_eval(Command app) {
@@ -181,6 +188,7 @@ void add_eval(Command app) {
     RunRequest request;
     Common common;
     LayerWaitsRequest sync;
+    CompareKernelsRequest compare;
     ProfileOptions profile;
   };
   auto state = std::make_shared<State>();
@@ -192,12 +200,21 @@ void add_eval(Command app) {
   add_run_options(verb, state->common);
   add_layer_table_options(verb, state->common.tables);
   add_layer_waits_options(verb, state->sync);
+  add_compare_kernels_options(verb, state->compare);
   add_record_option(verb, state->request.record);
   add_profile_folder(verb, state->profile);
   verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
   verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");
   verb.example("headroom eval resnet:depth=50 --sync-layers --batch 64 --device cuda");
+  verb.example(
+      "headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist --compare-kernels");
   verb.runs([state] {
+    if (state->compare.on) {
+      require_alone(state->sync, state->profile);
+      return compare_kernels(state->request, state->common, state->compare);
+    }
+    if (!state->compare.images.empty() || state->compare.csv)
+      reject("{} needs --compare-kernels", state->compare.csv ? "--csv" : "--images");
     if (state->sync.on) return time_layer_waits(state->request, state->common, state->sync);
     if (state->sync.random) reject("--random needs --sync-layers: random images have no labels to test");
     require_tables(state->common.tables, empty_layer_sheet(false));

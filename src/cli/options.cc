@@ -121,7 +121,7 @@ void add_run_options(Command verb, Common& common) {
   verb.option("--seed", common.seed, "seed of weights, order and data");
   verb.option("--threads", common.threads, "CPU threads; 0: one per core");
   verb.flag("--explain", common.explain, "print why each kernel was chosen and why others refused");
-  verb.option("--kernel", common.kernels, "force a kernel: op=name, repeatable");
+  verb.option("--kernel", common.kernels, "force a kernel: op=name, op=library or op=own; repeatable");
   verb.option("--layout", common.layout, "on GPUs: memory layout of images: auto, nchw or nhwc");
   verb.flag("--deterministic", common.deterministic, "the same bits every run, on GPUs too");
   verb.flag("--graph,!--no-graph", common.capture,

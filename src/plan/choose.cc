@@ -7,24 +7,52 @@
 
 namespace headroom {
 
-Choice first_that_accepts(const Problem& problem, const Target& target) {
+namespace {
+
+// Kernels of a kind, by the names that stand for it in place of a kernel's.
+struct KernelKind {
+  std::string_view name, reason;
+  bool vendor;
+};
+constexpr KernelKind kKinds[] = {{"library", "the first that calls a library", true},
+                                 {"own", "the first of our own", false}};
+
+const KernelKind* kind_named(std::string_view name) {
+  const auto kind = std::ranges::find(kKinds, name, &KernelKind::name);
+  return kind == std::end(kKinds) ? nullptr : &*kind;
+}
+
+// The first kernel of the list that accepts; with a kind, the first of that kind.
+Choice first_of(const Problem& problem, const Target& target, const KernelKind* kind) {
   Choice choice;
   if (operator_of(problem.op).kernels.empty())
     reject(Hint{"headroom predict shows its minimum cost"},
            "operator '{}' has no kernel yet: it can be predicted, not run", problem.op);
   for (const Kernel& kernel : operator_of(problem.op).kernels) {
-    if (kernel.device != target.device.kind) continue;
+    if (kernel.device != target.device.kind || (kind != nullptr && kernel.vendor != kind->vendor)) continue;
     const Verdict verdict = accepts(kernel, problem, target);
     if (verdict.ok) {
       choice.kernel = &kernel;
-      choice.why = choice.refused.empty() ? "first in the list" : "first that accepts";
+      choice.why = kind != nullptr          ? kind->reason
+                   : choice.refused.empty() ? "first in the list"
+                                            : "first that accepts";
       return choice;
     }
     choice.refused.push_back({std::string(kernel.name), verdict.reason});
   }
   std::string reasons;
   for (const Refusal& r : choice.refused) reasons += fmt::format("; {}: {}", r.kernel, r.reason);
-  reject("no kernel runs {}{}", problem.str(), reasons);
+  reject("no kernel {}runs {}{}",
+         kind == nullptr ? ""
+         : kind->vendor  ? "that calls a library "
+                         : "of our own ",
+         problem.str(), reasons);
+}
+
+}  // namespace
+
+Choice first_that_accepts(const Problem& problem, const Target& target) {
+  return first_of(problem, target, nullptr);
 }
 
 namespace {
@@ -40,7 +68,9 @@ std::optional<std::string> variant_in(const std::string& name, const Kernel& ker
 
 void require_known(const std::string& op, const std::string& name) {
   std::vector<std::string> names;
+  for (const KernelKind& kind : kKinds) names.emplace_back(kind.name);
   for (const Kernel& kernel : operator_of(op).kernels) {
+    if (kind_named(name) != nullptr) return;
     if (variant_in(name, kernel)) return;
     names.emplace_back(kernel.name);
   }
@@ -68,6 +98,7 @@ Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
   return [choices = std::move(choices)](const Problem& problem, const Target& target) {
     for (const auto& [op, name] : choices) {
       if (op != problem.op) continue;
+      if (const KernelKind* kind = kind_named(name)) return first_of(problem, target, kind);
       for (const Kernel& kernel : operator_of(op).kernels)
         if (const auto variant = variant_in(name, kernel))
           return force(name, kernel, *variant, problem, target);

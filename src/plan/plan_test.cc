@@ -111,6 +111,23 @@ TEST(Plan, AForcedKernelIsUsedAndOthersAreNot) {
   }
 }
 
+TEST(Plan, AKindOfKernelIsForcedByItsName) {
+  const auto kernel = [](const char* kind) {
+    const Plan plan =
+        make_plan(small_net(64).graph, cpu_binding(Mode::train, 64), forced({{"linear", kind}}));
+    return *step_of(plan, "linear").kernel;
+  };
+  EXPECT_EQ(kernel("library").name, "cpu:blas");
+  EXPECT_TRUE(kernel("library").vendor);
+  EXPECT_FALSE(kernel("own").vendor) << kernel("own").name;
+  expect_rejected([] { forced({{"liner", "own"}}); }, {"liner"});
+  expect_rejected(
+      [] {
+        make_plan(small_net(4).graph, cpu_binding(Mode::train, 4), forced({{"sgd", "library"}}));
+      },
+      {"no kernel that calls a library runs sgd"});
+}
+
 TEST(Plan, ForcingWhatIsNotThereIsRejectedWithTheNearest) {
   expect_rejected([] { forced({{"linear", "cpu:blass"}}); }, {"linear", "cpu:blass"});
   expect_rejected([] { forced({{"liner", "cpu:blas"}}); }, {"liner"});

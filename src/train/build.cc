@@ -11,7 +11,7 @@ constexpr int kOldestBuilt = 75;  // nvcc 13 does not compile for older devices
 // Our own kernels cannot be built for such a GPU. NVIDIA's libraries of that time could.
 Choice vendors_only(const Problem& problem, const Target& target) {
   for (const Kernel& kernel : operator_of(problem.op).kernels)
-    if (kernel.vendor && kernel.accepts(problem, target).ok)
+    if (kernel.vendor && kernel.device == target.device.kind && kernel.accepts(problem, target).ok)
       return {&kernel, "the vendor's kernel: ours are not built for a GPU this old", {}};
   return {nullptr, "no kernel is built for a GPU this old: the minimum work", {}};
 }

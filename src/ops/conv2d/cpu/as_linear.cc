@@ -49,7 +49,7 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }  // namespace
 
 Kernel conv2d_cpu_as_linear() {
-  return {.name = "cpu:as_linear", .accepts = accepts, .work = work, .prepare = prepare};
+  return {.name = "cpu:as_linear", .accepts = accepts, .work = work, .prepare = prepare, .vendor = true};
 }
 
 }  // namespace headroom

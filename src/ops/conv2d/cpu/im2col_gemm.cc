@@ -183,7 +183,8 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }  // namespace
 
 Kernel conv2d_cpu_im2col_gemm() {
-  return {.name = "cpu:im2col_gemm", .work = work, .prepare = prepare, .workspace = workspace};
+  return {
+      .name = "cpu:im2col_gemm", .work = work, .prepare = prepare, .workspace = workspace, .vendor = true};
 }
 
 }  // namespace headroom

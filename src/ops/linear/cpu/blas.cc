@@ -17,6 +17,8 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 
 }  // namespace
 
-Kernel linear_cpu_blas() { return {.name = "cpu:blas", .work = linear::gemm_work, .prepare = prepare}; }
+Kernel linear_cpu_blas() {
+  return {.name = "cpu:blas", .work = linear::gemm_work, .prepare = prepare, .vendor = true};
+}
 
 }  // namespace headroom

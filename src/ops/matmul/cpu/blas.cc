@@ -50,6 +50,8 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 
 }  // namespace
 
-Kernel matmul_cpu_blas() { return {.name = "cpu:blas", .work = matmul_gemm_work, .prepare = prepare}; }
+Kernel matmul_cpu_blas() {
+  return {.name = "cpu:blas", .work = matmul_gemm_work, .prepare = prepare, .vendor = true};
+}
 
 }  // namespace headroom
