@@ -1,7 +1,6 @@
 #include "cli/bench.h"
 #include "base/json.h"
 #include "bench/operators.h"
-#include "bench/switches.h"
 #include "cli/bench_output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -94,71 +93,6 @@ void add_bench_operators(Command verb) {
     }
     finish_bench({"bench ops", {operators_table(bench)}, to_json(bench, machine)}, r->common, r->target,
                  &machine);
-  });
-}
-
-Json to_json(const std::vector<SwitchTiming>& timings, const Device& device) {
-  Json list = Json::array();
-  for (const SwitchTiming& t : timings)
-    list.push_back({{"model", t.model},
-                    {"batch", t.batch},
-                    {"switches", t.switches.name},
-                    {"resident", t.switches.feed.resident},
-                    {"pinned", t.switches.feed.pinned},
-                    {"overlap", t.switches.feed.overlap},
-                    {"graph", t.switches.capture},
-                    {"feed", t.feed},
-                    {"epoch_ms", t.epoch_s * 1e3},
-                    {"images_per_s", double(t.images) / t.epoch_s}});
-  Json hidden = Json::object();
-  for (const SwitchTiming& t : timings) hidden[t.model] = hidden_share(timings, t.model);
-  return {{"device", device.capabilities().name}, {"timings", list}, {"copy_hidden", hidden}};
-}
-
-BenchTable switches_table(const std::vector<SwitchTiming>& timings) {
-  using enum Column::Format;
-  Sheet sheet("switches", {{.key = "model", .title = "model"},
-                           {.key = "batch", .title = "batch", .priority = 2},
-                           {.key = "switches", .title = "switches", .left = true},
-                           {.key = "feed", .title = "batches come", .left = true, .priority = 1},
-                           {.key = "epoch_ms", .title = "epoch ms", .unit = "ms"},
-                           {.key = "images_per_s", .title = "images/s", .format = commas},
-                           {.key = "times_slower", .title = "times slower", .format = hundredths}});
-  std::string model, hidden = "\n";
-  double best = 0;
-  for (const SwitchTiming& t : timings) {
-    if (t.model != model) {
-      model = t.model, best = t.epoch_s;
-      hidden += fmt::format("{}: {:.0f} % of the copying is hidden by overlapping\n", model,
-                            100 * hidden_share(timings, model));
-    }
-    sheet.row({t.model, std::int64_t{t.batch}, t.switches.name, t.feed, t.epoch_s * 1e3,
-               double(t.images) / t.epoch_s, t.epoch_s / best});
-  }
-  return {sheet, "", hidden};
-}
-
-void add_bench_switches(Command verb) {
-  auto r = std::make_shared<BenchOpsRequest>();
-  r->common.device = "cuda";
-  r->rounds = 3;
-  Command switches = verb.verb("switches", "training with each improvement of the GPU path on and off");
-  add_run_options(switches, r->common);
-  add_bench_output(switches, r->target);
-  switches.option("--rounds", r->rounds, "epochs per setting; the best counts");
-  switches.example("headroom bench switches --device cuda");
-  switches.runs([r] {
-    require_rounds(r->rounds);
-    require_output(r->target, r->common);
-    const auto device = r->common.open();
-    std::vector<SwitchTiming> timings;
-    {
-      Progress progress("bench");
-      timings = bench_switches(*device, r->common.engine_options(), r->rounds,
-                               [&](const std::string& stage) { progress.line(stage); });
-    }
-    finish_bench({"bench switches", {switches_table(timings)}, to_json(timings, *device)}, r->common,
-                 r->target, nullptr);
   });
 }
 

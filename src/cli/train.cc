@@ -50,6 +50,8 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
   verb.flag("--shuffle,!--no-shuffle", r.shuffle, "shuffle the images every epoch, or keep the file's order");
   verb.flag("--resident,!--no-resident", r.feed.resident,
             "on GPUs: keep the training images in GPU memory if they fit, or stream them");
+  verb.flag("--reuse,!--no-reuse", r.feed.reuse,
+            "stream into two buffers that take turns, or into fresh ones for each batch");
   verb.flag("--pinned,!--no-pinned", r.feed.pinned, "stream from pinned host memory, or from pageable");
   verb.flag("--overlap,!--no-overlap", r.feed.overlap,
             "copy the next batch during the computation, or after it");

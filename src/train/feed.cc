@@ -168,8 +168,7 @@ class StreamFeed final : public Feed {
       };
     loader_ = std::make_unique<Loader>(split, o);
     for (Place& place : places_) {
-      place.images = device.allocate(image_bytes(o) * static_cast<std::size_t>(o.batch));
-      place.labels = device.allocate(label_bytes_ * static_cast<std::size_t>(o.batch));
+      allocate(place);
       place.copied = device.make_event(), place.used = device.make_event();
     }
     if (how_.overlap) fetch(places_[0]);
@@ -195,6 +194,7 @@ class StreamFeed final : public Feed {
     return handed(place);
   }
   std::string_view how() const override {
+    if (!how_.reuse) return how_.pinned ? "pinned, fresh buffers" : "pageable, fresh buffers";
     if (how_.pinned) return how_.overlap ? "pinned, overlapped" : "pinned";
     return how_.overlap ? "pageable, overlapped" : "pageable";
   }
@@ -206,10 +206,19 @@ class StreamFeed final : public Feed {
     DeviceBatch batch;
   };
 
+  void allocate(Place& place) {
+    place.images = device_.allocate(image_bytes(options_) * static_cast<std::size_t>(options_.batch));
+    place.labels = device_.allocate(label_bytes_ * static_cast<std::size_t>(options_.batch));
+  }
+
   void fetch(Place& place) {
     place.batch = {};
     const Batch* b = loader_->next();
     if (b == nullptr) return;
+    if (!how_.reuse) {
+      device_.stream().synchronize();  // the computation may still read the old buffers
+      allocate(place);
+    }
     Stream& stream = how_.overlap ? device_.copy_stream() : device_.stream();
     const auto n = static_cast<std::size_t>(b->count);
     const Span span(kCopySpan, SpanKind::copy);

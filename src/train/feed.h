@@ -12,7 +12,8 @@ namespace headroom {
 struct FeedOptions {
   bool resident = true;  // keep the whole set on the device if it fits and is not augmented
   bool pinned = true;    // else: stream from pinned host memory,
-  bool overlap = true;   // and copy the next batch during the computation
+  bool overlap = true;   // and copy the next batch during the computation,
+  bool reuse = true;     // into two buffers that take turns; else into fresh ones for each batch
 };
 
 // A batch in the device's memory.

@@ -66,8 +66,9 @@ void expect_the_loaders_batches(Device& device) {
       EXPECT_EQ(fed(device, *make_resident_feed(device, split, o)), want) << shuffle << first;
       for (bool pinned : {false, true})
         for (bool overlap : {false, true})
-          EXPECT_EQ(fed(device, *make_stream_feed(device, split, o, {false, pinned, overlap})), want)
-              << shuffle << first << pinned << overlap;
+          for (bool reuse : {false, true})
+            EXPECT_EQ(fed(device, *make_stream_feed(device, split, o, {false, pinned, overlap, reuse})), want)
+                << shuffle << first << pinned << overlap << reuse;
     }
 }
 
