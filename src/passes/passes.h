@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -22,8 +23,13 @@ void fuse_head(Graph& graph);
 
 // Folds normalisation by stored statistics, the sum of a residual connection and an activation or clip into
 // the convolution before them, as one conv2d_block. For evaluation on a CPU in fp32 or fp64: the operator has
-// no gradient and no GPU kernels.
+// no gradient, and its GPU kernels take other parts.
 void fuse_blocks(Graph& graph);
+
+// Merges a convolution, its activation and the pooling after it into one conv2d_block, if nothing else reads
+// the values between them and `wanted` says yes to the block. Maximum and activation may stand in either
+// order. For forward graphs after fuse.
+void fuse_pools(Graph& graph, const std::function<bool(const Problem&)>& wanted);
 
 // Removes nodes whose results nobody reads: not in graph.outputs and not an update of storage.
 void drop_unused(Graph& graph);

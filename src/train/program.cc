@@ -208,6 +208,19 @@ void name_outputs(Building& b) {
   if (b.request.mode == Mode::eval) outputs.push_back(p.logits);
 }
 
+// Off until the kernel is measured against those it replaces: then pools are fused on GPUs only for a kernel
+// of conv2d_block that the user forces. On: wherever a kernel takes the block.
+constexpr bool kFusePoolsOnGpus = false;
+
+bool wants_pooled_block(const Building& b, const Problem& block) {
+  try {
+    const Choice choice = b.request.choose(block, b.request.target);
+    return choice.kernel != nullptr && (kFusePoolsOnGpus || choice.why == "forced");
+  } catch (const Error&) {  // no kernel takes it: the plan stays as it is
+    return false;
+  }
+}
+
 struct Pass {
   std::string_view name;
   bool (*applies)(const Building&);
@@ -242,6 +255,10 @@ constexpr Pass kPasses[] = {
     {"fuse blocks",
      [](const Building& b) { return !b.differentiates() && b.on_cpu() && b.for_device() && !b.narrow(); },
      [](Building& b) { fuse_blocks(b.graph()); }},
+    {"fuse pools", [](const Building& b) { return !b.differentiates() && b.on_gpu() && b.for_device(); },
+     [](Building& b) {
+       fuse_pools(b.graph(), [&](const Problem& block) { return wants_pooled_block(b, block); });
+     }},
     {"lay out",
      [](const Building& b) { return b.on_gpu() && b.for_device() && b.request.layout != LayoutWish::nchw; },
      [](Building& b) { lay_out(b.graph(), b.request.target, b.request.layout); }},

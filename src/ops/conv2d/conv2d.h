@@ -12,9 +12,18 @@ namespace headroom {
 //   -> f(x * w + bias)[N,M,OH,OW], cross-correlation;
 // conv2d_grad_input(dy, w; input_shape, …) -> dx and conv2d_grad_weight(x, dy; weight_shape, …) -> dw;
 // conv2d_block(x, w, bias[M]?, (gamma, beta, mean, variance)[M]?, residual?; as conv2d, and bias, norm,
-// residual: is the input there? epsilon, min, max) -> f(norm(x * w + bias) + residual), f an activation or a
-// cut to [min, max]: what passes/blocks.cc makes of an evaluated network. It has no gradient.
+// residual: is the input there? epsilon, min, max, pool) -> f(norm(x * w + bias) + residual), f an activation
+// or a cut to [min, max]: what passes/blocks.cc makes of an evaluated network. With pool = max or avg the
+// result is pooled as by that operator, whose attributes are here with the prefix `pool_`. No gradient.
 std::vector<Operator> conv2d_operators();
+
+// What a conv2d_block does to its result.
+struct BlockPool {
+  enum class Kind { none, max, avg };
+  Kind kind = Kind::none;
+  Window2d window = {};  // over the convolution's output
+  bool count_include_pad = false;
+};
 
 // One convolution, whichever of its three products is computed.
 struct Conv2d {
@@ -26,12 +35,18 @@ struct Conv2d {
   bool norm = false, residual = false;
   double epsilon = 0;
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  BlockPool pool = {};
 
   // Where its inputs begin.
   std::size_t norm_input() const { return bias ? 3 : 2; }
   std::size_t residual_input() const { return norm_input() + (norm ? 4 : 0); }
   bool cuts() const {
     return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
+  }
+
+  bool pools() const { return pool.kind != BlockPool::Kind::none; }
+  std::int64_t pooled_plane() const {
+    return pools() ? pool.window.output.h * pool.window.output.w : output_plane();
   }
 
   std::int64_t group_channels() const { return channels / groups; }
@@ -49,7 +64,9 @@ struct Conv2d {
   bool is_pointwise() const;
 };
 
-Conv2d parse_conv2d(const Problem& problem);   // any of the three operators
+Conv2d parse_conv2d(const Problem& problem);  // any of the three operators
+// "max_pool" or "avg_pool" as a conv2d_block names it: its attributes under new names.
+Attrs block_pool_attrs(std::string_view pool, const Attrs& attrs);
 Layout conv2d_layout(const Problem& problem);  // of its tensors of rank 4, filters too
 
 std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs);

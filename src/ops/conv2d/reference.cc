@@ -2,8 +2,10 @@
 // summed.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/conv2d/conv2d.h"
+#include "ops/pool/pool.h"
 
 namespace headroom {
 namespace {
@@ -30,12 +32,49 @@ void for_each_product(const Conv2d& c, Visit&& visit) {
         }
 }
 
+template <class T>
+T pooled(const BlockPool& pool, const T* plane, std::int64_t i, std::int64_t j) {
+  const Window2d& w = pool.window;
+  T sum = 0, best = -std::numeric_limits<T>::infinity();
+  std::int64_t divisor = 0;
+  for (std::int64_t kh = 0; kh < w.kernel.h; ++kh)
+    for (std::int64_t kw = 0; kw < w.kernel.w; ++kw) {
+      const std::int64_t h = i * w.stride.h - w.pad.h + kh * w.dilation.h,
+                         v = j * w.stride.w - w.pad.w + kw * w.dilation.w;
+      const bool inside = h >= 0 && h < w.input.h && v >= 0 && v < w.input.w;
+      const bool padded = h < w.input.h + w.pad_end.h && v < w.input.w + w.pad_end.w;
+      divisor += pool.count_include_pad ? padded : inside;
+      if (!inside) continue;
+      const T x = plane[h * w.input.w + v];
+      sum += x;
+      if (exceeds(x, best)) best = x;
+    }
+  return pool.kind == BlockPool::Kind::max ? best : divisor == 0 ? T{0} : sum / static_cast<T>(divisor);
+}
+
+template <class T>
+void pool_planes(const Conv2d& c, const T* from, T* to) {
+  const Extent2d out = c.pool.window.output;
+  for (std::int64_t plane = 0; plane < c.batch * c.maps; ++plane)
+    for (std::int64_t i = 0; i < out.h; ++i)
+      for (std::int64_t j = 0; j < out.w; ++j) *to++ = pooled(c.pool, from + plane * c.output_plane(), i, j);
+}
+
+// What is pooled is first made whole.
+std::size_t workspace(const Problem& p, const Target&) {
+  if (p.op != "conv2d_block") return 0;
+  const Conv2d c = parse_conv2d(p);
+  if (!c.pools()) return 0;
+  return static_cast<std::size_t>(c.batch * c.output_image()) * size_of(p.outputs[0].dtype);
+}
+
 Launcher prepare(const Problem& p, const LaunchContext&) {
-  const std::int64_t results = p.outputs[0].shape.numel();
+  const Conv2d conv = parse_conv2d(p);
+  const std::int64_t results = conv.pools() ? conv.batch * conv.output_image() : p.outputs[0].shape.numel();
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
-    return [c = parse_conv2d(p), op = p.op, results](const LaunchArgs& a) {
+    return [c = conv, op = p.op, results](const LaunchArgs& a) {
       const T *first = a.in<T>(0), *second = a.in<T>(1);
-      T* out = a.out<T>(0);
+      T* out = c.pools() ? static_cast<T*>(a.workspace) : a.out<T>(0);
       std::fill(out, out + results, T{0});
       if (op == "conv2d_grad_input") {
         for_each_product(c, [&](auto x, auto w, auto y) { out[x] += first[y] * second[w]; });
@@ -58,6 +97,7 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
           if (z > static_cast<T>(c.high)) z = static_cast<T>(c.high);
           out[y] = z;
         }
+        if (c.pools()) pool_planes(c, out, a.out<T>(0));
       }
     };
   });
@@ -65,6 +105,6 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 
 }  // namespace
 
-Kernel conv2d_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel conv2d_reference() { return {.name = "reference", .prepare = prepare, .workspace = workspace}; }
 
 }  // namespace headroom

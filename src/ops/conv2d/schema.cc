@@ -24,6 +24,29 @@ Conv2d parse(const Shape& x, const Shape& w, const Attrs& attrs) {
 
 Shape output_shape(const Conv2d& c) { return {c.batch, c.maps, c.window.output.h, c.window.output.w}; }
 
+constexpr std::string_view kPoolPrefix = "pool_";
+
+Shape pooled_shape(const Conv2d& c) {
+  if (!c.pools()) return output_shape(c);
+  return {c.batch, c.maps, c.pool.window.output.h, c.pool.window.output.w};
+}
+
+BlockPool parse_pool(const Shape& convolved, const Attrs& attrs) {
+  const std::string kind = attrs.text("pool");
+  if (kind.empty()) return {};
+  if (kind != "max" && kind != "avg") reject(Hint{"max or avg"}, "conv2d_block cannot pool by '{}'", kind);
+  Attrs own;
+  for (const auto& [name, value] : attrs)
+    if (name.starts_with(kPoolPrefix)) own.set(name.substr(kPoolPrefix.size()), value);
+  const std::vector<std::int64_t> kernel = own.integers("kernel");
+  if (kernel.size() != 2)
+    reject(Hint{"pool_kernel=[2,2] pools by two"}, "conv2d_block: `pool_kernel` needs two entries, not {}",
+           kernel.size());
+  return {.kind = kind == "max" ? BlockPool::Kind::max : BlockPool::Kind::avg,
+          .window = parse_window(own, convolved, kernel[0], kernel[1], DefaultStride::kernel),
+          .count_include_pad = own.integer("count_include_pad") != 0};
+}
+
 Conv2d parse_block(const std::vector<TensorType>& in, const Attrs& attrs) {
   Conv2d c = parse(in.at(0).shape, in.at(1).shape, attrs);
   c.bias = attrs.integer("bias") != 0;
@@ -40,6 +63,7 @@ Conv2d parse_block(const std::vector<TensorType>& in, const Attrs& attrs) {
     if (in[i].shape != Shape{c.maps}) reject("conv2d_block of {} maps with {}", c.maps, in[i].shape.str());
   if (c.residual && in.back().shape != output_shape(c))
     reject("conv2d_block of {} cannot add {}", output_shape(c).str(), in.back().shape.str());
+  c.pool = parse_pool(output_shape(c), attrs);
   return c;
 }
 
@@ -76,7 +100,13 @@ Conv2d parse_conv2d(const Problem& p) {
 }
 
 std::vector<TensorType> infer_conv2d_block(const std::vector<TensorType>& in, const Attrs& attrs) {
-  return {{output_shape(parse_block(in, attrs)), in[0].dtype}};
+  return {{pooled_shape(parse_block(in, attrs)), in[0].dtype}};
+}
+
+Attrs block_pool_attrs(std::string_view pool, const Attrs& attrs) {
+  Attrs result = {{"pool", std::string(pool == "max_pool" ? "max" : "avg")}};
+  for (const auto& [name, value] : attrs) result.set(std::string(kPoolPrefix) + name, value);
+  return result;
 }
 
 // Where one of them says NHWC, the others lie so, too: in both layouts if they do not say so themselves.
@@ -114,6 +144,11 @@ Cost cost_conv2d(const Problem& p) {
   cost.multiply_add = 2 * outputs * double(c.depth());
   if (c.bias) cost.other += outputs;
   cost.other += outputs * ((c.norm ? 2 : 0) + (c.residual ? 1 : 0) + (c.cuts() ? 2 : 0));
+  if (c.pools()) {
+    const Extent2d window = c.pool.window.kernel;
+    const double mean = c.pool.kind == BlockPool::Kind::avg ? 1 : 0;  // the division
+    cost.other += double(c.batch * c.maps * c.pooled_plane()) * (double(window.h * window.w) + mean);
+  }
   if (c.activation != Activation::none)
     (c.activation == Activation::relu ? cost.other : cost.special) += outputs;
   return cost;

@@ -218,6 +218,7 @@ struct Depthwise {
 Verdict accepts(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
   const Conv2d c = parse_conv2d(p);
+  if (c.pools()) return refuse("does not pool");
   if (c.group_channels() != 1 || c.groups == 1) return refuse("groups of more than one channel");
   if (c.group_maps() > 4) return refuse("more than 4 maps for each channel");
   return accept();

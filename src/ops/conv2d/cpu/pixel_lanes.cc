@@ -68,6 +68,7 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
   if (p.op == "conv2d_grad_weight") return refuse("sums over pixels: a matrix product");
   const Conv2d c = parse_conv2d(p);
+  if (c.pools()) return refuse("does not pool");
   if (!is_input_gradient(p)) return accept();
   if (c.window.stride != Extent2d{1, 1}) return refuse("input gradient of a strided window");
   const Conv2d t = pixels::input_gradient_as_conv(c);
