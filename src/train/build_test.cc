@@ -121,6 +121,62 @@ TEST(Build, AGpuOfTheTableGetsGpuKernels) {
     }
 }
 
+// How many steps of a plan for an H200 run an operator.
+std::map<std::string, int> operators_on_h200(const char* model, Mode mode, DType dtype, bool tf32,
+                                             Chooser choose) {
+  Target target = capabilities_of(find_machine("h200"));
+  target.policy.tf32 = tf32;
+  const Built built =
+      build(find_net(model),
+            {.mode = mode, .batch = 64, .precision = dtype, .target = target, .choose = std::move(choose)});
+  std::map<std::string, int> counts;
+  for (const Step& step : built.plan.steps) ++counts[step.problem.op];
+  return counts;
+}
+
+TEST(Build, PoolsAreFusedOnAGpuOnlyForAForcedKernel) {
+  const Chooser block = forced({{"conv2d_block", "cuda:block_mma"}});
+  struct Wanted {
+    const char* model;
+    int blocks, convolutions, pools;
+  };
+  for (const auto& [model, blocks, convolutions, pools] :
+       {Wanted{"ece408", 1, 1, 0}, Wanted{"lenet5:pool=avg", 2, 1, 0}, Wanted{"ece408:term=2020fa", 2, 0, 0}})
+    for (const auto& [dtype, tf32] :
+         {std::pair{DType::f32, false}, {DType::f32, true}, {DType::f16, false}}) {
+      SCOPED_TRACE(model);
+      for (const Mode mode : {Mode::eval, Mode::infer}) {
+        auto counts = operators_on_h200(model, mode, dtype, tf32, block);
+        EXPECT_EQ(counts["conv2d_block"], blocks);
+        EXPECT_EQ(counts["conv2d"], convolutions);
+        EXPECT_EQ(counts["max_pool"] + counts["avg_pool"], pools);
+        EXPECT_EQ(operators_on_h200(model, mode, dtype, tf32, first_that_accepts)["conv2d_block"], 0);
+      }
+      EXPECT_EQ(operators_on_h200(model, Mode::train, dtype, tf32, block)["conv2d_block"], 0);
+    }
+  // What the kernel refuses stays as it is.
+  EXPECT_EQ(operators_on_h200("ece408", Mode::eval, DType::f64, false, block)["conv2d_block"], 0);
+}
+
+TEST(Build, BlockMmaRunsPlainConvolutionsWhenForced) {
+  Target target = capabilities_of(find_machine("h200"));
+  const Built built =
+      build(find_net("ece408"),
+            {.mode = Mode::eval,
+             .batch = 10000,
+             .target = target,
+             .choose = forced({{"conv2d", "cuda:block_mma"}, {"conv2d_block", "cuda:block_mma"}})});
+  int steps = 0;
+  for (const Step& step : built.plan.steps)
+    if (step.kernel != nullptr && step.kernel->name == "cuda:block_mma") {
+      ++steps;
+      EXPECT_EQ(step.work.launch_count(), 1);
+      EXPECT_GT(step.work.launches.front().useful, 0.7) << step.problem.str();
+      EXPECT_GE(step.work.launches.front().blocks, 132);
+    }
+  EXPECT_EQ(steps, 2);
+}
+
 TEST(Build, AnOldGpuGetsTheVendorsKernelsOrNone) {
   const Machine k80 = find_machine("k80");
   const Forecast made = forecast(find_net("lenet5"), k80, {}, Mode::eval, 4);

@@ -1,0 +1,12 @@
+// Convolution with activation and pooling in exact fp32; rounded products are compiled beside it.
+#include "ops/conv2d/cuda/block_mma.cuh"
+
+namespace headroom::cuda {
+
+void conv2d_block_mma(DType dtype, const BlockShape& s, const BlockPlan& q, const void* x, const void* w,
+                      const void* bias, void* y, cudaStream_t stream) {
+  if (!q.split) return conv2d_block_mma_rounded(dtype, s, q, x, w, bias, y, stream);
+  block_launcher<true>(q.columns8, q.quad)(dtype, s, q, x, w, bias, y, stream);
+}
+
+}  // namespace headroom::cuda

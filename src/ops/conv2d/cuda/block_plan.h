@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "ops/conv2d/cuda/block_mma.h"
+#include "ops/conv2d/cuda/shared.h"
+
+namespace headroom {
+
+cuda::BlockShape block_shape(const Conv2d& conv);
+
+// Null where a band of the image does not fit into shared memory beside the weights, or an index would
+// overflow; `why` then says so. `split`: exact fp32, in parts.
+std::optional<cuda::BlockPlan> block_plan(const cuda::BlockShape& shape, bool split, const Target& target,
+                                          std::string& why);
+
+}  // namespace headroom
