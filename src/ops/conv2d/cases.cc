@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "ops/conv2d/conv2d.h"
 
 namespace headroom {
@@ -104,6 +106,41 @@ std::vector<Geometry> geometries() {
   };
 }
 
+// Convolutions that pool: the layers of small networks, windows side by side, overlapping and cut off, means,
+// more images than there are blocks, bands, strides.
+void add_pooled_cases(std::vector<Case>& list) {
+  const auto add = [&](const char* pool, Ints kernel, const char* f, const Shape& x, const Shape& w,
+                       bool bias = true, Attrs attrs = {}) {
+    Case c{.tier = Tier::smoke, .inputs = {x, w}, .attrs = std::move(attrs)};
+    if (bias) c.inputs.push_back({w[0]});
+    c.attrs.set("bias", std::int64_t{bias});
+    c.attrs.set("norm", std::int64_t{0});
+    c.attrs.set("residual", std::int64_t{0});
+    c.attrs.set("pool", std::string(pool));
+    c.attrs.set("pool_kernel", std::move(kernel));
+    if (*f != '\0') c.attrs.set("activation", std::string(f));
+    list.push_back(std::move(c));
+  };
+  const Attrs padded = {{"pads", Ints{1, 1, 1, 1}}}, strided = {{"strides", Ints{2, 2}}};
+  const Attrs by_two = {{"pool_strides", Ints{2, 2}}}, cut_off = {{"pool_ceil_mode", std::int64_t{1}}};
+  add("max", {2, 2}, "tanh", {2, 1, 72, 72}, {12, 1, 7, 7}, false);
+  add("max", {2, 2}, "relu", {3, 1, 32, 32}, {6, 1, 5, 5});
+  add("max", {2, 2}, "relu", {3, 6, 14, 14}, {16, 6, 5, 5});
+  add("avg", {2, 2}, "tanh", {3, 6, 14, 14}, {16, 6, 5, 5});
+  add("max", {4, 4}, "relu", {1, 4, 40, 40}, {16, 4, 7, 7});
+  add("max", {2, 2}, "sigmoid", {2, 3, 13, 17}, {5, 3, 3, 5});
+  add("max", {2, 2}, "", {2, 16, 12, 10}, {20, 16, 3, 3}, true, padded);
+  add("max", {2, 2}, "", {2, 3, 21, 20}, {8, 3, 5, 5}, false, strided);
+  add("max", {2, 2}, "relu", {2, 5, 14, 13}, {6, 5, 3, 3}, true, {{"dilations", Ints{2, 3}}});
+  add("max", {3, 3}, "relu", {2, 7, 16, 15}, {10, 7, 3, 3}, true, by_two);
+  add("avg", {2, 3}, "", {2, 2, 12, 11}, {3, 2, 3, 3}, true, cut_off);
+  add("max", {2, 2}, "", {2, 2, 12, 11}, {3, 2, 3, 3}, true, cut_off);
+  add("max", {3, 2}, "tanh", {1, 4, 9, 9}, {8, 4, 3, 3}, true, {{"pool_pads", Ints{1, 0, 1, 1}}});
+  add("max", {2, 2}, "", {1, 6, 8, 9}, {70, 6, 3, 3}, true, padded);
+  add("max", {2, 2}, "relu", {1000, 1, 9, 8}, {3, 1, 3, 3});
+  add("max", {2, 2}, "relu", {1, 3, 150, 140}, {8, 3, 5, 5});
+}
+
 }  // namespace
 
 std::vector<Case> conv2d_cases(std::string_view op) {
@@ -122,18 +159,28 @@ std::vector<Case> conv2d_cases(std::string_view op) {
       list.push_back({.tier = g.tier, .inputs = {g.x, y}, .attrs = attrs});
     }
   }
-  if (op == "conv2d")  // fused forms are made after differentiation: kernel tests alone
-    for (const char* f : {"relu", "sigmoid", "tanh"})
-      list.push_back({.tier = Tier::smoke,
-                      .inputs = {{5, 2, 9, 8}, {3, 2, 3, 3}, {3}},
-                      .attrs = {{"activation", std::string(f)}},
-                      .exact = std::string_view(f) == "relu"});
+  if (op != "conv2d") return list;
+  // Whole layers of small networks, and more images than there are blocks on a GPU.
+  for (const auto& [x, w, attrs] : std::vector<std::tuple<Shape, Shape, Attrs>>{
+           {{2, 1, 72, 72}, {12, 1, 7, 7}, {}},
+           {{1, 12, 33, 33}, {24, 12, 7, 7}, {}},
+           {{1000, 1, 7, 9}, {5, 1, 3, 3}, {}},
+           {{2, 16, 13, 11}, {21, 16, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+           {{2, 16, 12, 15}, {9, 16, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}}}})
+    list.push_back({.tier = Tier::smoke, .inputs = {x, w, {w[0]}}, .attrs = attrs});
+  // Fused forms are made after differentiation: kernel tests alone.
+  for (const char* f : {"relu", "sigmoid", "tanh"})
+    list.push_back({.tier = Tier::smoke,
+                    .inputs = {{5, 2, 9, 8}, {3, 2, 3, 3}, {3}},
+                    .attrs = {{"activation", std::string(f)}},
+                    .exact = std::string_view(f) == "relu"});
   return list;
 }
 
 // Each of the parts of a block, and all of them.
 std::vector<Case> conv2d_block_cases() {
   std::vector<Case> list;
+  add_pooled_cases(list);
   auto add = [&](const Shape& x, const Shape& w, Attrs attrs, bool bias, bool norm, bool residual) {
     const Shape y = infer_conv2d({{x, DType::f32}, {w, DType::f32}}, attrs).at(0).shape, maps{w[0]};
     Case c{.tier = Tier::smoke, .inputs = {x, w}, .attrs = attrs, .fills = {{}, {}}};
