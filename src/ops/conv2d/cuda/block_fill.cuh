@@ -1,0 +1,159 @@
+#pragma once
+
+// What cuda:block_mma puts into shared memory: the view of a tile and the weights of a block, in fp16 parts.
+
+#include <type_traits>
+
+#include "ops/conv2d/cuda/block_mma.h"
+#include "ops/conv2d/cuda/image_mma.cuh"
+
+namespace headroom::cuda {
+namespace {
+
+// Two elements of the view, hi and lo; two words of weights, hi and lo.
+template <bool kSplit>
+using ViewWord = std::conditional_t<kSplit, uint2, unsigned>;
+template <bool kSplit>
+using WeightWords = std::conditional_t<kSplit, uint4, uint2>;
+
+__device__ inline unsigned as_bits(__half2 x) {
+  return static_cast<unsigned>(__half_as_ushort(x.y)) << 16 | __half_as_ushort(x.x);
+}
+struct Parts {
+  unsigned hi, lo;
+};
+template <bool kSplit>
+__device__ inline Parts parts_of(float first, float second) {
+  const __half2 hi = __floats2half2_rn(first, second);
+  if constexpr (!kSplit) return {as_bits(hi), 0};
+  const float2 back = __half22float2(hi);
+  return {as_bits(hi), as_bits(__floats2half2_rn(first - back.x, second - back.y))};
+}
+
+// fp16 is multiplied as it is stored; everything else is scaled into its range.
+template <class T>
+inline constexpr bool kIsScaled = !std::is_same_v<T, Half>;
+
+// The largest of all threads' values; `slots` has a word for each warp.
+__device__ inline unsigned largest_of_block(unsigned mine, unsigned* slots) {
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    const unsigned other = __shfl_xor_sync(~0u, mine, lanes);
+    mine = other > mine ? other : mine;
+  }
+  __syncthreads();  // nobody reads the slots any more
+  if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = mine;
+  __syncthreads();
+  for (unsigned warp = 0; warp < blockDim.x / 32; ++warp) mine = slots[warp] > mine ? slots[warp] : mine;
+  return mine;
+}
+
+// Of `count` neighbours.
+template <class T>
+__device__ __noinline__ unsigned largest_of(const T* x, int count) {
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  unsigned largest = 0;
+  int begin = 0;
+  if (reinterpret_cast<std::uintptr_t>(x) % 16 == 0) {
+    const Pack<T>* from = reinterpret_cast<const Pack<T>*>(x);
+    const int packs = count / kPack<T>;
+#pragma unroll 4
+    for (int i = thread; i < packs; i += threads) {
+      const Pack<T> p = from[i];
+#pragma unroll
+      for (int e = 0; e < kPack<T>; ++e) largest = larger_bits(largest, widen(p.v[e]));
+    }
+    begin = packs * kPack<T>;
+  }
+  for (int i = begin + thread; i < count; i += threads) largest = larger_bits(largest, widen(x[i]));
+  return largest;
+}
+
+// Of the rows that a tile's view holds.
+template <class T>
+__device__ unsigned largest_in_tile(const BlockShape& s, const BlockPlan& q, const BlockTile& tile,
+                                    const T* image) {
+  const int first = view_top(s, tile), top = first > 0 ? first : 0;
+  const int bottom = first + q.view_h < s.in_h ? first + q.view_h : s.in_h;
+  if (bottom <= top) return 0;
+  const int plane = s.in_h * s.in_w;
+  if (bottom - top == s.in_h) return largest_of(image, s.channels * plane);
+  unsigned largest = 0;
+  for (int channel = 0; channel < s.channels; ++channel) {
+    const unsigned here = largest_of(image + channel * plane + top * s.in_w, (bottom - top) * s.in_w);
+    largest = here > largest ? here : largest;
+  }
+  return largest;
+}
+
+// The rows of the image that the tile needs, as words.
+template <bool kSplit, class T>
+__device__ __noinline__ void fill_words(const BlockShape& s, const BlockPlan& q, const BlockTile& tile,
+                                        const T* image, float scale, ViewWord<kSplit>* view) {
+  constexpr int kAhead = 4;
+  const int count = q.planes * q.view_h * q.pitch, top = view_top(s, tile);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int first = static_cast<int>(threadIdx.x); first < count; first += kAhead * threads) {
+    float value[kAhead][2];
+    int to[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      const int e = first + u * threads;
+      to[u] = -1, value[u][0] = value[u][1] = 0;
+      if (e >= count) continue;
+      const int line = divided(e, q.by_pitch), column = e - line * q.pitch;
+      const int plane = divided(line, q.by_view_h), row = line - plane * q.view_h;
+      to[u] = plane_begin(q, plane) + row * q.pitch + column;
+      if (static_cast<unsigned>(top + row) >= static_cast<unsigned>(s.in_h)) continue;
+      const WordSource from = word_source(s, q, plane, column);
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        if (from.channel[h] < s.channels &&
+            static_cast<unsigned>(from.column[h]) < static_cast<unsigned>(s.in_w))
+          value[u][h] = widen(image[(from.channel[h] * s.in_h + top + row) * s.in_w + from.column[h]]);
+    }
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      if (to[u] < 0) continue;
+      const Parts parts = parts_of<kSplit>(value[u][0] * scale, value[u][1] * scale);
+      if constexpr (kSplit)
+        view[to[u]] = make_uint2(parts.hi, parts.lo);
+      else
+        view[to[u]] = parts.hi;
+    }
+  }
+}
+
+// Weights in fragment order [step][8 columns][lane], and the places of the words {t, t + 4} per step and t.
+template <bool kSplit, class T>
+__device__ __noinline__ void fill_block_weights(const BlockShape& s, const BlockPlan& q, const T* w, int maps,
+                                                float scale, WeightWords<kSplit>* weights, int2* terms) {
+  const int depth = s.depth();
+  for (int i = static_cast<int>(threadIdx.x); i < q.steps * 32; i += static_cast<int>(blockDim.x)) {
+    const int step = i / 32, lane = i % 32;
+    const BlockTerm term[2] = {block_term(s, q, step * 8 + b_word(lane, 0)),
+                               block_term(s, q, step * 8 + b_word(lane, 1))};
+    if (lane < 4) terms[step * 4 + lane] = make_int2(term_place(s, q, term[0]), term_place(s, q, term[1]));
+    for (int j = 0; j < q.columns8; ++j) {
+      const int column = 8 * j + b_column(lane), map = column_map(q, column);
+      Parts parts[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float value[2];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int at = map < maps ? term_weight(s, q, term[r], h, column_shift(q, column)) : -1;
+          value[h] = at < 0 ? 0.0F : widen(w[map * depth + at]) * scale;
+        }
+        parts[r] = parts_of<kSplit>(value[0], value[1]);
+      }
+      const int to = (step * q.columns8 + j) * 32 + lane;
+      if constexpr (kSplit)
+        weights[to] = make_uint4(parts[0].hi, parts[1].hi, parts[0].lo, parts[1].lo);
+      else
+        weights[to] = make_uint2(parts[0].hi, parts[1].hi);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom::cuda
