@@ -79,9 +79,6 @@ std::vector<Rung> gpu_rungs() {
            "Both factors are scaled and stored as two fp16 parts, and the library multiplies the parts.",
            "fp16 has the significand of tf32 at twice its rate; pieces of k are summed in fp32 to keep the "
            "accuracy."),
-      rung("cuda:fp16x3_tiles", "split fp16 in registers", "cuda:tiles",
-           "Each warp scales and splits the elements it multiplies into two fp16 parts, in registers.",
-           "fp16 runs at twice the rate of tf32, and no split copy of a factor is written or read."),
       rung(
           "cuda:wgmma", "warp-group instructions and bulk copies", "cuda:tiles",
           "Four warps multiply together, straight from shared memory, which one thread's bulk copies fill.",

@@ -89,7 +89,7 @@ struct Kernel {
   bool shares_counter =
       false;  // its launches share a counter (see ops/cuda/block.cuh): two must never overlap
   Layouts layouts = Layouts::nchw;
-  bool vendor = false;  // by a library of the device's maker
+  bool vendor = false;  // by a library: cuDNN, cuBLASLt, OpenBLAS
 };
 
 // The kernel's own answer, where it takes the layouts.

@@ -110,9 +110,11 @@ std::optional<Finding> find_one_stream(const FindingSearch& search) {
     if (beside(k) && search.holds(k, k.lane)) seconds += k.seconds() / search.parts.steps;
   if (seconds <= 0) return {};
   Finding f = search.finding("one stream", seconds, search.gain_s({.beside = beside, .joins = joins}));
-  f.text =
-      fmt::format("gradients of weights take {} of a step, after those of activations and not beside them",
-                  human_seconds(seconds));
+  f.text = fmt::format(
+      "gradients of weights take {} of a step, after those of activations and not beside them; the gain is "
+      "an "
+      "upper bound, because kernels at the same time slow each other down",
+      human_seconds(seconds));
   f.remedy = "`streams` 2";
   return f;
 }

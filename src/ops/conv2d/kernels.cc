@@ -58,7 +58,8 @@ std::vector<Kernel> kernels() {
   };
 }
 
-// block_mma stands behind a GPU kernel that takes everything until it has been measured: only a user names it.
+// block_mma stands behind a GPU kernel that takes everything until it has been measured: only a user names
+// it.
 std::vector<Kernel> forward_kernels() {
   std::vector<Kernel> list = kernels();
   list.insert(std::ranges::find(list, "cuda:naive", &Kernel::name), conv2d_cuda_block_mma());

@@ -19,8 +19,6 @@
 //   cuda:wgmma, cuda:fp16x3_wgmma   Hopper's warp-group instructions and bulk copies, in 16 bit and tf32, and
 //   in
 //                                   exact fp32 (gemm_wgmma.h).
-//   cuda:fp16x3_tiles               exact fp32 in one pass: parts of fp16 that a warp makes as it multiplies
-//                                   (fp16x3_math.cuh).
 //   cuda:fp64_tiles                 fp64 in tiles of 128 x 128.
 //   cuda:thin                       fp32 with few columns, by clusters of blocks that share k (gemm_thin.h).
 //

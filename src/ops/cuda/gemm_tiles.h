@@ -25,7 +25,6 @@ struct TileKernel {
 
 // `along`: contiguous along k. Each in a file of its own, for the sake of the time it takes to compile them.
 TileKernel tf32x3_kernel(int tile, bool along_a, bool along_b);
-TileKernel fp16x3_tile_kernel(int tile, bool along_a, bool along_b);
 TileKernel tf32_kernel(bool along_a, bool along_b);
 TileKernel half_kernel(bool along_a, bool along_b);
 TileKernel brain_kernel(bool along_a, bool along_b);

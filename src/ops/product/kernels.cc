@@ -88,7 +88,6 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_fp16x3_wgmma(),
       product_fp64_tiles(),
       product_thin(),
-      product_fp16x3_tiles(),
       product_async_tiles(),
       product_register_tiles(),
       product_block_64x16(),

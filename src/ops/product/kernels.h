@@ -29,7 +29,6 @@ ProductKernel product_wgmma();
 ProductKernel product_fp16x3_wgmma();
 ProductKernel product_fp64_tiles();
 ProductKernel product_thin();
-ProductKernel product_fp16x3_tiles();
 // Rungs of `bench gemm`: one idea each, for people who learn and measure.
 ProductKernel product_async_tiles();
 ProductKernel product_register_tiles();

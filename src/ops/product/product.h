@@ -48,8 +48,7 @@ struct TilePlan {
   std::size_t workspace = 0;
 };
 TilePlan plan_tiles(const Product& product, int multiprocessors);
-TilePlan plan_fp64_tiles(const Product& product, int multiprocessors);    // of "cuda:fp64_tiles"
-TilePlan plan_fp16x3_tiles(const Product& product, int multiprocessors);  // of "cuda:fp16x3_tiles"
+TilePlan plan_fp64_tiles(const Product& product, int multiprocessors);  // of "cuda:fp64_tiles"
 
 // How "cuda:fp16x3" goes about it (ops/cuda/gemm_fp16x3.h): sides filled up to multiples of 8, the sum over k
 // cut into pieces of one length, which is filled up too, and the output in bands of rows. Offsets in bytes.

@@ -111,25 +111,6 @@ TEST(Products, LargeOnesTakeLargeTilesAndAreNotSplit) {
   EXPECT_EQ(plan_tiles(small, 132).tile, 64);
 }
 
-TEST(Products, SplitTilesCoverTheSum) {
-  for (const std::int64_t k : {1, 31, 32, 784, 3000, 17496})
-    for (const std::int64_t n : {1, 10, 100, 512, 4096})
-      for (const std::int64_t m : {1, 64, 800, 3000}) {
-        const Product p{.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n};
-        const TilePlan plan = plan_fp16x3_tiles(p, 132);
-        EXPECT_EQ(plan.k_per_split % 32, 0);
-        EXPECT_GE(plan.splits * plan.k_per_split, k);
-        EXPECT_LT((plan.splits - 1) * plan.k_per_split, k) << "an empty piece";
-        EXPECT_EQ(plan.workspace, plan.splits == 1 ? 0 : std::size_t(4 * plan.splits * m * n));
-      }
-  Target target = kHopper;
-  const Product p{.m = 3000, .n = 512, .k = 784, .lda = 784, .ldb = 512, .ldc = 512};
-  EXPECT_TRUE(product_fp16x3_tiles().accepts(p, target).ok);
-  Product rounded = p;
-  rounded.tf32 = true;
-  EXPECT_FALSE(product_fp16x3_tiles().accepts(rounded, target).ok);
-}
-
 TEST(Products, Fp16PiecesCoverTheSumAndLieApart) {
   for (const std::int64_t k : {1, 31, 384, 784, 3000, 4096, 17496})
     for (const std::int64_t n : {1, 84, 512, 16384})

@@ -1,5 +1,7 @@
 #include "profile/cuda/cupti_tracer.h"
 
+#include <unistd.h>
+
 #include "base/error.h"
 
 #ifdef HEADROOM_HAS_CUPTI
@@ -125,6 +127,12 @@ class CuptiTracer final : public KernelTracer {
   }
 
   void enable_pages() {
+    constexpr const char* kCounters =
+        "/dev/nvidia-uvm-tools";  // from which CUPTI reads; containers may lack it
+    if (::access(kCounters, R_OK | W_OK) != 0) {
+      why_no_pages_ = fmt::format("no pages of managed memory: {} cannot be opened", kCounters);
+      return;
+    }
     std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> wanted;
     for (const auto counter : {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
                                CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
