@@ -14,7 +14,8 @@
 //                  instructions that our own kernels do not use, and fp32 at that of the ordinary ones.
 //   cuda:tiles     the same kernels as tf32x3 for all types: needs nothing but the driver.
 //
-// Not chosen by itself, for they have not been measured; by name they run (`kernel` matmul=cuda:wgmma):
+// Not chosen by itself until every check on a GPU has passed; by name they run (`kernel` matmul=cuda:wgmma).
+// What they take on an H200: docs/ladders.md.
 //
 //   cuda:wgmma, cuda:fp16x3_wgmma   Hopper's warp-group instructions and bulk copies, in 16 bit and tf32, and
 //   in
