@@ -19,6 +19,10 @@ constexpr std::array kPasses = {Conv2dPass::forward, Conv2dPass::grad_input, Con
 Ladder ladder_of(Conv2dPass pass) {
   Ladder ladder{.op = std::string(operator_name(pass)), .rungs = conv2d_cpu_rungs()};
   for (Rung& rung : conv2d_gpu_rungs()) ladder.rungs.push_back(std::move(rung));
+  const std::vector<Kernel>& kernels = operator_of(ladder.op).kernels;
+  std::erase_if(ladder.rungs, [&](const Rung& rung) {  // one that computes no gradients
+    return std::ranges::find(kernels, rung.kernel, &Kernel::name) == kernels.end();
+  });
   if (pass == Conv2dPass::grad_weight)  // no blocks to choose there
     for (Rung& rung : ladder.rungs)
       if (rung.variant.starts_with("tile=")) rung.variant.clear();

@@ -154,8 +154,9 @@ TEST(Work, OfConvolutionsForGpusNamesUnitsAndBlocks) {
     EXPECT_NE(main.family, "plain") << kernel.name;
     EXPECT_EQ(main.extent.m, 32 * 28 * 28) << kernel.name;
     EXPECT_EQ(main.extent.k, 64 * 9) << kernel.name;
-    const bool tensor_cores = kernel.name == "cuda:image_mma" || kernel.name == "cuda:implicit_gemm";
-    EXPECT_EQ(main.unit, tensor_cores ? Unit::tf32 : Unit::fp32) << kernel.name;
+    const bool in_tf32 = kernel.name == "cuda:image_mma" || kernel.name == "cuda:implicit_gemm";
+    const bool in_fp16 = kernel.name == "cuda:block_mma";
+    EXPECT_EQ(main.unit, in_tf32 ? Unit::tf32 : in_fp16 ? Unit::fp16 : Unit::fp32) << kernel.name;
     EXPECT_GE(main.l2_bytes == 0 ? main.bytes : main.l2_bytes, main.bytes) << kernel.name;
     if (kernel.name == "cuda:implicit_gemm") {
       EXPECT_EQ(main.blocks, (32 * 28 * 28 + 63) / 64 * 2);

@@ -22,39 +22,19 @@ namespace {
 
 // Order is policy: a window over the whole input is a plain product; groups of one channel have a kernel of
 // their own; small layers run with images in lanes, others with pixels in lanes; the rest is unrolled. The
-// rungs of the ladder come after a kernel that takes everything: they run by name alone.
+// rungs of the ladder come after a kernel that takes everything, the plainest last: they run by name alone.
 std::vector<Kernel> kernels() {
   return {
-      conv2d_cuda_as_linear(),
-      conv2d_cuda_few_channels(),
-      conv2d_cudnn(),
-      conv2d_cuda_image_mma(),
-      conv2d_cuda_implicit_gemm(),
-      conv2d_cuda_direct(),
-      conv2d_cuda_naive(),
-      conv2d_cuda_constant(),
-      conv2d_cuda_registers(),
-      conv2d_cuda_constant_registers(),
-      conv2d_cuda_unrolled(),
-      conv2d_cuda_constant_unrolled(),
-      conv2d_cuda_half_storage(),
-      conv2d_cuda_shared_tiles(),
-      conv2d_cuda_block_per_image(),
-      conv2d_cuda_block_per_map(),
-      conv2d_cuda_channel_tree(),
-      conv2d_cuda_channel_atomics(),
-      conv2d_cuda_unroll_matmul(),
-      conv2d_cuda_unroll_streams(),
-      conv2d_cuda_fused_matmul(),
-      conv2d_cuda_register_matmul(),
-      conv2d_cuda_per_layer(),
-      conv2d_cuda_winograd(),
-      conv2d_cpu_as_linear(),
-      conv2d_cpu_depthwise(),
-      conv2d_cpu_batch_lanes(),
-      conv2d_cpu_pixel_lanes(),
-      conv2d_cpu_im2col_gemm(),
-      conv2d_reference(),
+      conv2d_cuda_as_linear(),         conv2d_cuda_few_channels(),   conv2d_cudnn(),
+      conv2d_cuda_image_mma(),         conv2d_cuda_implicit_gemm(),  conv2d_cuda_direct(),
+      conv2d_cuda_winograd(),          conv2d_cuda_per_layer(),      conv2d_cuda_register_matmul(),
+      conv2d_cuda_fused_matmul(),      conv2d_cuda_unroll_streams(), conv2d_cuda_unroll_matmul(),
+      conv2d_cuda_channel_atomics(),   conv2d_cuda_channel_tree(),   conv2d_cuda_block_per_map(),
+      conv2d_cuda_block_per_image(),   conv2d_cuda_shared_tiles(),   conv2d_cuda_half_storage(),
+      conv2d_cuda_constant_unrolled(), conv2d_cuda_unrolled(),       conv2d_cuda_constant_registers(),
+      conv2d_cuda_registers(),         conv2d_cuda_constant(),       conv2d_cuda_naive(),
+      conv2d_cpu_as_linear(),          conv2d_cpu_depthwise(),       conv2d_cpu_batch_lanes(),
+      conv2d_cpu_pixel_lanes(),        conv2d_cpu_im2col_gemm(),     conv2d_reference(),
   };
 }
 
@@ -62,7 +42,7 @@ std::vector<Kernel> kernels() {
 // it.
 std::vector<Kernel> forward_kernels() {
   std::vector<Kernel> list = kernels();
-  list.insert(std::ranges::find(list, "cuda:naive", &Kernel::name), conv2d_cuda_block_mma());
+  list.insert(std::ranges::find(list, "cuda:winograd", &Kernel::name), conv2d_cuda_block_mma());
   return list;
 }
 
