@@ -28,7 +28,7 @@ TEST_F(BenchConv2d, ClimbsALayerOfAnyShapeAndItsGradients) {
       }
     }
     EXPECT_GE(timed, 2);
-    EXPECT_EQ(needs_gpu, 25);
+    EXPECT_GE(needs_gpu, 25);
   }
 }
 
