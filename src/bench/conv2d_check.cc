@@ -14,9 +14,9 @@ class Conv2dCheck final : public LadderCheck {
   Conv2dCheck(const Problem& problem, const std::vector<HostTensor>& inputs, const Policy& policy,
               double budget)
       : lines_(problem, inputs), dtype_(problem.outputs.at(0).dtype), policy_(policy) {
-    constexpr double kMostBytes = 512e6;  // of results kept in fp64
+    constexpr double kMaxBytes = 512e6;  // of results kept in fp64
     const double most =
-        std::min(budget / std::max(lines_.line_flops(), 1.0), kMostBytes / (8.0 * double(lines_.length())));
+        std::min(budget / std::max(lines_.line_flops(), 1.0), kMaxBytes / (8.0 * double(lines_.length())));
     const auto count = static_cast<std::int64_t>(std::clamp(most, 1.0, double(lines_.lines())));
     const std::int64_t width = (lines_.lines() + count - 1) / count;
     all_ = {lines_.runs(width), {}};
