@@ -63,9 +63,11 @@ BenchTable vadd_table(const VaddResult& result) {
   std::set<std::string> reasons;
   std::int64_t last = 0;
   for (const VaddTiming& t : result.timings) {
+    const PublishedVadd published = published_vadd(t.elements, t.launch, t.memory);
+    if (!t.why_not.empty()) reasons.insert(t.why_not);
+    if (!t.why_not.empty() && published.add_ms == 0) continue;  // nothing to show but the reason
     if (last != 0 && last != t.elements) sheet.rule();
     last = t.elements;
-    const PublishedVadd published = published_vadd(t.elements, t.launch, t.memory);
     std::vector<Cell> cells = {t.elements, t.runs_on, std::string(name_of(t.memory))};
     if (t.why_not.empty()) {
       cells.insert(cells.end(),
@@ -74,7 +76,6 @@ BenchTable vadd_table(const VaddResult& result) {
       medians.push_back(t.total);
     } else {
       cells.resize(cells.size() + 8);
-      reasons.insert(t.why_not);
     }
     cells.insert(cells.end(),
                  {known(published.add_ms), known(published.copy_in_ms), known(published.copy_out_ms),
@@ -89,7 +90,7 @@ BenchTable vadd_table(const VaddResult& result) {
       result.cpu, result.gpu.empty() ? "" : " and ", result.gpu);
   below += sampling_note(medians);
   for (const std::string& reason : reasons)
-    below += fmt::format("Not runnable here (rows with -): {}\n", reason);
+    below += fmt::format("The GPU's rows are not runnable here: {}\n", reason);
   return {sheet, "", below};
 }
 
