@@ -90,7 +90,7 @@ BenchTable vadd_table(const VaddResult& result) {
       result.cpu, result.gpu.empty() ? "" : " and ", result.gpu);
   below += sampling_note(medians);
   for (const std::string& reason : reasons)
-    below += fmt::format("The GPU's rows are not runnable here: {}\n", reason);
+    below += fmt::format("Not runnable here: the GPU's rows: {}\n", reason);
   return {sheet, "", below};
 }
 
