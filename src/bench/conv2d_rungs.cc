@@ -4,16 +4,6 @@
 namespace headroom {
 namespace {
 
-Rung rung_of(std::string kernel, std::string title, std::string builds_on, std::string changed,
-             std::string why) {
-  return {.name = kernel,
-          .title = std::move(title),
-          .kernel = kernel,
-          .builds_on = std::move(builds_on),
-          .changed = std::move(changed),
-          .why = std::move(why)};
-}
-
 Rung with_variant(Rung rung, std::string variant, std::string name = {}) {
   if (!name.empty()) rung.name = std::move(name);
   rung.variant = std::move(variant);

@@ -9,96 +9,92 @@
 namespace headroom {
 namespace {
 
-Rung rung(std::string kernel, std::string title, std::string builds_on, std::string changed,
-          std::string why) {
-  return {.name = kernel,
-          .title = std::move(title),
-          .kernel = kernel,
-          .builds_on = std::move(builds_on),
-          .changed = std::move(changed),
-          .why = std::move(why)};
-}
-
 std::vector<Rung> cpu_rungs() {
   return {
-      rung("cpu:loops", "three loops", "", "Three loops, i, j and k, on one thread.",
-           "Each sum waits for the one before it, and walking down a column of B touches a new cache "
-           "line for every term."),
-      rung("cpu:blocked", "blocks that fit the cache", "cpu:loops",
-           "The same loops run over blocks of 64 x 64 that are copied side by side first.",
-           "A block serves 64 times once it is in the first-level cache, so the misses go; the chain of "
-           "dependent sums stays."),
-      rung("cpu:vector", "vectors and register tiles", "cpu:blocked",
-           "A tile of sums stays in vector registers, and panels of both factors are packed for it.",
-           "Vectors do several products per instruction, the many sums of a tile are independent of each "
-           "other, and each loaded element serves a whole row or column of the tile."),
-      rung("cpu:threaded", "all threads", "cpu:vector", "Every thread takes a share of the rows.",
-           "Threads share the packed panel of B and nothing else, so the time should fall with the number of "
-           "cores."),
-      rung("cpu:blas", "OpenBLAS", "cpu:threaded", "The library's hand-written assembly does the same.",
-           "It differs in instruction scheduling, prefetching and block sizes chosen for this core."),
+      rung_of("cpu:loops", "three loops", "", "Three loops, i, j and k, on one thread.",
+              "Each sum waits for the one before it, and walking down a column of B touches a new cache "
+              "line for every term."),
+      rung_of("cpu:blocked", "blocks that fit the cache", "cpu:loops",
+              "The same loops run over blocks of 64 x 64 that are copied side by side first.",
+              "A block serves 64 times once it is in the first-level cache, so the misses go; the chain of "
+              "dependent sums stays."),
+      rung_of("cpu:vector", "vectors and register tiles", "cpu:blocked",
+              "A tile of sums stays in vector registers, and panels of both factors are packed for it.",
+              "Vectors do several products per instruction, the many sums of a tile are independent of each "
+              "other, and each loaded element serves a whole row or column of the tile."),
+      rung_of(
+          "cpu:threaded", "all threads", "cpu:vector", "Every thread takes a share of the rows.",
+          "Threads share the packed panel of B and nothing else, so the time should fall with the number of "
+          "cores."),
+      rung_of("cpu:blas", "OpenBLAS", "cpu:threaded", "The library's hand-written assembly does the same.",
+              "It differs in instruction scheduling, prefetching and block sizes chosen for this core."),
   };
 }
 
 std::vector<Rung> gpu_rungs() {
   return {
-      rung("cuda:threads_along_columns", "a thread per output, column by column", "",
-           "One thread computes one output, and the threads of a warp take neighbours of a column.",
-           "C and B lie row by row, so every access of a warp to A and C falls into 32 different sectors of "
-           "memory."),
-      rung("cuda:threads_along_rows", "a thread per output, row by row", "cuda:threads_along_columns",
-           "The threads of a warp take neighbours of a row instead.",
-           "They now read neighbours of B in one transaction and share one element of A."),
-      rung("cuda:shared_1d", "32 x 32 tiles in shared memory", "cuda:threads_along_rows",
-           "A block brings tiles of A and B to shared memory, in one-dimensional arrays.",
-           "Each element that is loaded serves 32 threads; now shared memory, two loads per multiply-add, is "
-           "the limit."),
-      rung("cuda:shared_2d", "the same in 2-D arrays", "cuda:shared_1d",
-           "The tiles are declared as two-dimensional arrays.",
-           "The compiler makes the same addresses of both, so nothing should change."),
-      rung(
+      rung_of(
+          "cuda:threads_along_columns", "a thread per output, column by column", "",
+          "One thread computes one output, and the threads of a warp take neighbours of a column.",
+          "C and B lie row by row, so every access of a warp to A and C falls into 32 different sectors of "
+          "memory."),
+      rung_of("cuda:threads_along_rows", "a thread per output, row by row", "cuda:threads_along_columns",
+              "The threads of a warp take neighbours of a row instead.",
+              "They now read neighbours of B in one transaction and share one element of A."),
+      rung_of(
+          "cuda:shared_1d", "32 x 32 tiles in shared memory", "cuda:threads_along_rows",
+          "A block brings tiles of A and B to shared memory, in one-dimensional arrays.",
+          "Each element that is loaded serves 32 threads; now shared memory, two loads per multiply-add, is "
+          "the limit."),
+      rung_of("cuda:shared_2d", "the same in 2-D arrays", "cuda:shared_1d",
+              "The tiles are declared as two-dimensional arrays.",
+              "The compiler makes the same addresses of both, so nothing should change."),
+      rung_of(
           "cuda:block_64x16", "16 x 4 threads on 64 x 16 outputs", "cuda:shared_2d",
           "A thread computes 16 outputs, with 4 elements of B in registers and 4 x 16 of A in shared memory.",
           "One load from shared memory serves a multiply-add, not two, and all threads of a warp read the "
           "same address."),
-      rung("cuda:register_tiles", "register tiles and vector loads", "cuda:block_64x16",
-           "A thread holds 8 x 8 outputs (4 x 4 in fp64), loads packs of 16 bytes, and shared memory has two "
-           "buffers.",
-           "Sixteen loaded elements serve 64 multiply-adds, and loads from memory overlap with arithmetic."),
-      rung("cuda:async_tiles", "asynchronous copies", "cuda:register_tiles",
-           "Copies go straight to shared memory, three steps ahead.",
-           "They take no registers and no instructions to store, and more of them are under way."),
-      rung("cuda:tiles", "tensor cores by mma.sync", "cuda:async_tiles",
-           "Tiles travel the same way, and tensor cores multiply them.",
-           "Tensor cores do many times the products per cycle; exact fp32 takes three products of tf32 "
-           "parts."),
-      rung("cuda:tf32x3", "split tf32, where it is fastest", "cuda:tiles",
-           "The same kernel, offered for exact fp32 on small products only.",
-           "Below a billion multiply-adds it beats the library's ordinary arithmetic."),
-      rung("cuda:fp16x3", "split fp16", "cuda:tiles",
-           "Both factors are scaled and stored as two fp16 parts, and the library multiplies the parts.",
-           "fp16 has the significand of tf32 at twice its rate; pieces of k are summed in fp32 to keep the "
-           "accuracy."),
-      rung(
+      rung_of(
+          "cuda:register_tiles", "register tiles and vector loads", "cuda:block_64x16",
+          "A thread holds 8 x 8 outputs (4 x 4 in fp64), loads packs of 16 bytes, and shared memory has two "
+          "buffers.",
+          "Sixteen loaded elements serve 64 multiply-adds, and loads from memory overlap with arithmetic."),
+      rung_of("cuda:async_tiles", "asynchronous copies", "cuda:register_tiles",
+              "Copies go straight to shared memory, three steps ahead.",
+              "They take no registers and no instructions to store, and more of them are under way."),
+      rung_of("cuda:tiles", "tensor cores by mma.sync", "cuda:async_tiles",
+              "Tiles travel the same way, and tensor cores multiply them.",
+              "Tensor cores do many times the products per cycle; exact fp32 takes three products of tf32 "
+              "parts."),
+      rung_of("cuda:tf32x3", "split tf32, where it is fastest", "cuda:tiles",
+              "The same kernel, offered for exact fp32 on small products only.",
+              "Below a billion multiply-adds it beats the library's ordinary arithmetic."),
+      rung_of(
+          "cuda:fp16x3", "split fp16", "cuda:tiles",
+          "Both factors are scaled and stored as two fp16 parts, and the library multiplies the parts.",
+          "fp16 has the significand of tf32 at twice its rate; pieces of k are summed in fp32 to keep the "
+          "accuracy."),
+      rung_of(
           "cuda:wgmma", "warp-group instructions and bulk copies", "cuda:tiles",
           "Four warps multiply together, straight from shared memory, which one thread's bulk copies fill.",
           "Operands no longer pass through registers, and only these instructions reach the peak of Hopper."),
-      rung("cuda:fp16x3_wgmma", "split fp16 by warp-group instructions", "cuda:fp16x3",
-           "One kernel multiplies both parts and adds pieces of k up in registers.",
-           "Partial sums are no longer written to memory and read again."),
-      rung("cuda:fp64_tiles", "larger tiles for fp64", "cuda:tiles",
-           "Tiles of 128 x 128 and products of 16 x 8 x 16.",
-           "A tile of twice the side reads half as much of L2 for each product."),
-      rung("cuda:thin", "few columns, clusters of blocks", "cuda:skinny",
-           "Blocks of a cluster share the sum over k and add it up through distributed shared memory.",
-           "All multiprocessors take part, and there is no second launch."),
-      rung("cuda:skinny", "few rows or columns", "",
-           "One pass over the large factor, with the small one in registers.",
-           "A tile of 64 or 128 columns would be mostly empty here."),
-      rung("cuda:outer", "short sums", "", "Blocks write C once and hold the short factors in shared memory.",
-           "With few terms the product is bound by writing C."),
-      rung("cuda:cublaslt", "cuBLASLt", "cuda:tiles", "NVIDIA's library does the product.",
-           "It uses instructions of the chip that the kernels above do not."),
+      rung_of("cuda:fp16x3_wgmma", "split fp16 by warp-group instructions", "cuda:fp16x3",
+              "One kernel multiplies both parts and adds pieces of k up in registers.",
+              "Partial sums are no longer written to memory and read again."),
+      rung_of("cuda:fp64_tiles", "larger tiles for fp64", "cuda:tiles",
+              "Tiles of 128 x 128 and products of 16 x 8 x 16.",
+              "A tile of twice the side reads half as much of L2 for each product."),
+      rung_of("cuda:thin", "few columns, clusters of blocks", "cuda:skinny",
+              "Blocks of a cluster share the sum over k and add it up through distributed shared memory.",
+              "All multiprocessors take part, and there is no second launch."),
+      rung_of("cuda:skinny", "few rows or columns", "",
+              "One pass over the large factor, with the small one in registers.",
+              "A tile of 64 or 128 columns would be mostly empty here."),
+      rung_of("cuda:outer", "short sums", "",
+              "Blocks write C once and hold the short factors in shared memory.",
+              "With few terms the product is bound by writing C."),
+      rung_of("cuda:cublaslt", "cuBLASLt", "cuda:tiles", "NVIDIA's library does the product.",
+              "It uses instructions of the chip that the kernels above do not."),
   };
 }
 

@@ -137,6 +137,16 @@ class Climb {
 
 }  // namespace
 
+Rung rung_of(std::string kernel, std::string title, std::string builds_on, std::string changed,
+             std::string why) {
+  return {.name = kernel,
+          .title = std::move(title),
+          .kernel = kernel,
+          .builds_on = std::move(builds_on),
+          .changed = std::move(changed),
+          .why = std::move(why)};
+}
+
 void compare_times(LadderRun& run) {
   const RungResult *first = nullptr, *above = nullptr;
   for (RungResult& result : run.rungs) {

@@ -29,6 +29,10 @@ struct Rung {
   std::string changed = {}, why = {};
 };
 
+// A rung named like its kernel, without a variant.
+Rung rung_of(std::string kernel, std::string title, std::string builds_on, std::string changed,
+             std::string why);
+
 struct Ladder {
   std::string op;
   std::vector<Rung> rungs;                       // in the order of the climb

@@ -48,6 +48,8 @@ void add_profile_options(Command verb, ProfileOptions& options) {
   verb.flag("--prove", options.prove, "run the remedy of each finding; print expected beside measured gain");
   verb.flag("--memory", options.memory, "show the memory of the step by role, and over its steps");
   verb.flag("--energy", options.energy, "joules of each layer, repeated for a second");
+  verb.flag("--managed", options.managed,
+            "on GPUs: count pages of managed memory that move; starting takes two seconds more");
   verb.flag("--nvtx", options.nvtx, "emit every span as a range that NVIDIA's tools show");
   verb.option("--open", options.open, "show the operators and kernels of this layer");
   verb.option("--zoom", options.zoom, "show the ranges below this one: train, batch, phase or a span's name");
@@ -71,7 +73,8 @@ void require_profile(const ProfileOptions& options) {
 }
 
 ProfileRun::ProfileRun(const ProfileOptions& options)
-    : options_(options), profiler_(options.steps, options.nvtx, {.delays = !options.card.empty()}) {
+    : options_(options),
+      profiler_(options.steps, options.nvtx, {.delays = !options.card.empty(), .pages = options.managed}) {
   if (options.sample_ms > 0) sampler_.emplace(sources_of_profile(), double(options.sample_ms) / 1e3);
 }
 

@@ -21,6 +21,7 @@ struct ProfileOptions {
   bool memory = false;            // show the memory of the step alone
   bool energy = false;            // per layer, each repeated for a second
   bool prove = false;             // try the remedies of the findings
+  bool managed = false;           // pages of managed memory that move, too
   bool nvtx = false;              // spans are ranges for NVIDIA's tools, too
 };
 void add_profile_options(Command verb, ProfileOptions& options);
