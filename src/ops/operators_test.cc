@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <string>
 
 #include "base/random.h"
 #include "base/testing/limits.h"
@@ -33,6 +36,24 @@ class Kernels : public ::testing::TestWithParam<KernelTest> {};
 class CudaKernels : public Kernels {};
 class Gradients : public ::testing::TestWithParam<const Operator*> {};
 
+// What the reference computes of a problem. Kernels of one operator follow one another, and on a GPU there are
+// dozens of some: a result is kept until the next operator's turn.
+const Run& reference_run(const Operator& op, const Problem& problem, const std::vector<Values>& inputs) {
+  static const Operator* of = nullptr;
+  static std::map<std::string, Run> kept;
+  static std::size_t kept_values = 0;
+  constexpr std::size_t kMaxValues = std::size_t{1} << 27;  // 1 GiB
+  if (of != &op || kept_values > kMaxValues) kept.clear(), kept_values = 0, of = &op;
+  std::uint64_t numbers = 0;  // cases may differ in these alone
+  for (const Values& values : inputs)
+    for (const double x : values) numbers = (numbers ^ std::bit_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15u;
+  const std::string key = fmt::format("{} {}", problem.str(), numbers);
+  if (const auto it = kept.find(key); it != kept.end()) return it->second;
+  const Run& run = kept.emplace(key, run_kernel(reference_of(op), widened(problem), inputs)).first->second;
+  for (const Values& values : run.outputs) kept_values += values.size();
+  return run;
+}
+
 // The allowed error is that of a sum of mixed signs: all-positive sums are as much larger as they are longer.
 void check(const Operator& op, const Kernel& kernel, const Case& c, const Problem& problem, Numbers numbers,
            bool tf32 = false) {
@@ -44,7 +65,7 @@ void check(const Operator& op, const Kernel& kernel, const Case& c, const Proble
     return;
   }
   const auto inputs = inputs_of(problem, c, numbers, 17);
-  const Run want = run_kernel(reference_of(op), widened(problem), inputs);
+  const Run& want = reference_run(op, problem, inputs);
   auto check_run = [&](const Run& got) {
     EXPECT_TRUE(got.guards_intact) << "wrote outside its buffers";
     for (std::size_t i = 0; i < got.outputs.size(); ++i) {

@@ -226,6 +226,10 @@ TEST(WgmmaKernels, RefuseWhatTheHardwareCannotDo) {
   EXPECT_FALSE(verdict(product_wgmma(), p).ok);
   p.trans_a = true;  // and here in a copy
   EXPECT_TRUE(verdict(product_wgmma(), p).ok);
+  p.k = 4096;
+  EXPECT_TRUE(verdict(product_wgmma(), p).ok);
+  p.k = 4097;
+  EXPECT_NE(verdict(product_wgmma(), p).reason.find("terms"), std::string::npos);
   p = half, p.m = std::int64_t{1} << 31;
   EXPECT_FALSE(verdict(product_wgmma(), p).ok);
 }

@@ -72,7 +72,12 @@ class CuptiTracer final : public KernelTracer {
     add_cupti_records(trace, buffers_, context);  // names die with the library's state
     detach();
     trace.dropped += static_cast<std::int64_t>(dropped);
-    if (!why_no_pages_.empty()) trace.notes.push_back(why_no_pages_);
+    if (!why_no_pages_.empty())
+      trace.notes.push_back(why_no_pages_);
+    else if (options_.pages && trace.pages.empty())
+      trace.notes.push_back(
+          "no pages of managed memory: CUPTI counted none, so either none moved or this system does not "
+          "tell");
   }
 
   void begin(std::size_t step, Stream&) override {

@@ -4,11 +4,13 @@
 namespace headroom::cuda {
 namespace {
 
-// y = A^T [(G g G^T) * (B^T d B)] A, with g 3 x 3, d 4 x 4, y 2 x 2. Each function does one dimension.
-__device__ inline void transform_filter(float a, float b, float c, float* to, int step) {
+// y = A^T [(G g G^T) * (B^T d B)] A, with g 3 x 3, d 4 x 4, y 2 x 2. Each function does one dimension. Sums of
+// filters and of results are in fp64: what they add up is larger than what is left in the end, and with all
+// roundings of fp32 an output would err by more than a plain sum does.
+__device__ inline void transform_filter(double a, double b, double c, double* to, int step) {
   to[0] = a;
-  to[step] = 0.5F * (a + b + c);
-  to[2 * step] = 0.5F * (a - b + c);
+  to[step] = 0.5 * (a + b + c);
+  to[2 * step] = 0.5 * (a - b + c);
   to[3 * step] = c;
 }
 __device__ inline void transform_tile(float* d, int step) {
@@ -24,7 +26,7 @@ __global__ void transform_filters(const __grid_constant__ Sweep s, const float* 
   const int map = static_cast<int>(at / s.channels),
             c = static_cast<int>(at - std::int64_t{map} * s.channels);
   const float* g = w + weights_at(s, map) + c * s.weight_channel;
-  float rows[12], all[16];  // [4][3], [4][4]
+  double rows[12], all[16];  // [4][3], [4][4]
 #pragma unroll
   for (int j = 0; j < 3; ++j) {  // windows that walk backwards are read so
     const int column = s.step_w < 0 ? 2 - j : j;
@@ -35,7 +37,7 @@ __global__ void transform_filters(const __grid_constant__ Sweep s, const float* 
 #pragma unroll
   for (int i = 0; i < 4; ++i) transform_filter(rows[3 * i], rows[3 * i + 1], rows[3 * i + 2], all + 4 * i, 1);
 #pragma unroll
-  for (int e = 0; e < 16; ++e) filters[e * pairs + at] = all[e];
+  for (int e = 0; e < 16; ++e) filters[e * pairs + at] = static_cast<float>(all[e]);
 }
 
 // One thread for each tile and channel. Grid: tiles, channels, images and groups.
@@ -100,10 +102,10 @@ __global__ void transform_back(const __grid_constant__ Sweep s, const float* __r
   if (at >= count) return;
   const std::int64_t plane = std::int64_t{blockIdx.z} * s.maps + blockIdx.y;
   const std::int64_t all = std::int64_t{gridDim.z} * s.maps * count;
-  float m[16];
+  double m[16];
 #pragma unroll
   for (int e = 0; e < 16; ++e) m[e] = products[e * all + plane * count + at];
-  float half[8];  // [2][4]
+  double half[8];  // [2][4]
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
     half[j] = m[j] + m[4 + j] + m[8 + j];
@@ -114,11 +116,11 @@ __global__ void transform_back(const __grid_constant__ Sweep s, const float* __r
   const float shift = bias == nullptr ? 0.0F : bias[map];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const float *h = half + 4 * i, pair[2] = {h[0] + h[1] + h[2], h[1] - h[2] - h[3]};
+    const double *h = half + 4 * i, pair[2] = {h[0] + h[1] + h[2], h[1] - h[2] - h[3]};
 #pragma unroll
     for (int j = 0; j < 2; ++j)
       if (row + i < s.out_h && column + j < s.out_w)
-        y[plane * s.out_plane() + (row + i) * s.out_w + column + j] = activate(s.activation, pair[j] + shift);
+        y[plane * s.out_plane() + (row + i) * s.out_w + column + j] = activate(s.activation, static_cast<float>(pair[j] + shift));
   }
 }
 
