@@ -1,0 +1,190 @@
+#include "timing/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "ops/cpu/parallel.h"
+#include "timing/predictor.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kFolds = 5;
+constexpr std::uint64_t kFoldSeed = 20;
+constexpr Residual::Mix kMixes[] = {{0, 0}, {1, 0}, {0.65, 0.35}, {0.35, 0.65}, {0, 1}};
+// With few rows a fold is fitted from the start; with many its constants hardly differ from those of all.
+constexpr std::size_t kRefitRows = 100;
+
+std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed) {
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const Philox random(seed);
+  for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
+  return order;
+}
+
+PreparedRows prepare_rows(const KernelForm& form, const std::vector<TimingRow>& rows, const Machine& machine,
+                          const Traits& traits) {
+  PreparedRows prepared;
+  for (const TimingRow& row : rows) {
+    prepared.rows.push_back(form.prepare(row, machine, traits));
+    prepared.measured_s.push_back(row.us * 1e-6);
+  }
+  return prepared;
+}
+
+// Inputs and targets of the residual correction under some constants.
+struct ResidualRows {
+  FeatureRows features, places;
+  std::vector<double> targets, log_formula;
+
+  ResidualRows(const std::vector<TimingRow>& rows, const PreparedRows& prepared,
+               std::span<const double> constants) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const Fastest f = fastest(*prepared.rows[r], constants);
+      features.add(residual_features(rows[r], *prepared.rows[r], f));
+      places.add(residual_place(rows[r]));
+      log_formula.push_back(std::log(f.seconds));
+      targets.push_back(std::log(prepared.measured_s[r] / f.seconds));
+    }
+  }
+  Residual fit(std::span<const std::size_t> indices) const {
+    std::vector<double> part;
+    for (const std::size_t i : indices) part.push_back(targets[i]);
+    return Residual::fit(features.at(indices), places.at(indices), part);
+  }
+};
+
+// Each row's prediction by a fit that did not see it.
+struct OutOfFold {
+  std::vector<double> log_formula, trees, ridge;
+
+  double log_predicted(std::size_t r, const Residual::Mix& mix) const {
+    return log_formula[r] + mix.trees * trees[r] + mix.ridge * ridge[r];
+  }
+};
+
+OutOfFold cross_validate(const KernelForm& form, const std::vector<TimingRow>& rows,
+                         const PreparedRows& prepared, const std::vector<double>& constants) {
+  const std::size_t n = rows.size(), folds = std::min(kFolds, n);
+  OutOfFold out{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)};
+  const std::vector<std::size_t> order = shuffled(n, kFoldSeed);
+  const auto one_fold = [&](std::size_t fold) {
+    std::vector<std::size_t> seen, unseen;
+    for (std::size_t i = 0; i < n; ++i) (i % folds == fold ? unseen : seen).push_back(order[i]);
+    FitOptions options;
+    if (n >= kRefitRows) options = {.start = constants, .starts = 1, .rounds = 2, .evaluations = 500};
+    const std::vector<double> fitted =
+        fit_constants(form.constants(rows.front().group), prepared.at(seen), options);
+    const ResidualRows residuals(rows, prepared, fitted);
+    const Residual residual = form.has_residual() ? residuals.fit(seen) : Residual();
+    for (const std::size_t r : unseen) {
+      out.log_formula[r] = residuals.log_formula[r];
+      out.trees[r] = residual.trees(residuals.features.row(r));
+      out.ridge[r] = residual.ridge(residuals.places.row(r));
+    }
+  };
+  parallel_for(static_cast<std::int64_t>(folds), 1, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t fold = begin; fold < end; ++fold) one_fold(static_cast<std::size_t>(fold));
+  });
+  return out;
+}
+
+Residual::Mix best_mix(const OutOfFold& out, const PreparedRows& prepared) {
+  const auto error_of = [&](const Residual::Mix& mix) {
+    double sum = 0;
+    for (std::size_t r = 0; r < prepared.size(); ++r)
+      sum += std::abs(out.log_predicted(r, mix) - std::log(prepared.measured_s[r]));
+    return sum;
+  };
+  return *std::ranges::min_element(kMixes, {}, error_of);
+}
+
+// A median of |residual| is 0.67 standard deviations; beyond six of those, and a factor of 1.5, is no noise.
+std::vector<Outlier> outliers_of(const std::vector<TimingRow>& rows, const std::vector<double>& residuals) {
+  std::vector<double> sizes;
+  for (const double r : residuals) sizes.push_back(std::abs(r));
+  std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
+  const double limit = std::max(std::log(1.5), 6 * sizes[sizes.size() / 2] / 0.67);
+  std::vector<Outlier> outliers;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    if (std::abs(residuals[r]) > limit)
+      outliers.push_back({rows[r].line, rows[r].us, rows[r].us / std::exp(residuals[r])});
+  return outliers;
+}
+
+JudgedErrors judge_residuals(std::span<const double> predicted_s, std::span<const double> residuals,
+                             const Intervals& intervals) {
+  std::vector<JudgedRow> rows;
+  for (std::size_t r = 0; r < residuals.size(); ++r) {
+    const double p = predicted_s[r];
+    const Intervals::Bucket& b = intervals.at(p);
+    rows.push_back({p * std::exp(residuals[r]), p, p * std::min(b.low, 1.0), p * std::max(b.high, 1.0)});
+  }
+  return judge(rows);
+}
+
+// Intervals, errors and outliers all come from the same unseen rows.
+void judge_unseen(Calibrated& result, const std::vector<TimingRow>& rows, const PreparedRows& prepared,
+                  const std::vector<double>& log_predicted) {
+  std::vector<double> predicted, residuals;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    predicted.push_back(std::exp(log_predicted[r]));
+    residuals.push_back(std::log(prepared.measured_s[r]) - log_predicted[r]);
+  }
+  result.calibration.intervals = Intervals::from_residuals(predicted, residuals);
+  result.calibration.errors = judge_residuals(predicted, residuals, result.calibration.intervals);
+  result.outliers = outliers_of(rows, residuals);
+}
+
+}  // namespace
+
+const Traits& FormCalibration::traits_for(const Machine& machine) const {
+  static const Traits nothing;
+  const DeviceTraits* best = nullptr;
+  const auto distance = [&](const DeviceTraits& t) {
+    return t.device == machine.name ? -1 : std::abs(t.compute_capability - machine.compute_capability);
+  };
+  for (const DeviceTraits& t : traits)
+    if (best == nullptr || distance(t) < distance(*best)) best = &t;
+  return best == nullptr ? nothing : best->traits;
+}
+
+const FormCalibration* Calibration::find(const std::string& form, const std::string& group) const {
+  for (const FormCalibration& f : forms)
+    if (f.form == form && f.group == group) return &f;
+  return nullptr;
+}
+
+Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>& rows,
+                            const Machine& machine) {
+  if (rows.size() < kMinCalibrationRows)
+    reject(Hint{"measure more rows, or predict without a calibration"},
+           "{} cannot calibrate {}: it takes at least {}",
+           counted(static_cast<std::int64_t>(rows.size()), "row"), form.name(), kMinCalibrationRows);
+  Calibrated result;
+  FormCalibration& c = result.calibration;
+  c.form = form.name(), c.group = rows.front().group, c.rows = rows.size();
+  c.traits = {{machine.name, machine.compute_capability, form.learn_traits(rows, machine)}};
+  const PreparedRows prepared = prepare_rows(form, rows, machine, c.traits_for(machine));
+  c.constants = fit_constants(form.constants(c.group), prepared);
+  for (double& value : c.constants) value = rounded(value);
+  const OutOfFold out = cross_validate(form, rows, prepared, c.constants);
+  const Residual::Mix mix = form.has_residual() ? best_mix(out, prepared) : Residual::Mix{};
+  if (mix.trees > 0 || mix.ridge > 0) {
+    std::vector<std::size_t> all(rows.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    c.residual = ResidualRows(rows, prepared, c.constants).fit(all);
+    c.residual.mix = mix;
+  }
+  std::vector<double> log_predicted;
+  for (std::size_t r = 0; r < rows.size(); ++r) log_predicted.push_back(out.log_predicted(r, mix));
+  judge_unseen(result, rows, prepared, log_predicted);
+  return result;
+}
+
+}  // namespace headroom

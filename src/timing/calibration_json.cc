@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "timing/calibration.h"
+#include "timing/predictor.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kKey = "kernel_times";
+
+Json constants_json(const FormCalibration& c) {
+  Json json = Json::object();
+  const auto& constants = find_form(c.form).constants(c.group);
+  for (std::size_t i = 0; i < constants.size(); ++i) json[constants[i].name] = c.constants[i];
+  return json;
+}
+
+Json form_json(const FormCalibration& c) {
+  Json json = {{"form", c.form}, {"group", c.group}, {"rows", c.rows}, {"constants", constants_json(c)}};
+  for (const auto& t : c.traits) {
+    Json item = {{"device", t.device}, {"compute_capability", t.compute_capability}};
+    for (const auto& [name, values] : t.traits) item["traits"][name] = values;
+    json["devices"].push_back(item);
+  }
+  json["unseen_error"] = to_json(c.errors);
+  json["intervals"] = c.intervals.to_json();
+  if (c.residual.mix.trees > 0 || c.residual.mix.ridge > 0) json["residual"] = c.residual.to_json();
+  return json;
+}
+
+std::vector<double> constants_from(const Json& json, const KernelForm& form, const std::string& group,
+                                   const std::string& origin) {
+  std::vector<double> values;
+  std::vector<std::string> names;
+  for (const Constant& c : form.constants(group)) {
+    names.push_back(c.name);
+    const auto found = json.find(c.name);
+    if (found == json.end() || !found->is_number()) reject("{}: constant '{}' is missing", origin, c.name);
+    values.push_back(found->get<double>());
+    if (!(values.back() > 0) || !std::isfinite(values.back()))
+      reject("{}: constant '{}' is {}; it must be above 0", origin, c.name, values.back());
+  }
+  for (const auto& [name, value] : json.items())
+    if (std::ranges::find(names, name) == names.end())
+      reject(nearest(name, names), "{}: unknown constant '{}'", origin, name);
+  return values;
+}
+
+// The sizes of the residual's input follow from the form.
+Residual residual_from(const Json& json, const KernelForm& form, const FormCalibration& c,
+                       const Machine& machine, const std::string& origin) {
+  TimingRow row{.group = c.group, .sizes = std::vector<double>(form.sizes().size(), 64)};
+  const auto prepared = form.prepare(row, machine, c.traits_for(machine));
+  const std::size_t width = residual_features(row, *prepared, {0, 1e-6}).size();
+  return Residual::from_json(json, origin, width, residual_place(row).size());
+}
+
+FormCalibration form_from(const Json& json, const std::string& file, const std::optional<Machine>& machine) {
+  FormCalibration c;
+  c.form = json.at("form").get<std::string>();
+  c.group = json.at("group").get<std::string>();
+  const std::string origin = fmt::format("{}, {} {}", file, c.form, c.group);
+  const KernelForm& form = find_form(c.form);
+  if (std::ranges::find(form.groups(), c.group) == form.groups().end())
+    reject(nearest(c.group, form.groups()), "{}: there is no such group", origin);
+  c.rows = json.at("rows").get<std::size_t>();
+  c.constants = constants_from(json.at("constants"), form, c.group, origin);
+  if (json.contains("devices"))
+    for (const Json& item : json.at("devices")) {
+      FormCalibration::DeviceTraits t{
+          item.at("device").get<std::string>(), item.at("compute_capability").get<int>(), {}};
+      if (item.contains("traits"))
+        for (const auto& [name, values] : item.at("traits").items())
+          t.traits[name] = values.get<std::vector<std::string>>();
+      c.traits.push_back(std::move(t));
+    }
+  const Json& e = json.at("unseen_error");
+  c.errors = {.rows = e.at("rows").get<std::size_t>(),
+              .mean = e.at("mean_percent").get<double>(),
+              .median = e.at("median_percent").get<double>(),
+              .p90 = e.at("p90_percent").get<double>(),
+              .coverage = e.at("coverage_percent").get<double>(),
+              .median_width = e.at("median_width_percent").get<double>()};
+  c.intervals = Intervals::from_json(json.at("intervals"), origin);
+  if (machine && json.contains("residual"))
+    c.residual = residual_from(json.at("residual"), form, c, *machine, origin);
+  return c;
+}
+
+}  // namespace
+
+bool holds_calibration(const Json& json) { return json.contains(kKey); }
+
+Json to_json(const Calibration& calibration) {
+  Json json = Json::object();
+  if (calibration.machine) json["machine"] = to_json(*calibration.machine);
+  json[kKey] = Json::array();
+  for (const FormCalibration& c : calibration.forms) json[kKey].push_back(form_json(c));
+  return json;
+}
+
+Calibration calibration_from_json(const Json& json, const std::string& origin) {
+  if (!holds_calibration(json))
+    reject(Hint{"`headroom calibrate` writes such a file"}, "{} holds no kernel times", origin);
+  Calibration calibration;
+  try {
+    if (json.contains("machine")) calibration.machine = machine_from_json(json.at("machine"), origin);
+    for (const Json& item : json.at(kKey))
+      calibration.forms.push_back(form_from(item, origin, calibration.machine));
+  } catch (const Json::exception& error) {
+    reject(Hint{"run `headroom calibrate` again"}, "{} is damaged: {}", origin, error.what());
+  }
+  if (calibration.forms.empty()) reject("{} holds no kernel times", origin);
+  return calibration;
+}
+
+const Calibration& shared_calibration() {
+  static const Calibration built_in = [] {
+    for (const EmbeddedFile& file : embedded_time_models())
+      if (file.name == "kernels")
+        return calibration_from_json(parse_object(file.text, "built-in kernel times"),
+                                     "built-in kernel times");
+    fail("the built-in kernel times are missing");
+  }();
+  return built_in;
+}
+
+}  // namespace headroom

@@ -1,0 +1,189 @@
+// fp32 products without tensor cores: linear layers (batch 1) and batched products.
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "timing/forms.h"
+#include "timing/tile_time.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kMinTileShare = 0.03;  // of the rows: rarer tiles are exceptions
+constexpr const char *kSingle = "single_tiles", *kBatched = "batched_tiles";
+
+// The tile in a kernel's name: "volta_sgemm_128x64_nn" computes 128 along the output width by 64 along m.
+std::optional<Tile> tile_in(std::string_view name) {
+  for (std::size_t x = name.find('x'); x != name.npos; x = name.find('x', x + 1)) {
+    std::size_t begin = x, end = x + 1;
+    while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1]))) --begin;
+    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) ++end;
+    int width = 0, height = 0;
+    std::from_chars(name.data() + begin, name.data() + x, width);
+    std::from_chars(name.data() + x + 1, name.data() + end, height);
+    if (width >= 8 && height >= 8 && width <= 1024 && height <= 1024) return Tile{height, width};
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const Tile& tile) { return fmt::format("{}x{}", tile.n, tile.m); }
+
+std::vector<Tile> tiles_from(const Traits& traits, const char* key) {
+  static const std::vector<Tile> usual = {{32, 32},  {32, 64},  {32, 128}, {64, 64},
+                                          {64, 128}, {128, 32}, {128, 128}};
+  const auto found = traits.find(key);
+  std::vector<Tile> tiles;
+  if (found != traits.end())
+    for (const std::string& text : found->second)
+      if (const auto tile = tile_in(text)) tiles.push_back(*tile);
+  return tiles.empty() ? usual : tiles;
+}
+
+std::vector<Constant> linear_constants() {
+  return {{"compute_share", 0.95, 0.4, 1.2, "of the peak of a multiprocessor, for large tiles"},
+          {"memory_share", 0.81, 0.3, 1.0, "of the memory bandwidth"},
+          {"start_launches", 10, 0.5, 50, "fixed time, in launches of the machine"},
+          {"tile_cycles", 1200, 50, 20000, "start and end of a block"},
+          {"load_intensity", 8, 0.5, 100, "FLOP that a multiprocessor can do per byte it loads"},
+          {"edge_loss", 0.1, 0.002, 1, "compute lost per 64 / tile edge"},
+          {"split_cycles", 5000, 100, 200000, "fixed time of adding partial sums"},
+          {"split_share", 0.27, 0.01, 4, "of the bytes of partial sums that reach memory"},
+          {"long_loss", 0.05, 0.002, 1, "compute lost in kernels long enough to heat the chip"},
+          {"wave_overlap", 0.23, 0.02, 1, "of a last, partial wave that is hidden"},
+          {"step_cycles", 140, 10, 2000, "least time of a step of 8 along the reduction"},
+          {"reload_share", 0.025, 0.001, 1, "of repeated tile loads that miss L2"},
+          {"lone_share", 0.7, 0.1, 4, "of a multiprocessor that one block of 128x128 can use"}};
+}
+
+class PreparedLinear final : public PreparedRow {
+ public:
+  PreparedLinear(const TimingRow& row, const Machine& machine, const Traits& traits)
+      : device_(device_rates(machine, "fp32")) {
+    peak_ = device_.flops;
+    device_.flops = sustained_fp32(machine, device_.flops);
+    // n is the reduction and k the width of the output.
+    product_ = {.batch = row.sizes[0],
+                .rows = row.sizes[1],
+                .columns = row.sizes[3],
+                .reduction = row.sizes[2],
+                .element_bytes = 4,
+                .result_bytes = 4,
+                .step = 8};
+    const bool batched = product_.batch > 1;
+    for (const Tile& tile : tiles_from(traits, batched ? kBatched : kSingle))
+      for (int splits = 1; splits <= (batched ? 1 : 32); splits *= 2)
+        if (splits == 1 || product_.reduction >= 64.0 * splits)
+          candidates_.push_back(tile_candidate(product_, tile, splits, device_));
+  }
+
+  std::size_t candidates() const override { return candidates_.size(); }
+  double seconds(std::size_t c, std::span<const double> k) const override {
+    return tile_time(candidates_[c], constants(k), device_).total;
+  }
+  double floor() const override {
+    DeviceRates device = device_;
+    device.flops = peak_;
+    return product_floor(product_, device);
+  }
+  Explanation explain(std::size_t c, std::span<const double> k) const override {
+    const TileCandidate& t = candidates_[c];
+    std::string choice = fmt::format("tile {}x{}", t.tile.m, t.tile.n);
+    if (t.splits > 1) choice += fmt::format(", split {}", t.splits);
+    return {choice, t.blocks, t.waves,
+            bound_of(tile_time(t, constants(k), device_), k[2] * device_.launch_s)};
+  }
+  void add_features(std::size_t c, std::vector<double>& features) const override {
+    const TileCandidate& t = candidates_[c];
+    const double ideal = product_.flops() / device_.flops, memory = product_.bytes() / device_.memory;
+    for (const double x :
+         {std::log2(ideal), std::log2(memory), std::log2(ideal / memory), double(t.tile.m), double(t.tile.n),
+          double(t.splits), std::log2(t.waves), t.waves - std::floor(t.waves), t.waves / std::ceil(t.waves)})
+      features.push_back(x);
+  }
+
+ private:
+  TileConstants constants(std::span<const double> k) const {
+    return {.compute_share = k[0],
+            .memory_share = k[1],
+            .start_s = k[2] * device_.launch_s,
+            .tile_s = k[3] * device_.cycle_s,
+            .load_intensity = k[4],
+            .edge_loss = k[5],
+            .split_s = k[6] * device_.cycle_s,
+            .split_share = k[7],
+            .long_loss = k[8],
+            .wave_overlap = k[9],
+            .step_s = k[10] * device_.cycle_s,
+            .reload_share = k[11],
+            .cached_share = 1,
+            .cached_fill = 1,
+            .lone_share = k[12]};
+  }
+
+  DeviceRates device_;
+  double peak_ = 0;
+  TiledProduct product_;
+  std::vector<TileCandidate> candidates_;
+};
+
+// The tiles that the library uses, for batched and single products apart; rare ones are left out.
+std::vector<std::string> common_tiles(std::span<const TimingRow> rows, bool batched) {
+  std::vector<std::pair<Tile, double>> counts;
+  double all = 0;
+  for (const TimingRow& row : rows) {
+    if ((row.sizes[0] > 1) != batched) continue;
+    const auto tile = tile_in(row.kernel_name);
+    if (!tile) continue;
+    all += 1;
+    const auto found = std::ranges::find(counts, *tile, &std::pair<Tile, double>::first);
+    if (found == counts.end())
+      counts.emplace_back(*tile, 1);
+    else
+      found->second += 1;
+  }
+  std::vector<std::string> tiles;
+  for (const auto& [tile, count] : counts)
+    if (count > kMinTileShare * all) tiles.push_back(text_of(tile));
+  std::ranges::sort(tiles);
+  return tiles;
+}
+
+class LinearForm final : public KernelForm {
+ public:
+  std::string name() const override { return "linear"; }
+  const std::vector<Size>& sizes() const override {
+    static const std::vector<Size> sizes = {{"batch", {}}, {"m", {}}, {"n", {}}, {"k", {}}};
+    return sizes;
+  }
+  std::string group_column() const override { return "dtype"; }
+  const std::vector<std::string>& groups() const override {
+    static const std::vector<std::string> groups = {"fp32"};
+    return groups;
+  }
+  const std::vector<Constant>& constants(const std::string&) const override {
+    static const std::vector<Constant> constants = linear_constants();
+    return constants;
+  }
+  Traits learn_traits(std::span<const TimingRow> rows, const Machine&) const override {
+    Traits traits;
+    for (const bool batched : {false, true}) {
+      std::vector<std::string> tiles = common_tiles(rows, batched);
+      if (!tiles.empty()) traits[batched ? kBatched : kSingle] = std::move(tiles);
+    }
+    return traits;
+  }
+  std::unique_ptr<PreparedRow> prepare(const TimingRow& row, const Machine& machine,
+                                       const Traits& traits) const override {
+    return std::make_unique<PreparedLinear>(row, machine, traits);
+  }
+};
+
+}  // namespace
+
+const KernelForm& linear_form() {
+  static const LinearForm form;
+  return form;
+}
+
+}  // namespace headroom

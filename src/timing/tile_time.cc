@@ -1,0 +1,67 @@
+#include "timing/tile_time.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+// FLOP of a multiprocessor after which half of the loss by heat is there: about 500 us of a current GPU.
+constexpr double kLongFlops = 3.7e9;
+
+}  // namespace
+
+TileCandidate tile_candidate(const TiledProduct& p, const Tile& tile, int splits, const DeviceRates& device) {
+  TileCandidate c{.tile = tile, .splits = splits};
+  const double across = std::ceil(p.rows / tile.m) * std::ceil(p.columns / tile.n) * p.batch;
+  c.blocks = across * splits;
+  c.waves = c.blocks / device.sms;
+  c.steps = std::ceil(p.reduction / splits / p.step);
+  const double length = c.steps * p.step;
+  c.compute_s = 2.0 * tile.m * tile.n * length / device.sm_flops();
+  c.load_s = (tile.m + tile.n) * length * p.element_bytes / device.sm_flops();
+  c.edges = 64.0 / tile.m + 64.0 / tile.n;
+  c.bytes = p.bytes();
+  c.split_bytes = splits > 1 ? splits * p.batch * p.rows * p.columns * 4 : 0;
+  const double loads = c.blocks * (tile.m + tile.n) * length * p.element_bytes;
+  c.reload_bytes = std::max(0.0, loads - c.bytes) * c.bytes / (c.bytes + device.l2_bytes);
+  const double x = p.flops() / (device.sms * kLongFlops);
+  c.long_share = x / (1 + x);
+  c.cached_fill = device.l2_bytes > 0 ? c.bytes / device.l2_bytes : 1e6;
+  return c;
+}
+
+double product_floor(const TiledProduct& p, const DeviceRates& device) {
+  return std::max(p.flops() / device.flops, std::max(0.0, p.bytes() - device.l2_bytes) / device.memory);
+}
+
+TileTime tile_time(const TileCandidate& c, const TileConstants& k, const DeviceRates& device) {
+  TileTime t;
+  const double slow = (1 + k.edge_loss * c.edges) * (1 + k.long_loss * c.long_share) / k.compute_share;
+  const double compute = c.compute_s * slow, load = c.load_s * k.load_intensity, latency = c.steps * k.step_s;
+  const double tile = std::max(smooth_max(compute, load), latency);
+  const double waves = c.waves < 1 ? 1 : (1 - k.wave_overlap) * std::ceil(c.waves) + k.wave_overlap * c.waves;
+  double each = waves * tile;
+  if (k.lone_share > 0)
+    each = std::max(each, tile / std::min(1.0, k.lone_share * c.tile.m * c.tile.n / 16384));
+  t.compute = waves * compute, t.load = waves * load, t.latency = waves * (latency + k.tile_s);
+  t.blocks = each + waves * k.tile_s;
+  const double bytes = c.bytes + k.split_share * c.split_bytes + k.reload_share * c.reload_bytes;
+  double memory = bytes / (k.memory_share * device.memory);
+  if (k.cached_share < 1) {
+    const double y = c.cached_fill / k.cached_fill, y4 = y * y * y * y;
+    memory *= std::max(k.cached_share, y4 / (1 + y4));
+  }
+  t.memory = memory;
+  t.total = k.start_s + smooth_max(t.blocks, memory) + (c.splits > 1 ? k.split_s : 0);
+  return t;
+}
+
+std::string bound_of(const TileTime& t, double start_s) {
+  const double inner = std::max({t.compute, t.load, t.latency, t.memory});
+  if (start_s > inner) return "launch";
+  if (inner == t.memory) return "memory";
+  if (inner == t.compute) return "compute";
+  return inner == t.load ? "load" : "latency";
+}
+
+}  // namespace headroom
