@@ -8,6 +8,7 @@
 #include "api/forward.h"
 #include "api/layer_times.h"
 #include "data/pixel_writer.h"
+#include "timing/step_model.h"
 #include "train/freeze.h"
 #include "train/settings.h"
 #include "train/trainer.h"
@@ -215,7 +216,7 @@ Profile Model::profile() const {
   const auto& [batch, result] = *impl_->trained;
   const Plan& plan = impl_->engine->ready(Mode::train, batch).plan();
   const Machine machine = ceilings_of(*impl_->device, impl_->settings.threads);
-  const Prediction prediction = headroom::predict(plan, machine);
+  const Prediction prediction = headroom::predict(plan, machine, time_model_for(machine));
   const Spread step = spread_of(result.step_seconds);
   return {.model = net().name,
           .machine = plan.binding.target.device.name,

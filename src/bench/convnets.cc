@@ -8,6 +8,7 @@
 #include "ops/operator.h"
 #include "predict/predict.h"
 #include "profile/step_timer.h"
+#include "timing/step_model.h"
 
 namespace headroom {
 namespace {
@@ -167,7 +168,7 @@ void time_whole_steps(ConvnetTiming& t, const ConvnetWorkload& w, Device& device
                                                   : double(free_before) - double(device.free_bytes_now());
   t.parameters = engine.parameter_count();
   t.step_flop = multiply_adds(ready.plan());
-  const Prediction prediction = predict(ready.plan(), machine);
+  const Prediction prediction = predict(ready.plan(), machine, time_model_for(machine));
   t.step_floor_s = prediction.floor_s;
   t.features = features_of(w.net, ready.plan());
 

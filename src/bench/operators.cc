@@ -11,6 +11,7 @@
 #include "plan/executor.h"
 #include "plan/tuner.h"
 #include "predict/predict.h"
+#include "timing/step_model.h"
 
 namespace headroom {
 namespace {
@@ -118,7 +119,7 @@ class Copy {
 
 OperatorTiming time_case(Device& device, Executor& executor, const Machine& machine, int rounds) {
   const Step& step = executor.plan().steps.at(0);
-  const Prediction prediction = predict(executor.plan(), machine);
+  const Prediction prediction = predict(executor.plan(), machine, time_model_for(machine));
   const Machine::Level& level = machine.level_for(step.cost.bytes());
   OperatorTiming t{.problem = step.problem,
                    .kernel = std::string(step.kernel->name),

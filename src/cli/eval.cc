@@ -15,6 +15,7 @@
 #include "predict/predict.h"
 #include "report/layers.h"
 #include "report/metrics.h"
+#include "timing/step_model.h"
 #include "train/program.h"
 
 namespace headroom::cli {
@@ -48,7 +49,7 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
   note(fmt::format("{}: its layers are timed, nothing is tested\n", with_options(why)));
   const EvalResult result = forward_over(engine, ready, data.test, setup.train.preprocess);
   const Machine machine = common.machine(*device);
-  const Prediction prediction = predict(ready.plan(), machine);
+  const Prediction prediction = predict(ready.plan(), machine, time_model_for(machine));
   const std::vector<LayerReading> layers = read_layers(ready.plan(), prediction, result.measurement);
   const double rate = double(result.images) / result.seconds;
   if (common.json) {
@@ -152,7 +153,7 @@ void eval(const RunRequest& request, const Common& common, const ProfileOptions&
   const EvalResult result =
       evaluate(engine, data.test, setup.train.preprocess, setup.train.batch, {}, {}, watch);
   const Machine machine = common.machine(*device);
-  const Prediction prediction = predict(plan, machine);
+  const Prediction prediction = predict(plan, machine, time_model_for(machine));
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.measurement);
   print_evaluated({setup, data, device->capabilities(), result, layers, prediction.has_times}, common);
   flush_output();  // the result is out before a file can fail

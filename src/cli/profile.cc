@@ -13,6 +13,7 @@
 #include "models/zoo.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
+#include "timing/step_model.h"
 #include "train/inference.h"
 
 namespace headroom::cli {
@@ -72,7 +73,7 @@ std::unique_ptr<ProfileRun> profiled_forward(const RunRequest& request, const Co
   record.machine = machine;
   record.model = recorded_model(engine);
   record.resources = process_resources();
-  add_readings(record, plan, inference.passes(), predict(plan, machine), {},
+  add_readings(record, plan, inference.passes(), predict(plan, machine, time_model_for(machine)), {},
                real_peak_bytes(engine, plan, record.resources));
   profile->finish(std::move(record), plan);
   return profile;

@@ -20,6 +20,7 @@
 #include "models/onnx/imported.h"
 #include "models/onnx/tensor_file.h"
 #include "report/layers.h"
+#include "timing/step_model.h"
 #include "train/inference.h"
 
 namespace headroom::cli {
@@ -187,7 +188,7 @@ struct Readings {
 Readings read_again(const RunModelRequest& r, Inference& inference, Device& device) {
   Readings readings{.machine = r.common.machine(device), .prediction = {}, .measurement = {}, .layers = {}};
   const Plan& plan = *inference.plan();
-  readings.prediction = predict(plan, readings.machine);
+  readings.prediction = predict(plan, readings.machine, time_model_for(readings.machine));
   readings.measurement = measure_again(device, inference);
   readings.layers = read_layers(plan, readings.prediction, readings.measurement);
   return readings;

@@ -21,6 +21,7 @@
 #include "profile/resources.h"
 #include "report/sampling.h"
 #include "report/training.h"
+#include "timing/step_model.h"
 #include "train/save_onnx.h"
 
 namespace headroom::cli {
@@ -231,7 +232,7 @@ void TrainingRun::prepare() {
   preparing.stage("this machine's ceilings", demo_);
   const Span span(kCeilingsSpan, SpanKind::setup);
   machine_ = common_.machine(*device_);
-  prediction_ = predict(ready_->plan(), machine_);
+  prediction_ = predict(ready_->plan(), machine_, time_model_for(machine_));
 }
 
 // A profile alone needs no more steps than it watches, and no fewer.

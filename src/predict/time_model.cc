@@ -28,7 +28,34 @@ RooflineModel::Family family_from(const Json& json, std::string_view origin, con
   return family;
 }
 
+// "interval": [low, high], factors of a predicted time.
+TimeModel::Factors interval_from(const Json& json, std::string_view origin) {
+  if (!json.contains("interval")) return {};
+  const Json& pair = json.at("interval");
+  if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number() ||
+      !(pair[0].get<double>() > 0) || pair[0].get<double>() > 1 || pair[1].get<double>() < 1)
+    reject("{}: 'interval' must be two factors, one of at most 1 and one of at least 1", origin);
+  return {pair[0].get<double>(), pair[1].get<double>()};
+}
+
 }  // namespace
+
+std::string_view name_of(TimeModel::Basis basis) {
+  switch (basis) {
+    case TimeModel::Basis::calibrated:
+      return "calibrated";
+    case TimeModel::Basis::shared:
+      return "shared";
+    default:
+      return "assumed";
+  }
+}
+
+TimeModel::Basis basis_named(std::string_view name) {
+  for (const auto basis : {TimeModel::Basis::calibrated, TimeModel::Basis::shared})
+    if (name == name_of(basis)) return basis;
+  return TimeModel::Basis::assumed;
+}
 
 DType float_type(const Problem& p) {
   for (const auto* list : {&p.outputs, &p.inputs})
@@ -63,6 +90,7 @@ RooflineModel::RooflineModel(std::string_view text, std::string_view origin) {
       !json.at("families").is_object())
     reject("{}: a time model has a 'name' and 'families'", origin);
   name_ = json.at("name").get<std::string>();
+  factors_ = interval_from(json, origin);
   for (const auto& [family, constants] : json.at("families").items())
     families_[family] = family_from(constants, origin, family);
   if (!has("plain")) reject("{}: family 'plain' is missing", origin);
@@ -77,14 +105,23 @@ double RooflineModel::efficiency(const KernelLaunch& launch) const {
   return share;
 }
 
-double RooflineModel::seconds(const Step& step, const Machine& machine, const Target& target) const {
+StepTime RooflineModel::time(const Step& step, const Machine& machine, const Target& target) const {
   const double products = product_peak(machine, float_type(step.problem), target.policy.tf32);
   const double moved = step.work.bytes() + static_cast<double>(step.workspace);
-  const double memory = time_at(step.work.bytes(), machine.level_for(moved).bytes_per_s);
+  const Machine::Level& level = machine.level_for(moved);
+  const double memory = time_at(step.work.bytes(), level.bytes_per_s),
+               launches = step.work.launch_count() * machine.launch.host_s;
   double compute = 0;
   for (const KernelLaunch& launch : step.work.launches)
     compute += time_at(launch.flops, products * efficiency(launch));
-  return std::max(compute, memory) + step.work.launch_count() * machine.launch.host_s;
+  const double busy = std::max(compute, memory), seconds = busy + launches;
+  return {.seconds = seconds,
+          .low = factors_.low * seconds,
+          .high = factors_.high * seconds,
+          .busy = busy,
+          .bound = launches > busy     ? "launch"
+                   : compute >= memory ? "compute"
+                                       : level.name};
 }
 
 const TimeModel& default_time_model() {

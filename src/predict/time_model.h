@@ -10,14 +10,33 @@
 
 namespace headroom {
 
+// What a model says of one step.
+struct StepTime {
+  double seconds = 0;
+  double low = 0, high = 0;  // 90 % of such steps take a time between these
+  double busy = 0;           // the part in which nothing else can use the device; the rest is latency
+  std::string bound;         // what takes most of it: "compute", "launch", or a memory level
+};
+
 // The time of a step on a machine of its plan's kind. The kernel says what the step does (`Work`); only the
 // time model knows what that costs.
 class TimeModel {
  public:
+  // Where its constants come from: fitted to this machine, to other machines, or assumed.
+  enum class Basis { calibrated, shared, assumed };
+
   virtual ~TimeModel() = default;
   virtual std::string_view name() const = 0;
-  virtual double seconds(const Step& step, const Machine& machine, const Target& target) const = 0;
+  virtual Basis basis() const = 0;
+  virtual StepTime time(const Step& step, const Machine& machine, const Target& target) const = 0;
+  // The interval of whole runs, as factors of their predicted time. It includes the errors that steps share.
+  struct Factors {
+    double low = 1, high = 1;
+  };
+  virtual Factors run_factors() const = 0;
 };
+std::string_view name_of(TimeModel::Basis basis);
+TimeModel::Basis basis_named(std::string_view name);  // "assumed" for any other name
 
 // The max of arithmetic and memory traffic, each at a share of the machine's ceilings, plus the launches. Its
 // constants come from a file (time-models/roofline.json), one entry per family of kernels.
@@ -30,13 +49,16 @@ class RooflineModel final : public TimeModel {
   RooflineModel(std::string_view json, std::string_view origin);  // rejects any other file
 
   std::string_view name() const override { return name_; }
-  double seconds(const Step& step, const Machine& machine, const Target& target) const override;
+  Basis basis() const override { return Basis::assumed; }
+  StepTime time(const Step& step, const Machine& machine, const Target& target) const override;
+  Factors run_factors() const override { return factors_; }
   bool has(std::string_view family) const { return families_.contains(family); }
 
  private:
   double efficiency(const KernelLaunch& launch) const;
 
   std::string name_;
+  Factors factors_;  // of steps, and of whole runs
   std::map<std::string, Family, std::less<>> families_;
 };
 

@@ -20,6 +20,10 @@ void charge(LayerReading& row, const Step& step, const Charge& c, const StepPred
   row.flops += c.share * step.cost.flops();
   row.floor_s += c.share * p.floor_s;
   row.predicted_s += c.share * p.predicted_s;
+  row.low_s += c.share * p.low_s, row.high_s += c.share * p.high_s;
+  (c.phase == Phase::forward    ? row.predicted_forward_s
+   : c.phase == Phase::backward ? row.predicted_backward_s
+                                : row.predicted_update_s) += c.share * p.predicted_s;
   if (c.phase == Phase::forward) row.forward_flops += c.share * step.cost.flops();
   (c.phase == Phase::forward    ? row.forward_s
    : c.phase == Phase::backward ? row.backward_s
@@ -82,6 +86,12 @@ std::vector<Cell> cells_of(const LayerReading& l) {
           if_measured(l.flops / measured / 1e9),
           l.floor_s * 1e3,
           known(l.predicted_s * 1e3),
+          known(l.low_s * 1e3),
+          known(l.high_s * 1e3),
+          known(l.predicted_forward_s * 1e3),
+          known(l.predicted_backward_s * 1e3),
+          known(l.predicted_update_s * 1e3),
+          l.predicted_s > 0 ? if_measured(100 * (l.predicted_s / measured - 1)) : Cell(),
           if_measured(100 * l.floor_s / measured),
           l.bound};
 }
@@ -116,6 +126,16 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
         .priority = 3},
        {.key = "floor_ms", .title = "floor ms", .unit = "ms", .dash_zero = true},
        {.key = "predicted_ms", .title = shown(has_times, "predicted ms"), .unit = "ms", .priority = 3},
+       {.key = "low_ms", .title = shown(has_times, "low"), .unit = "ms", .priority = 6},
+       {.key = "high_ms", .title = shown(has_times, "high"), .unit = "ms", .priority = 6},
+       {.key = "predicted_forward_ms", .title = "", .unit = "ms"},
+       {.key = "predicted_backward_ms", .title = "", .unit = "ms"},
+       {.key = "predicted_update_ms", .title = "", .unit = "ms"},
+       {.key = "prediction_error_percent",
+        .title = shown(measured && has_times, "off %"),
+        .unit = "%",
+        .format = tenths,
+        .priority = 6},
        {.key = "percent_of_roofline",
         .title = shown(measured, "% of roofline"),
         .unit = "%",
@@ -128,6 +148,9 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
     total.forward_flops += l.forward_flops, total.flops += l.flops;
     total.forward_s += l.forward_s, total.backward_s += l.backward_s, total.update_s += l.update_s;
     total.floor_s += l.floor_s, total.predicted_s += l.predicted_s;
+    total.low_s += l.low_s, total.high_s += l.high_s;
+    total.predicted_forward_s += l.predicted_forward_s, total.predicted_backward_s += l.predicted_backward_s;
+    total.predicted_update_s += l.predicted_update_s;
   }
   sheet.total(cells_of(total));
   return sheet;

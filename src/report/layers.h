@@ -19,6 +19,8 @@ struct LayerReading {
   double forward_flops = 0, flops = 0;
   double forward_s = 0, backward_s = 0, update_s = 0;  // measured medians; 0: not measured
   double floor_s = 0, predicted_s = 0;
+  double low_s = 0, high_s = 0;  // 90 % interval of the prediction
+  double predicted_forward_s = 0, predicted_backward_s = 0, predicted_update_s = 0;
   std::string bound;  // the largest part of the floor
   double measured_s() const { return forward_s + backward_s + update_s; }
 };

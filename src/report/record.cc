@@ -121,7 +121,11 @@ Json prediction_steps(const Prediction& p) {
   Json steps = Json::array();
   for (std::size_t s = 0; s < p.steps.size(); ++s) {
     Json item = {{"step", s}, {"floor_ms", p.steps[s].floor_s * 1e3}, {"bound", p.steps[s].bound}};
-    if (p.has_times) item["predicted_ms"] = p.steps[s].predicted_s * 1e3;
+    if (p.has_times) {
+      item["predicted_ms"] = p.steps[s].predicted_s * 1e3;
+      item["low_ms"] = p.steps[s].low_s * 1e3, item["high_ms"] = p.steps[s].high_s * 1e3;
+      item["limit"] = p.steps[s].limit;
+    }
     steps.push_back(item);
   }
   return steps;
@@ -129,7 +133,11 @@ Json prediction_steps(const Prediction& p) {
 
 Json prediction_head(const Prediction& p) {
   Json json = {{"machine", p.machine}, {"model", p.model}, {"floor_ms", p.floor_s * 1e3}};
-  if (p.has_times) json["predicted_ms"] = p.predicted_s * 1e3;
+  if (p.has_times) {
+    json["predicted_ms"] = p.predicted_s * 1e3;
+    json["low_ms"] = p.low_s * 1e3, json["high_ms"] = p.high_s * 1e3;
+    json["basis"] = std::string(name_of(p.basis));
+  }
   return json;
 }
 

@@ -159,9 +159,15 @@ Prediction prediction_from(const Section& p) {
   prediction.floor_s = p.need<double>("floor_ms") / 1e3;
   prediction.has_times = p.has("predicted_ms");
   prediction.predicted_s = p.get<double>("predicted_ms") / 1e3;
+  prediction.low_s = p.get<double>("low_ms") / 1e3, prediction.high_s = p.get<double>("high_ms") / 1e3;
+  prediction.basis = basis_named(p.get<std::string>("basis"));
   for (const Section& s : p.list("steps"))
-    prediction.steps.push_back({s.need<double>("floor_ms") / 1e3, s.need<std::string>("bound"),
-                                s.get<double>("predicted_ms") / 1e3});
+    prediction.steps.push_back({.floor_s = s.need<double>("floor_ms") / 1e3,
+                                .bound = s.need<std::string>("bound"),
+                                .predicted_s = s.get<double>("predicted_ms") / 1e3,
+                                .low_s = s.get<double>("low_ms") / 1e3,
+                                .high_s = s.get<double>("high_ms") / 1e3,
+                                .limit = s.get<std::string>("limit")});
   return prediction;
 }
 
@@ -202,6 +208,10 @@ LayerReading layer_from(const Section& p) {
   l.forward_s = p.get<double>("forward_ms") / 1e3, l.backward_s = p.get<double>("backward_ms") / 1e3;
   l.update_s = p.get<double>("update_ms") / 1e3;
   l.floor_s = p.get<double>("floor_ms") / 1e3, l.predicted_s = p.get<double>("predicted_ms") / 1e3;
+  l.low_s = p.get<double>("low_ms") / 1e3, l.high_s = p.get<double>("high_ms") / 1e3;
+  l.predicted_forward_s = p.get<double>("predicted_forward_ms") / 1e3;
+  l.predicted_backward_s = p.get<double>("predicted_backward_ms") / 1e3;
+  l.predicted_update_s = p.get<double>("predicted_update_ms") / 1e3;
   l.bound = p.get<std::string>("bound");
   return l;
 }

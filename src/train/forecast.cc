@@ -4,6 +4,7 @@
 
 #include "base/shares.h"
 #include "plan/memory_need.h"
+#include "timing/step_model.h"
 
 namespace headroom {
 namespace {
@@ -47,7 +48,7 @@ Forecast forecast(const Net& net, const Machine& machine, const EngineOptions& o
                                        {mode == Mode::train ? batch : 0, share.first});
   request.choose = chooser_of(options, target.device);
   Built built = build(net, request);
-  Prediction prediction = predict(built.plan, machine);
+  Prediction prediction = predict(built.plan, machine, time_model_for(machine));
   Forecast result{std::move(built), std::move(prediction)};
   result.memory_needed = memory_need(result.built.plan).total();
   result.memory_there = machine.memory().bytes;

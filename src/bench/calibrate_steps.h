@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "machine/machine.h"
+#include "timing/step_model.h"
+#include "train/engine.h"
+
+namespace headroom {
+
+struct CalibrateOptions {
+  EngineOptions engine;
+  double seconds = 60;  // for the probes; the fit comes on top
+};
+
+// Times the steps of random networks on a device, training and inference in turn, and fits constants to them.
+// No counters, no rights needed. `progress` is told the share of the time that has passed, and the probe.
+StepCalibration calibrate_steps(Device& device, const Machine& machine, const CalibrateOptions& options,
+                                const std::function<void(double, const std::string&)>& progress);
+
+}  // namespace headroom

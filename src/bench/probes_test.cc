@@ -1,0 +1,34 @@
+#include "bench/probes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "bench/calibrate_steps.h"
+#include "train/build.h"
+
+namespace headroom {
+namespace {
+
+// Every probe is a network that can be trained, and together they have steps of many kinds.
+TEST(Probes, AllCanBeBuilt) {
+  const auto device = open_device("cpu");
+  std::set<std::string> ops;
+  for (std::uint64_t number = 0; number < 60; ++number) {
+    const Probe probe = draw_probe(number);
+    const Target target = target_of(device->capabilities(), {});
+    const Plan plan = build(probe.net, build_request({}, target, Mode::train, 2)).plan;
+    for (const Step& step : plan.steps) ops.insert(step.problem.op);
+  }
+  for (const char* op : {"linear", "conv2d", "conv2d_grad_input", "conv2d_grad_weight", "batch_norm",
+                         "max_pool", "attention", "layer_norm", "concat", "lrn", "dropout", "sgd"})
+    EXPECT_TRUE(ops.contains(op)) << op;
+}
+
+TEST(Probes, TheSameNumberIsTheSameNetwork) {
+  EXPECT_EQ(to_json_text(draw_probe(7).net), to_json_text(draw_probe(7).net));
+  EXPECT_NE(to_json_text(draw_probe(7).net), to_json_text(draw_probe(17).net));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#include "cli/calibrate_device.h"
+
+#include <cmath>
+
+#include "base/json.h"
+#include "base/sheet.h"
+#include "base/text.h"
+#include "bench/calibrate_steps.h"
+#include "cli/progress.h"
+
+namespace headroom::cli {
+namespace {
+
+Column share_column(const char* key, const char* title) {
+  return {.key = key, .title = title, .unit = "%", .format = Column::Format::tenths};
+}
+
+Sheet kinds_sheet(const StepCalibration& c) {
+  Sheet sheet("kinds", {{.key = "kind", .title = "kernels and operator", .left = true},
+                        {.key = "rows", .title = "timings", .format = Column::Format::commas},
+                        {.key = "efficiency", .title = "share of peak"},
+                        {.key = "memory_share", .title = "share of memory rate"},
+                        {.key = "start_us", .title = "start us", .unit = "us"},
+                        share_column("mean_percent", "mean %"),
+                        share_column("median_percent", "median %"),
+                        share_column("p90_percent", "p90 %"),
+                        share_column("coverage_percent", "inside %")});
+  const auto add = [&](const std::string& name, const StepCalibration::Kind& kind) {
+    sheet.row({name, static_cast<std::int64_t>(kind.rows), kind.constants.efficiency,
+               kind.constants.memory_share, kind.constants.start_s * 1e6, kind.errors.mean,
+               kind.errors.median, kind.errors.p90, kind.errors.coverage});
+  };
+  for (const auto& [name, kind] : c.kinds)
+    if (name.find(' ') != std::string::npos) add(name, kind);
+  add("all steps", c.kinds.at(""));
+  return sheet;
+}
+
+std::string summary(const StepCalibration& c) {
+  return fmt::format(
+      "Steps not seen by the fit: {:.1f} % off in the median, {:.1f} % in the mean; {:.0f} % inside the "
+      "interval.\n"
+      "Whole runs not seen:       {:.1f} % off in the median, {:.1f} % in the mean; interval {:.2f} to "
+      "{:.2f} times.\n",
+      c.step_errors.median, c.step_errors.mean, c.step_errors.coverage, c.run_errors.median,
+      c.run_errors.mean, c.run_factors.low, c.run_factors.high);
+}
+
+}  // namespace
+
+void run_calibrate_device(const Common& common, double seconds) {
+  if (!(seconds >= 1 && seconds <= 3600))
+    reject(Hint{"60 seconds are usual"}, "--seconds is {}; it must be between 1 and 3600", seconds);
+  const auto device = common.open();
+  const Machine machine = common.machine(*device);
+  CalibrateOptions options{.engine = common.engine_options(), .seconds = seconds};
+  const StepCalibration c = [&] {
+    Progress progress("calibrate");
+    return calibrate_steps(*device, machine, options, [&](double share, const std::string& probe) {
+      progress.update(std::llround(100 * share), 100, probe);
+    });
+  }();
+  save_calibration(c);
+  const std::string file = calibration_file(c.machine).string();
+  if (common.json) {
+    Json json = to_json(c);
+    json.erase("rows"), json.erase("runs");
+    json["timings"] = c.rows.size(), json["file"] = file;
+    return print_json(json);
+  }
+  print(fmt::format("{} ({}), {} timings of {} runs of random networks:\n\n", c.machine, c.title,
+                    c.rows.size(), c.runs.size()));
+  print(kinds_sheet(c).text(common.tables.view()));
+  print("\n" + summary(c) + fmt::format("saved to {}; `headroom predict` uses it from now on\n", file));
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,183 @@
+// Constants of steps from the probes' rows: for every kind with enough rows, for every family, and for all.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "base/error.h"
+#include "timing/minimize.h"
+#include "timing/step_model.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kMinKindRows = 5, kMinCorrectedRows = 10;
+constexpr int kStepFolds = 5;
+constexpr double kStepPull = 1e-3;
+
+using StepRows = std::vector<const StepRow*>;
+
+StepConstants constants_at(std::span<const double> x) {
+  return {std::exp(x[0]), std::exp(x[1]), std::exp(x[2]), std::exp(x[3])};
+}
+
+// The least mean |log(predicted / measured)|, with a weak pull to the start: a constant that the rows do not
+// tell apart stays there.
+StepConstants fit_step_constants(const StepRows& rows, const StepConstants& start) {
+  const std::vector<double> from = {std::log(start.efficiency), std::log(start.half_extent),
+                                    std::log(start.memory_share), std::log(start.start_s)};
+  const std::vector<double> low = {std::log(1e-4), std::log(0.1), std::log(0.01), std::log(1e-8)},
+                            high = {0, std::log(500.0), std::log(4.0), std::log(1e-3)};
+  const auto objective = [&](std::span<const double> x) {
+    const StepConstants constants = constants_at(x);
+    double sum = 0, pull = 0;
+    for (const StepRow* row : rows)
+      sum += std::abs(std::log(parts_of(row->amounts, constants).seconds() / row->seconds));
+    for (std::size_t i = 0; i < x.size(); ++i) pull += (x[i] - from[i]) * (x[i] - from[i]);
+    return sum / double(rows.size()) + kStepPull * pull;
+  };
+  std::vector<double> best = minimize(objective, from, low, high, {.step = 0.5, .evaluations = 500});
+  best = minimize(objective, best, low, high, {.step = 0.2, .evaluations = 300});
+  return constants_at(best);
+}
+
+std::vector<double> place_of_step(const StepAmounts& a) {
+  std::vector<double> place;
+  for (const double x : {a.flops, a.bytes, a.m, a.n, a.k}) place.push_back(0.5 * std::log2(1 + x));
+  return place;
+}
+
+Ridge fit_correction(const StepRows& rows, const StepConstants& constants) {
+  if (rows.size() < kMinCorrectedRows) return {};
+  FeatureRows places;
+  std::vector<double> targets;
+  for (const StepRow* row : rows) {
+    places.add(place_of_step(row->amounts));
+    const double residual = std::log(row->seconds / parts_of(row->amounts, constants).seconds());
+    targets.push_back(std::clamp(residual, -0.5, 0.5));
+  }
+  return Ridge::fit(places, targets);
+}
+
+// Kinds, families and all rows, from the largest group to the smallest: each starts from what it belongs to.
+std::map<std::string, StepCalibration::Kind> fit_kinds(const StepRows& rows) {
+  std::map<std::string, StepCalibration::Kind> kinds;
+  const auto add = [&](const std::string& name, const StepRows& group, const StepConstants& start) {
+    StepCalibration::Kind& kind = kinds[name];
+    kind.constants = fit_step_constants(group, start);
+    kind.correction = fit_correction(group, kind.constants);
+    kind.rows = group.size();
+  };
+  add("", rows, {});
+  std::map<std::string, StepRows> families, of_kind;
+  for (const StepRow* row : rows)
+    families[row->amounts.family].push_back(row), of_kind[row->amounts.kind].push_back(row);
+  for (const auto& [name, group] : families)
+    if (group.size() >= kMinKindRows) add(name, group, kinds.at("").constants);
+  for (const auto& [name, group] : of_kind) {
+    if (group.size() < kMinKindRows) continue;
+    const auto family = kinds.find(group.front()->amounts.family);
+    add(name, group, family != kinds.end() ? family->second.constants : kinds.at("").constants);
+  }
+  return kinds;
+}
+
+// What a fit says of runs that it did not see.
+struct UnseenSteps {
+  std::vector<double> predicted;  // by row
+};
+UnseenSteps predict_unseen(const std::vector<StepRow>& rows) {
+  UnseenSteps unseen{std::vector<double>(rows.size())};
+  for (int fold = 0; fold < kStepFolds; ++fold) {
+    StepRows seen;
+    for (const StepRow& row : rows)
+      if (row.run % kStepFolds != fold) seen.push_back(&row);
+    if (seen.empty()) continue;
+    StepCalibration part;
+    part.kinds = fit_kinds(seen);
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (rows[r].run % kStepFolds == fold) unseen.predicted[r] = part.seconds_of(rows[r].amounts);
+  }
+  return unseen;
+}
+
+double median_ratio(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 1 : values[values.size() / 2];
+}
+
+JudgedErrors judge_all(const std::vector<double>& predicted, const std::vector<double>& measured,
+                       const Intervals& intervals) {
+  std::vector<JudgedRow> rows;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const Intervals::Bucket& bucket = intervals.at(predicted[i]);
+    rows.push_back({measured[i], predicted[i], predicted[i] * bucket.low, predicted[i] * bucket.high});
+  }
+  return judge(rows);
+}
+
+std::vector<double> log_ratios(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    residuals.push_back(std::log(measured[i] / predicted[i]));
+  return residuals;
+}
+
+void judge_steps(StepCalibration& c, const UnseenSteps& unseen) {
+  std::vector<double> measured;
+  for (const StepRow& row : c.rows) measured.push_back(row.seconds);
+  c.intervals = Intervals::from_residuals(unseen.predicted, log_ratios(unseen.predicted, measured));
+  c.step_errors = judge_all(unseen.predicted, measured, c.intervals);
+  for (auto& [name, kind] : c.kinds) {
+    std::vector<double> p, m;
+    for (std::size_t r = 0; r < c.rows.size(); ++r)
+      if (name.empty() || name == c.rows[r].amounts.kind || name == c.rows[r].amounts.family)
+        p.push_back(unseen.predicted[r]), m.push_back(measured[r]);
+    kind.errors = judge_all(p, m, c.intervals);
+  }
+}
+
+// A whole run is predicted from its steps; what is left over is an error that all of them share.
+void judge_runs(StepCalibration& c, const UnseenSteps& unseen) {
+  std::map<int, double> predicted, stepwise;
+  for (std::size_t r = 0; r < c.rows.size(); ++r)
+    predicted[c.rows[r].run] += unseen.predicted[r], stepwise[c.rows[r].run] += c.rows[r].seconds;
+  std::vector<double> shares, p, m;
+  for (const RunRow& run : c.runs) shares.push_back(run.seconds / stepwise.at(run.run));
+  c.whole = median_ratio(shares);
+  for (const RunRow& run : c.runs) p.push_back(predicted.at(run.run) * c.whole), m.push_back(run.seconds);
+  if (p.empty()) return;
+  const Intervals intervals = Intervals::from_residuals(p, log_ratios(p, m));
+  c.run_errors = judge_all(p, m, intervals);
+  c.run_factors = {1, 1};
+  for (const Intervals::Bucket& bucket : intervals.buckets()) {
+    c.run_factors.low = std::min(c.run_factors.low, bucket.low);
+    c.run_factors.high = std::max(c.run_factors.high, bucket.high);
+  }
+}
+
+}  // namespace
+
+double StepCalibration::seconds_of(const StepAmounts& amounts) const {
+  const Kind& kind = kind_of(amounts);
+  const double formula = parts_of(amounts, kind.constants).seconds();
+  return kind.correction.empty() ? formula
+                                 : formula * std::exp(kind.correction.predict(place_of_step(amounts)));
+}
+
+StepCalibration fit_steps(std::vector<StepRow> rows, std::vector<RunRow> runs) {
+  if (rows.size() < kMinStepRows)
+    reject(Hint{"give it more time: `seconds`"}, "{} timings are too few for a calibration; it needs {}",
+           rows.size(), kMinStepRows);
+  StepCalibration c;
+  c.rows = std::move(rows), c.runs = std::move(runs);
+  StepRows all;
+  for (const StepRow& row : c.rows) all.push_back(&row);
+  c.kinds = fit_kinds(all);
+  const UnseenSteps unseen = predict_unseen(c.rows);
+  judge_steps(c, unseen);
+  judge_runs(c, unseen);
+  return c;
+}
+
+}  // namespace headroom

@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "timing/step_model.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStepKey = "step_times";
+constexpr std::size_t kStepPlaces = 5;  // of a correction
+
+Json step_kind_json(const StepCalibration::Kind& k) {
+  Json json = {{"efficiency", rounded(k.constants.efficiency)},
+               {"half_extent", rounded(k.constants.half_extent)},
+               {"memory_share", rounded(k.constants.memory_share)},
+               {"start_us", rounded(k.constants.start_s * 1e6)},
+               {"rows", k.rows},
+               {"unseen_error", to_json(k.errors)}};
+  if (!k.correction.empty()) json["correction"] = k.correction.to_json();
+  return json;
+}
+
+JudgedErrors step_errors_from(const Json& json) {
+  return {.rows = json.value("rows", std::size_t{0}),
+          .mean = json.value("mean", 0.0),
+          .median = json.value("median", 0.0),
+          .p90 = json.value("p90", 0.0),
+          .coverage = json.value("coverage", 0.0),
+          .median_width = json.value("median_width", 0.0)};
+}
+
+double above_zero(const Json& json, const char* key, const std::string& origin) {
+  const auto it = json.find(key);
+  if (it == json.end() || !it->is_number() || !(it->get<double>() > 0))
+    reject("{}: '{}' must be a number above 0", origin, key);
+  return it->get<double>();
+}
+
+StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin) {
+  StepCalibration::Kind kind;
+  kind.constants = {above_zero(json, "efficiency", origin), above_zero(json, "half_extent", origin),
+                    above_zero(json, "memory_share", origin), above_zero(json, "start_us", origin) * 1e-6};
+  kind.rows = json.value("rows", std::size_t{0});
+  if (json.contains("unseen_error")) kind.errors = step_errors_from(json.at("unseen_error"));
+  if (json.contains("correction"))
+    kind.correction = Ridge::from_json(json.at("correction"), origin, kStepPlaces);
+  return kind;
+}
+
+Json step_row_json(const StepRow& r) {
+  const StepAmounts& a = r.amounts;
+  return Json::array({r.run, a.kind, a.family, a.flops, a.peak, a.bytes, a.rate, a.m, a.n, a.k, a.launches,
+                      rounded(r.seconds * 1e6)});
+}
+
+StepRow step_row_from(const Json& j) {
+  StepRow row;
+  row.run = j.at(0).get<int>();
+  StepAmounts& a = row.amounts;
+  a.kind = j.at(1).get<std::string>(), a.family = j.at(2).get<std::string>();
+  double* const numbers[] = {&a.flops, &a.peak, &a.bytes,    &a.rate,     &a.m,
+                             &a.n,     &a.k,    &a.launches, &row.seconds};
+  for (std::size_t i = 0; i < std::size(numbers); ++i) *numbers[i] = j.at(3 + i).get<double>();
+  row.seconds *= 1e-6;
+  return row;
+}
+
+}  // namespace
+
+Json to_json(const StepCalibration& c) {
+  Json kinds = Json::object(), rows = Json::array(), runs = Json::array();
+  for (const auto& [name, kind] : c.kinds) kinds[name.empty() ? "all" : name] = step_kind_json(kind);
+  for (const StepRow& row : c.rows) rows.push_back(step_row_json(row));
+  for (const RunRow& run : c.runs) runs.push_back(Json::array({run.run, rounded(run.seconds * 1e6)}));
+  return {
+      {kStepKey, 1},
+      {"about",
+       "constants of kernel times, fitted to the rows below; rows are run, kind, family, FLOP, peak FLOP/s, "
+       "bytes, bytes/s, m, n, k, launches, us"},
+      {"machine", c.machine},
+      {"title", c.title},
+      {"cores", c.cores},
+      {"libraries", c.libraries},
+      {"whole", rounded(c.whole)},
+      {"run_interval", {rounded(c.run_factors.low), rounded(c.run_factors.high)}},
+      {"unseen_steps", to_json(c.step_errors)},
+      {"unseen_runs", to_json(c.run_errors)},
+      {"intervals", c.intervals.to_json()},
+      {"kinds", kinds},
+      {"runs", runs},
+      {"rows", rows}};
+}
+
+StepCalibration step_calibration_from_json(const Json& json, const std::string& origin) {
+  if (!json.contains(kStepKey)) reject("{}: not a calibration of step times", origin);
+  try {
+    StepCalibration c;
+    c.machine = json.at("machine").get<std::string>(), c.title = json.at("title").get<std::string>();
+    c.cores = json.at("cores").get<int>(), c.libraries = json.at("libraries").get<std::string>();
+    c.whole = above_zero(json, "whole", origin);
+    c.run_factors = {json.at("run_interval").at(0).get<double>(),
+                     json.at("run_interval").at(1).get<double>()};
+    c.step_errors = step_errors_from(json.at("unseen_steps")),
+    c.run_errors = step_errors_from(json.at("unseen_runs"));
+    c.intervals = Intervals::from_json(json.at("intervals"), origin);
+    for (const auto& [name, kind] : json.at("kinds").items())
+      c.kinds[name == "all" ? "" : name] = step_kind_from(kind, fmt::format("{}: kind '{}'", origin, name));
+    if (!c.kinds.contains("")) reject("{}: kind 'all' is missing", origin);
+    for (const Json& row : json.at("rows")) c.rows.push_back(step_row_from(row));
+    for (const Json& run : json.at("runs"))
+      c.runs.push_back({run.at(0).get<int>(), run.at(1).get<double>() * 1e-6});
+    return c;
+  } catch (const Json::exception& error) {
+    reject("{}: {}", origin, error.what());
+  }
+}
+
+fs::path calibration_file(std::string_view machine) {
+  return cache_dir() / "calibrations" / (std::string(machine) + ".json");
+}
+
+void save_calibration(const StepCalibration& c) {
+  const fs::path path = calibration_file(c.machine);
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) reject("cannot create {}: {}", path.parent_path().string(), error.message());
+  write_file(path, to_json(c).dump(1) + "\n");
+}
+
+std::optional<StepCalibration> find_calibration(const Machine& machine, std::string& why) {
+  const fs::path path = calibration_file(machine.name);
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  try {
+    StepCalibration c =
+        step_calibration_from_json(parse_object(read_file(path), path.string()), path.string());
+    if (c.title == machine.title && c.cores == machine.cores) return c;
+    why = fmt::format("{} is of another machine: {}, {} cores", path.string(), c.title, c.cores);
+  } catch (const Error& damaged) {
+    why = damaged.what();
+  }
+  return {};
+}
+
+}  // namespace headroom

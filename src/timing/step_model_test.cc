@@ -1,0 +1,131 @@
+#include "timing/step_model.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+
+namespace headroom {
+namespace {
+
+// Rows of a machine that obeys the formula, with some noise; each run has one step of each kind.
+std::vector<StepRow> made_up_rows(double noise, int runs = 40) {
+  const StepConstants product{0.8, 6, 0.7, 2e-6}, plain{0.05, 4, 0.9, 1e-6};
+  std::vector<StepRow> rows;
+  for (int run = 0; run < runs; ++run) {
+    const Philox random(static_cast<std::uint64_t>(run), 5);
+    const double m = std::exp(2 + 6 * random.uniform(0)), n = std::exp(2 + 6 * random.uniform(1)),
+                 k = std::exp(2 + 6 * random.uniform(2));
+    StepRow row{{.kind = "cpu.gemm linear",
+                 .family = "cpu.gemm",
+                 .flops = 2 * m * n * k,
+                 .peak = 1e11,
+                 .rate = 2e10,
+                 .m = m,
+                 .n = n,
+                 .k = k},
+                0,
+                run};
+    row.amounts.bytes = 4 * (m * k + k * n + m * n);
+    row.seconds = parts_of(row.amounts, product).seconds() * std::exp(noise * random.normal(3));
+    rows.push_back(row);
+    StepRow relu{{.kind = "plain relu",
+                  .family = "plain",
+                  .flops = m * n,
+                  .peak = 1e11,
+                  .bytes = 8 * m * n,
+                  .rate = 2e10},
+                 0,
+                 run};
+    relu.seconds = parts_of(relu.amounts, plain).seconds() * std::exp(noise * random.normal(4));
+    rows.push_back(relu);
+  }
+  return rows;
+}
+std::vector<RunRow> runs_of(const std::vector<StepRow>& rows, double share) {
+  std::vector<RunRow> runs;
+  for (const StepRow& row : rows) {
+    if (static_cast<int>(runs.size()) <= row.run) runs.push_back({row.run, 0});
+    runs.back().seconds += share * row.seconds;
+  }
+  return runs;
+}
+
+TEST(StepCalibration, FindsConstantsThatPredictRunsItDidNotSee) {
+  const std::vector<StepRow> rows = made_up_rows(0.03);
+  const StepCalibration c = fit_steps(rows, runs_of(rows, 1.1));
+  EXPECT_LT(c.step_errors.median, 5);
+  EXPECT_LT(c.run_errors.median, 5);
+  EXPECT_NEAR(c.whole, 1.1, 0.001) << "what a run takes beside its steps";
+  EXPECT_GT(c.step_errors.coverage, 84);
+  EXPECT_LT(c.run_factors.low, 1);
+  EXPECT_GT(c.run_factors.high, 1);
+  EXPECT_EQ(c.kinds.at("cpu.gemm linear").rows, 40u);
+  EXPECT_NEAR(c.kinds.at("cpu.gemm linear").constants.efficiency, 0.8, 0.15);
+}
+
+// A kind that no probe had is known by its family, and another family by all steps.
+TEST(StepCalibration, UnknownKindsFallBack) {
+  const StepCalibration c = fit_steps(made_up_rows(0), {});
+  EXPECT_EQ(&c.kind_of({.kind = "cpu.gemm matmul", .family = "cpu.gemm"}), &c.kinds.at("cpu.gemm"));
+  EXPECT_EQ(&c.kind_of({.kind = "new op", .family = "new"}), &c.kinds.at(""));
+}
+
+TEST(StepCalibration, FewRowsAreRefused) {
+  std::vector<StepRow> rows = made_up_rows(0, 5);
+  EXPECT_THROW(fit_steps(rows, {}), Error);
+}
+
+TEST(StepCalibration, FileHoldsWhatWasFitted) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("headroom_steps_{}", ::getpid());
+  ::setenv("HEADROOM_CACHE", folder.c_str(), 1);
+  const std::vector<StepRow> rows = made_up_rows(0.1);
+  StepCalibration c = fit_steps(rows, runs_of(rows, 1));
+  c.machine = "here", c.title = "a machine", c.cores = 2;
+  save_calibration(c);
+  Machine machine;
+  machine.name = "here", machine.title = "a machine", machine.cores = 2, machine.measured = true;
+  std::string why;
+  const auto read = find_calibration(machine, why);
+  ASSERT_TRUE(read) << why;
+  for (const StepRow& row : rows)
+    EXPECT_NEAR(read->seconds_of(row.amounts) / c.seconds_of(row.amounts), 1, 1e-3);
+  EXPECT_EQ(read->rows.size(), rows.size());
+
+  machine.cores = 3;
+  EXPECT_FALSE(find_calibration(machine, why));
+  EXPECT_NE(why.find("another machine"), std::string::npos);
+  machine.cores = 2;
+  std::ofstream(calibration_file("here")) << "{";
+  EXPECT_FALSE(find_calibration(machine, why)) << "a damaged file is as good as none";
+  ::unsetenv("HEADROOM_CACHE");
+  std::filesystem::remove_all(folder);
+}
+
+// More of one resource and no less of any other is never slower; all rates doubled and all starts halved is
+// half the time.
+TEST(StepCalibration, FollowsPhysics) {
+  const StepAmounts a{.flops = 1e9, .peak = 1e12, .bytes = 1e7, .rate = 1e11, .m = 64, .n = 64, .k = 64};
+  const StepConstants c{0.7, 8, 0.8, 3e-6};
+  const double seconds = parts_of(a, c).seconds();
+  StepAmounts b = a;
+  b.peak *= 1.5;
+  EXPECT_LE(parts_of(b, c).seconds(), seconds);
+  b = a, b.rate *= 1.5;
+  EXPECT_LE(parts_of(b, c).seconds(), seconds);
+  b = a, b.peak *= 2, b.rate *= 2;
+  StepConstants half = c;
+  half.start_s /= 2;
+  EXPECT_NEAR(parts_of(b, half).seconds(), seconds / 2, 1e-9 * seconds);
+}
+
+}  // namespace
+}  // namespace headroom
