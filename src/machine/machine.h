@@ -55,28 +55,46 @@ struct Machine {
   RankLink rank_link;
   int compute_capability = 0;  // 90 for sm_90
   int cores = 0;               // multiprocessors of a GPU, threads of a CPU
-  int vector_bytes = 0;        // CPUs: width of a SIMD register; 0: unknown
-  double power_w = 0;
+  int fp32_lanes = 0;          // fp32 multiply-adds that one of `cores` finishes per clock; 0: unknown
+  // Hertz; 0: unknown. The peaks are those at `boost`: of all cores together.
+  struct Clocks {
+    double base = 0, boost = 0;
+    double one_core = 0;  // CPUs: a single busy core
+    bool operator==(const Clocks&) const = default;
+  };
+  Clocks clock_hz;
+  double shared_bytes = 0, register_bytes = 0;  // of one multiprocessor; 0: unknown
+  int vector_bytes = 0;                         // CPUs: width of a SIMD register; 0: unknown
+  double power_w = 0, idle_w = 0;
   // Measured GPUs: each unit's peak rate, and the rate it sustains under its power limit.
   std::map<std::string, double> burst_flops, sustained_flops;
-  std::vector<std::string> notes;  // sources of figures, and unconfirmed ones
+  // Where figures come from: "published", "computed", "assumed" or "measured", by the path of a field or of
+  // its parents ("levels.L2.bytes_per_s", "peak_flops"); "default" is for all others.
+  std::map<std::string, std::string> basis;
+  std::vector<std::string> notes;  // sources of figures, and what else a reader should know
   std::string
       doubt;  // why this measurement may be wrong; such a machine is not saved. Empty: nothing is known
 
   const Level& memory() const { return levels.back(); }
   // The smallest level of known rate that holds `bytes`; memory if none does.
   const Level& level_for(double bytes) const;
+  // The basis of one figure: of its longest named parent, otherwise the default. A file that names none holds
+  // measured figures if it says so, otherwise assumed ones.
+  std::string basis_of(std::string_view field) const;
 };
 
-// Rejects missing, misspelt or out-of-range fields by name; `origin` names the file.
+// Rejects missing, misspelt or impossible fields by name; `origin` names the file.
 Machine machine_from_json(const Json& json, std::string_view origin);
 Json to_json(const Machine& machine);
+// The path of every figure that the machine holds: "cores", "peak_flops.fp32", "levels.L2.bytes".
+std::vector<std::string> figures_of(const Machine& machine);
 
 // The built-in table plus the user's own files (cache_dir()/machines/NAME.json), which have priority. They
 // include what `roofline` measured on this machine: "here" and, with a GPU, "here-gpu".
 std::vector<std::string> machine_names();
-// A name, an alias, or the path of a JSON file (anything with a '/' or ending in ".json"). Rejects unknown
-// names and suggests the nearest.
+// A name, an alias, or the path of a JSON file (anything with a '/' or ending in ".json"). Names may be
+// written as drivers do: capitals do not matter, a space, '-' and '_' are the same, and the vendor may come
+// first ("NVIDIA_H100_80GB_HBM3"). Rejects unknown names and suggests the nearest.
 Machine find_machine(std::string_view name);
 void save_machine(const Machine& machine);  // to the user's files, atomically
 // Adds the saved `bench allreduce` result of this name, so that it survives the next roofline.

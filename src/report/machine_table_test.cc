@@ -22,7 +22,10 @@ TEST(MachineTable, ListsOldestFirst) {
 
 TEST(MachineTable, ThePageTellsFiguresAndWhatTheyRestOn) {
   const std::string page = machine_page(find_machine("h200"));
-  EXPECT_TRUE(contains(machine_page(find_machine("h100-pcie")), "unconfirmed"));
+  EXPECT_TRUE(contains(page, "capacity, bandwidth")) << page;
+  EXPECT_TRUE(contains(page, "measured, computed")) << "of L2\n" << page;
+  EXPECT_TRUE(contains(machine_page(find_machine("h100-pcie")), "51.0 TFLOP/s          25.5  assumed"))
+      << machine_page(find_machine("h100-pcie"));
   for (const char* part : {"66.9 TFLOP/s", "13.9", "4.80 TB/s", "64.0 GB/s", "2.40 us", "sources", "9.0"})
     EXPECT_TRUE(contains(page, part)) << part << "\n" << page;
   EXPECT_FALSE(contains(page, "one core"));

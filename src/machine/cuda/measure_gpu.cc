@@ -70,6 +70,7 @@ class GpuMeasurement {
                 .measured = true,
                 .compute_capability = has.compute_capability,
                 .cores = has.multiprocessors};
+    facts();
   }
 
   Machine run() {
@@ -88,6 +89,20 @@ class GpuMeasurement {
     if (progress_) progress_(stage);
   }
   void launch_empty() { cuda::launch_empty(watch_.stream()); }
+
+  // What the driver knows about one multiprocessor.
+  void facts() {
+    int current = 0;
+    HEADROOM_CUDA_CHECK(cudaGetDevice(&current));
+    const auto attribute = [&](cudaDeviceAttr which) {
+      int value = 0;
+      HEADROOM_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, current));
+      return static_cast<double>(value);
+    };
+    machine_.clock_hz.boost = 1e3 * attribute(cudaDevAttrClockRate);
+    machine_.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    machine_.register_bytes = 4 * attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
+  }
 
   void costs() {
     constexpr int kMany = 500;
