@@ -49,6 +49,8 @@ TEST(BenchCopies, RefusesSizesOutOfRangeBeforeAllocating) {
 TEST(BenchCopies, TheTableKnowsTheLinkOfACardByItsName) {
   EXPECT_EQ(link_of_table("NVIDIA H200"), find_machine("h200").host_link.bytes_per_s);
   EXPECT_GT(link_of_table("NVIDIA H200 NVL"), 0);
+  EXPECT_EQ(link_of_table("NVIDIA GeForce RTX 4090"), 32e9);
+  EXPECT_EQ(link_of_table("NVIDIA GeForce RTX 2070"), 16e9);
   EXPECT_EQ(link_of_table("NVIDIA H2"), 0);
   EXPECT_EQ(link_of_table("NVIDIA H2000"), 0);
   EXPECT_EQ(link_of_table("Neoverse-V1"), 0);

@@ -33,10 +33,15 @@ Machine load_file(const fs::path& path, Hint hint) {
   }
 }
 
-const EmbeddedFile* builtin(std::string_view name) {
-  const auto files = embedded_machines();
-  const auto found = std::ranges::find(files, name, &EmbeddedFile::name);
-  return found == files.end() ? nullptr : &*found;
+// One spelling of the many that drivers, data sheets and people use: "NVIDIA_H100_80GB_HBM3" and
+// "h100-80gb-hbm3" are the same. Vendors and product lines do not tell devices apart.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name)
+    plain += c == ' ' || c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view word : {"nvidia-", "tesla-", "geforce-", "quadro-", "intel-", "amd-"})
+    if (plain.starts_with(word) && plain.size() > word.size()) plain.erase(0, word.size());
+  return plain;
 }
 
 Machine load_builtin(const EmbeddedFile& file) {
@@ -91,17 +96,20 @@ Machine find_machine(std::string_view name) {
     reject(Hint{"run `headroom roofline` first"}, "{} has not been measured yet",
            name == "here" ? "this machine" : "the GPU of this machine");
 
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (const EmbeddedFile* file = builtin(lower)) return load_builtin(*file);
+  const std::string plain = plain_name(name);
+  for (const EmbeddedFile& file : embedded_machines())
+    if (plain == file.name) return load_builtin(file);
 
-  // Aliases are inside the files, so only a name without a file pays for reading them all (under 1 ms).
+  // Aliases are inside the files, so only a name without a file pays for reading them all (a few ms).
   std::vector<std::string> known = machine_names();
   for (const EmbeddedFile& file : embedded_machines()) {
     Machine machine = load_builtin(file);
-    if (std::ranges::find(machine.aliases, lower) != machine.aliases.end()) return machine;
+    for (std::string& alias : machine.aliases) {
+      if (plain_name(alias) == plain) return machine;
+      known.push_back(std::move(alias));
+    }
   }
-  reject(nearest(lower, known), "unknown machine '{}'", name);
+  reject(nearest(plain, known), "unknown machine '{}'", name);
 }
 
 void save_machine(const Machine& machine) {

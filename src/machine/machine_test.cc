@@ -65,7 +65,7 @@ std::vector<Machine> built_in(std::string_view kind) {
 
 TEST_F(Machines, EveryBuiltInFileHoldsSaneFigures) {
   std::set<std::string> names;
-  EXPECT_EQ(embedded_machines().size(), 25u);
+  EXPECT_EQ(embedded_machines().size(), 43u);
   for (const EmbeddedFile& file : embedded_machines()) {
     SCOPED_TRACE(file.name);
     const Machine machine = find_machine(file.name);
@@ -101,6 +101,20 @@ TEST_F(Machines, EveryBuiltInGpuHoldsSaneFigures) {
     EXPECT_LE(machine.shared_bytes, 228 << 10);
     EXPECT_GE(machine.register_bytes, 256 << 10);
     EXPECT_GT(machine.idle_w, 0);
+  }
+}
+
+TEST_F(Machines, EveryBuiltInCpuHoldsSaneFigures) {
+  const std::vector<Machine> cpus = built_in("cpu");
+  EXPECT_GE(cpus.size(), 5u);
+  for (const Machine& cpu : cpus) {
+    SCOPED_TRACE(cpu.name);
+    EXPECT_TRUE(cpu.vector_bytes == 16 || cpu.vector_bytes == 32 || cpu.vector_bytes == 64);
+    EXPECT_EQ(cpu.fp32_lanes * 4 % cpu.vector_bytes, 0) << "whole registers per clock";
+    const double one_core = cpu.fp32_lanes * 2 * cpu.clock_hz.one_core;
+    EXPECT_NEAR(cpu.one_core_peak_flops.at("fp32"), one_core, 0.01 * one_core);
+    EXPECT_GE(one_core * cpu.cores, cpu.peak_flops.at("fp32"));
+    for (const Machine::Level& level : cpu.levels) EXPECT_GE(level.bytes_per_s, cpu.memory().bytes_per_s);
   }
 }
 
@@ -214,6 +228,8 @@ TEST_F(Machines, FiguresOfTheDataSheets) {
   EXPECT_EQ(find_machine("l4").cores, 58);
   EXPECT_EQ(find_machine("rtx4090").peak_flops.at("fp16"), 165.2e12);
   EXPECT_EQ(find_machine("p100").memory().bytes, 17'068'885'120);
+  EXPECT_EQ(find_machine("t4").cores, 40);
+  EXPECT_EQ(find_machine("p4").memory().bytes_per_s, 192e9);
   EXPECT_LT(find_machine("gb200").peak_flops.at("fp32"), 81e12);
 }
 
@@ -227,11 +243,50 @@ TEST_F(Machines, AliasesAndCapitalsAreNamesToo) {
   EXPECT_EQ(find_machine("RTX-4090").name, "rtx4090");
 }
 
+// The names of the public timing tables, of drivers and of people.
+TEST_F(Machines, NamesAsOthersWriteThem) {
+  const std::pair<const char*, const char*> names[] = {{"a100-sxm", "a100-80gb"},
+                                                       {"a100-pcie-40", "a100-40gb-pcie"},
+                                                       {"a100-pcie-80", "a100-80gb-pcie"},
+                                                       {"h100-sxm", "h100-sxm"},
+                                                       {"h200-sxm", "h200"},
+                                                       {"b200", "b200"},
+                                                       {"l40s", "l40s"},
+                                                       {"v100-pcie", "v100-pcie"},
+                                                       {"p100-pcie", "p100-pcie"},
+                                                       {"t4", "t4"},
+                                                       {"p4", "p4"},
+                                                       {"NVIDIA_A100-SXM4-80GB", "a100-80gb"},
+                                                       {"NVIDIA A100-PCIE-40GB", "a100-40gb-pcie"},
+                                                       {"NVIDIA A100 80GB PCIe", "a100-80gb-pcie"},
+                                                       {"NVIDIA_H100_80GB_HBM3", "h100-sxm"},
+                                                       {"NVIDIA H100 PCIe", "h100-pcie"},
+                                                       {"NVIDIA_H200", "h200"},
+                                                       {"NVIDIA_L40S", "l40s"},
+                                                       {"NVIDIA_B200", "b200"},
+                                                       {"NVIDIA GB200", "gb200"},
+                                                       {"NVIDIA GH200 480GB", "gh200"},
+                                                       {"Tesla V100-SXM2-16GB", "v100-sxm2"},
+                                                       {"Tesla P100-PCIE-16GB", "p100-pcie"},
+                                                       {"Tesla T4", "t4"},
+                                                       {"Tesla K80", "k80"},
+                                                       {"Quadro RTX 8000", "rtx8000"},
+                                                       {"NVIDIA GeForce RTX 4090", "rtx4090"},
+                                                       {"GeForce GTX 1080 Ti", "gtx1080ti"},
+                                                       {"GeForce GTX TITAN X", "titan-x-maxwell"},
+                                                       {"Neoverse-V1", "neoverse-v1"},
+                                                       {"Intel Xeon E5-2630 v3", "xeon-e5-2630v3"},
+                                                       {"AMD EPYC 9654", "epyc-9654"}};
+  for (const auto& [written, name] : names) EXPECT_EQ(find_machine(written).name, name) << written;
+}
+
 TEST_F(Machines, AnUnknownNameIsRefusedWithTheNearest) {
   const Error error = refusal([] { find_machine("h20O"); });
   EXPECT_EQ(error.blame(), Blame::request);
   EXPECT_TRUE(contains(error.what(), "h20O"));
   EXPECT_TRUE(contains(error.hint(), "h200")) << error.hint();
+  const Error alias = refusal([] { find_machine("a100-pcie-41"); });
+  EXPECT_TRUE(contains(alias.hint(), "a100-pcie-40")) << alias.hint();
 }
 
 TEST_F(Machines, HereIsNeverInvented) {
@@ -250,13 +305,13 @@ TEST_F(Machines, SavedOnesAreFoundListedAndTakePrecedence) {
   save_machine(machine);
   EXPECT_EQ(to_json(find_machine("here")), to_json(machine));
   const auto names = machine_names();
-  EXPECT_EQ(names.size(), 26u);
+  EXPECT_EQ(names.size(), 44u);
   EXPECT_EQ(std::count(names.begin(), names.end(), "here"), 1);
 
   machine.name = "k80";
   save_machine(machine);
   EXPECT_TRUE(find_machine("k80").measured);
-  EXPECT_EQ(machine_names().size(), 26u);
+  EXPECT_EQ(machine_names().size(), 44u);
   machine.name = "../k80";
   EXPECT_THROW(save_machine(machine), Error);
 }
