@@ -31,6 +31,15 @@ Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Choo
   return step;
 }
 
+// The nodes that are launched. Phases run one after another; lifetimes follow this order.
+std::vector<NodeId> launch_order(const Graph& graph) {
+  std::vector<NodeId> order;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n)
+    if (!schema_of(graph.nodes()[n].op).is_view) order.push_back(static_cast<NodeId>(n));
+  std::ranges::stable_sort(order, {}, [&](NodeId id) { return graph.node(id).phase; });
+  return order;
+}
+
 // An in-place update must come after every step that reads the old value. The phase ensures this for
 // parameters. Running statistics change in the forward pass, where only the order of the graph puts readers
 // first.
@@ -102,12 +111,9 @@ std::string_view name_of(Mode mode) {
 
 Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   Plan plan{.graph = std::move(graph), .binding = std::move(binding), .steps = {}};
-  for (std::size_t n = 0; n < plan.graph.nodes().size(); ++n)
-    if (!schema_of(plan.graph.nodes()[n].op).is_view)
-      plan.steps.push_back(make_step(plan.graph, static_cast<NodeId>(n), plan.binding, choose));
-  // Phases run one after another; lifetimes follow this order.
-  std::stable_sort(plan.steps.begin(), plan.steps.end(),
-                   [](const Step& a, const Step& b) { return a.phase < b.phase; });
+  const std::vector<NodeId> order = launch_order(plan.graph);
+  plan.steps.reserve(order.size());
+  for (const NodeId id : order) plan.steps.push_back(make_step(plan.graph, id, plan.binding, choose));
   const Homes homes = homes_of(plan.graph);
   if (plan.binding.streams > 1) use_second_stream(plan, homes.owner);
   expect_readers_first(plan, homes.owner);
