@@ -31,8 +31,9 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
                          [](const auto& example) { return example.param; });
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
-  for (const char* verb : {"bench", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model",
-                           "predict", "profile", "recipe", "roofline", "run", "train", "tune", "watch"})
+  for (const char* verb :
+       {"bench", "calibrate", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model",
+        "predict", "profile", "recipe", "roofline", "run", "train", "tune", "watch"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

@@ -4,22 +4,25 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/options.h"
+#include "cli/predict_table.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
 #include "models/layers.h"
 #include "report/layers.h"
 #include "report/record.h"
 #include "report/unknown.h"
+#include "timing/kernel_form.h"
 #include "train/forecast.h"
 #include "train/settings.h"
 
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kDefaultBatches = "64";
+constexpr const char *kDefaultBatches = "64", *kDefaultMachine = "here";
 
 struct PredictRequest {
-  std::string model, machines = "here", batches, mode;
+  std::string model, machines, batches, mode;
+  PredictTableRequest table;  // of `predict gemm --table`
   std::vector<std::string> dims;
   bool csv = false;
   Common common;
@@ -112,7 +115,25 @@ Json forecast_json(const Forecast& f) {
   return item;
 }
 
+// Kernels have tables of sizes, networks do not.
+bool predicts_table(const PredictRequest& r) {
+  if (is_form(r.model)) return true;
+  const PredictTableRequest& t = r.table;
+  if (t.table.empty() && t.constants.empty() && t.out.empty()) return false;
+  std::string kernels;
+  for (const KernelForm* form : kernel_forms()) kernels += (kernels.empty() ? "" : ", ") + form->name();
+  reject(Hint{"kernels: " + kernels}, "--table, --constants and --output are for kernels; '{}' is not one",
+         r.model);
+}
+
+void run_table(const PredictRequest& r) {
+  PredictTableRequest table = r.table;
+  table.form = r.model, table.machine = r.machines;
+  run_predict_table(table, r.common);
+}
+
 void run(const PredictRequest& r) {
+  if (predicts_table(r)) return run_table(r);
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   require_tables(r.common.tables, layer_sheet({}, true));
   r.common.open();  // nothing runs on it; rejects an impossible device or thread count
@@ -125,7 +146,7 @@ void run(const PredictRequest& r) {
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0 && r.batches != kDefaultBatches)
     note(fmt::format("'{}' has a batch of {}, set by its file; --batch has no effect\n", net.name, fixed));
   std::vector<Machine> machines;
-  for (const std::string& name : split(r.machines, ','))
+  for (const std::string& name : split(r.machines.empty() ? kDefaultMachine : r.machines, ','))
     machines.push_back(machine_named(name, r.common.threads, warn));
 
   std::vector<Forecast> all;
@@ -167,15 +188,24 @@ void add_predict(Command app) {
   auto r = std::make_shared<PredictRequest>();
   r->batches = kDefaultBatches;
   Command verb = app.verb("predict", "predict the cost of a network on machines you need not have");
-  verb.required("model", r->model, "zoo name with options, a net.json or an ONNX file");
-  verb.option("--machine", r->machines, "names from headroom machine list, comma-separated");
+  verb.required(
+      "model", r->model,
+      "zoo name with options, a net.json or an ONNX file; with --table gemm, linear, conv2d, collective");
+  verb.option("--machine", r->machines,
+              "names from headroom machine list, comma-separated, default here; with --table one, or a "
+              "calibration, default the device of each row");
   verb.option("--batch", r->batches, "images per step, comma-separated");
   verb.option("--mode", r->mode, "train or eval; by default train if the network can be trained");
   verb.flag("--csv", r->csv, "print one line for each machine and batch as comma-separated values");
+  verb.option("--table", r->table.table, "CSV with the sizes of a kernel's calls: predicts each row");
+  verb.option("--constants", r->table.constants, "with --table: constants written by headroom calibrate");
+  verb.option("-o,--output", r->table.out,
+              "with --table: the CSV to write, with predicted_us, low_us, high_us");
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
   add_layer_table_options(verb, r->common.tables);
   verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
+  verb.example("headroom predict gemm --table rows.csv --machine h200 -o out.csv");
   verb.runs([r] { run(*r); });
 }
 

@@ -13,6 +13,7 @@ void add_eval(Command app);
 void add_run(Command app);
 void add_generate(Command app);
 void add_predict(Command app);
+void add_calibrate(Command app);
 void add_profile(Command app);
 void add_roofline(Command app);
 void add_machine(Command app);

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "base/text.h"
 #include "ops/cpu/parallel.h"
 #include "timing/predictor.h"
+#include "timing/unseen.h"
 
 namespace headroom {
 namespace {
@@ -18,24 +18,6 @@ constexpr std::uint64_t kFoldSeed = 20;
 constexpr Residual::Mix kMixes[] = {{0, 0}, {1, 0}, {0.65, 0.35}, {0.35, 0.65}, {0, 1}};
 // With few rows a fold is fitted from the start; with many its constants hardly differ from those of all.
 constexpr std::size_t kRefitRows = 100;
-
-std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed) {
-  std::vector<std::size_t> order(n);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const Philox random(seed);
-  for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
-  return order;
-}
-
-PreparedRows prepare_rows(const KernelForm& form, const std::vector<TimingRow>& rows, const Machine& machine,
-                          const Traits& traits) {
-  PreparedRows prepared;
-  for (const TimingRow& row : rows) {
-    prepared.rows.push_back(form.prepare(row, machine, traits));
-    prepared.measured_s.push_back(row.us * 1e-6);
-  }
-  return prepared;
-}
 
 // Inputs and targets of the residual correction under some constants.
 struct ResidualRows {
@@ -104,30 +86,6 @@ Residual::Mix best_mix(const OutOfFold& out, const PreparedRows& prepared) {
   return *std::ranges::min_element(kMixes, {}, error_of);
 }
 
-// A median of |residual| is 0.67 standard deviations; beyond six of those, and a factor of 1.5, is no noise.
-std::vector<Outlier> outliers_of(const std::vector<TimingRow>& rows, const std::vector<double>& residuals) {
-  std::vector<double> sizes;
-  for (const double r : residuals) sizes.push_back(std::abs(r));
-  std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
-  const double limit = std::max(std::log(1.5), 6 * sizes[sizes.size() / 2] / 0.67);
-  std::vector<Outlier> outliers;
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    if (std::abs(residuals[r]) > limit)
-      outliers.push_back({rows[r].line, rows[r].us, rows[r].us / std::exp(residuals[r])});
-  return outliers;
-}
-
-JudgedErrors judge_residuals(std::span<const double> predicted_s, std::span<const double> residuals,
-                             const Intervals& intervals) {
-  std::vector<JudgedRow> rows;
-  for (std::size_t r = 0; r < residuals.size(); ++r) {
-    const double p = predicted_s[r];
-    const Intervals::Bucket& b = intervals.at(p);
-    rows.push_back({p * std::exp(residuals[r]), p, p * std::min(b.low, 1.0), p * std::max(b.high, 1.0)});
-  }
-  return judge(rows);
-}
-
 // Intervals, errors and outliers all come from the same unseen rows.
 void judge_unseen(Calibrated& result, const std::vector<TimingRow>& rows, const PreparedRows& prepared,
                   const std::vector<double>& log_predicted) {
@@ -142,17 +100,6 @@ void judge_unseen(Calibrated& result, const std::vector<TimingRow>& rows, const 
 }
 
 }  // namespace
-
-const Traits& FormCalibration::traits_for(const Machine& machine) const {
-  static const Traits nothing;
-  const DeviceTraits* best = nullptr;
-  const auto distance = [&](const DeviceTraits& t) {
-    return t.device == machine.name ? -1 : std::abs(t.compute_capability - machine.compute_capability);
-  };
-  for (const DeviceTraits& t : traits)
-    if (best == nullptr || distance(t) < distance(*best)) best = &t;
-  return best == nullptr ? nothing : best->traits;
-}
 
 const FormCalibration* Calibration::find(const std::string& form, const std::string& group) const {
   for (const FormCalibration& f : forms)
@@ -169,18 +116,20 @@ Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>
   Calibrated result;
   FormCalibration& c = result.calibration;
   c.form = form.name(), c.group = rows.front().group, c.rows = rows.size();
-  c.traits = {{machine.name, machine.compute_capability, form.learn_traits(rows, machine)}};
-  const PreparedRows prepared = prepare_rows(form, rows, machine, c.traits_for(machine));
-  c.constants = fit_constants(form.constants(c.group), prepared);
-  for (double& value : c.constants) value = rounded(value);
-  const OutOfFold out = cross_validate(form, rows, prepared, c.constants);
+  FormCalibration::Member member{
+      machine.name, machine.compute_capability, {}, form.learn_traits(rows, machine)};
+  const PreparedRows prepared = prepare_rows(form, rows, machine, member.traits);
+  member.constants = fit_constants(form.constants(c.group), prepared);
+  for (double& value : member.constants) value = rounded(value);
+  const OutOfFold out = cross_validate(form, rows, prepared, member.constants);
   const Residual::Mix mix = form.has_residual() ? best_mix(out, prepared) : Residual::Mix{};
   if (mix.trees > 0 || mix.ridge > 0) {
     std::vector<std::size_t> all(rows.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    c.residual = ResidualRows(rows, prepared, c.constants).fit(all);
+    c.residual = ResidualRows(rows, prepared, member.constants).fit(all);
     c.residual.mix = mix;
   }
+  c.members.push_back(std::move(member));
   std::vector<double> log_predicted;
   for (std::size_t r = 0; r < rows.size(); ++r) log_predicted.push_back(out.log_predicted(r, mix));
   judge_unseen(result, rows, prepared, log_predicted);

@@ -14,21 +14,27 @@ namespace headroom {
 
 // The constants of one form and group, and all that turns them into times with intervals.
 struct FormCalibration {
-  struct DeviceTraits {
+  // What the rows of one device tell.
+  struct Member {
     std::string device;
     int compute_capability = 0;
+    std::vector<double> constants;  // in the order of KernelForm::constants
     Traits traits;
   };
 
   std::string form, group;
   std::size_t rows = 0;
-  std::vector<double> constants;     // in the order of KernelForm::constants
-  std::vector<DeviceTraits> traits;  // of the devices it was fitted to
-  Residual residual;                 // of the calibrated device; none if shared
+  std::vector<Member> members;  // one, or several devices whose predictions are averaged
+  Residual residual;            // of the calibrated device; none if shared
   Intervals intervals;
   JudgedErrors errors;  // on rows that a fit did not see; shared: on devices that a fit did not see
 
-  const Traits& traits_for(const Machine& machine) const;  // of the same device, else of the nearest
+  // The seconds of a prepared row: the geometric mean of what the members say, where members of near
+  // generations count more. It looks at the compute capability alone: a weight that followed rates or sizes
+  // could make a faster machine slower.
+  double seconds(const PreparedRow& row, const Machine& machine) const;
+  const Traits& traits_for(const Machine& machine) const;  // of the nearest generation
+  std::size_t nearest_member(const Machine& machine) const;
 };
 
 // Fitted kernel times: of one machine, or shared by several.
@@ -61,7 +67,7 @@ struct DeviceRows {
   Machine machine;
   std::vector<TimingRow> rows;
 };
-Calibrated calibrate_shared(const KernelForm& form, const std::vector<DeviceRows>& devices);
+FormCalibration calibrate_shared(const KernelForm& form, const std::vector<DeviceRows>& devices);
 
 Json to_json(const Calibration& calibration);
 Calibration calibration_from_json(const Json& json, const std::string& origin);

@@ -13,20 +13,18 @@ namespace {
 
 constexpr const char* kKey = "kernel_times";
 
-Json constants_json(const FormCalibration& c) {
-  Json json = Json::object();
-  const auto& constants = find_form(c.form).constants(c.group);
-  for (std::size_t i = 0; i < constants.size(); ++i) json[constants[i].name] = c.constants[i];
+Json member_json(const FormCalibration::Member& member, const std::vector<Constant>& constants) {
+  Json json = {{"device", member.device}, {"compute_capability", member.compute_capability}};
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    json["constants"][constants[i].name] = member.constants[i];
+  for (const auto& [name, values] : member.traits) json["traits"][name] = values;
   return json;
 }
 
 Json form_json(const FormCalibration& c) {
-  Json json = {{"form", c.form}, {"group", c.group}, {"rows", c.rows}, {"constants", constants_json(c)}};
-  for (const auto& t : c.traits) {
-    Json item = {{"device", t.device}, {"compute_capability", t.compute_capability}};
-    for (const auto& [name, values] : t.traits) item["traits"][name] = values;
-    json["devices"].push_back(item);
-  }
+  Json json = {{"form", c.form}, {"group", c.group}, {"rows", c.rows}};
+  const auto& constants = find_form(c.form).constants(c.group);
+  for (const auto& member : c.members) json["devices"].push_back(member_json(member, constants));
   json["unseen_error"] = to_json(c.errors);
   json["intervals"] = c.intervals.to_json();
   if (c.residual.mix.trees > 0 || c.residual.mix.ridge > 0) json["residual"] = c.residual.to_json();
@@ -51,6 +49,18 @@ std::vector<double> constants_from(const Json& json, const KernelForm& form, con
   return values;
 }
 
+FormCalibration::Member member_from(const Json& json, const KernelForm& form, const std::string& group,
+                                    const std::string& origin) {
+  FormCalibration::Member member;
+  member.device = json.at("device").get<std::string>();
+  member.compute_capability = json.at("compute_capability").get<int>();
+  member.constants = constants_from(json.at("constants"), form, group, origin);
+  if (json.contains("traits"))
+    for (const auto& [name, values] : json.at("traits").items())
+      member.traits[name] = values.get<std::vector<std::string>>();
+  return member;
+}
+
 // The sizes of the residual's input follow from the form.
 Residual residual_from(const Json& json, const KernelForm& form, const FormCalibration& c,
                        const Machine& machine, const std::string& origin) {
@@ -69,16 +79,8 @@ FormCalibration form_from(const Json& json, const std::string& file, const std::
   if (std::ranges::find(form.groups(), c.group) == form.groups().end())
     reject(nearest(c.group, form.groups()), "{}: there is no such group", origin);
   c.rows = json.at("rows").get<std::size_t>();
-  c.constants = constants_from(json.at("constants"), form, c.group, origin);
-  if (json.contains("devices"))
-    for (const Json& item : json.at("devices")) {
-      FormCalibration::DeviceTraits t{
-          item.at("device").get<std::string>(), item.at("compute_capability").get<int>(), {}};
-      if (item.contains("traits"))
-        for (const auto& [name, values] : item.at("traits").items())
-          t.traits[name] = values.get<std::vector<std::string>>();
-      c.traits.push_back(std::move(t));
-    }
+  for (const Json& item : json.at("devices")) c.members.push_back(member_from(item, form, c.group, origin));
+  if (c.members.empty()) reject("{}: 'devices' is empty", origin);
   const Json& e = json.at("unseen_error");
   c.errors = {.rows = e.at("rows").get<std::size_t>(),
               .mean = e.at("mean_percent").get<double>(),
@@ -112,8 +114,9 @@ Calibration calibration_from_json(const Json& json, const std::string& origin) {
     if (json.contains("machine")) calibration.machine = machine_from_json(json.at("machine"), origin);
     for (const Json& item : json.at(kKey))
       calibration.forms.push_back(form_from(item, origin, calibration.machine));
-  } catch (const Json::exception& error) {
-    reject(Hint{"run `headroom calibrate` again"}, "{} is damaged: {}", origin, error.what());
+  } catch (const Json::exception&) {
+    reject(Hint{"run `headroom calibrate` again"}, "{} is damaged: a field is missing or of another type",
+           origin);
   }
   if (calibration.forms.empty()) reject("{} holds no kernel times", origin);
   return calibration;
@@ -121,11 +124,15 @@ Calibration calibration_from_json(const Json& json, const std::string& origin) {
 
 const Calibration& shared_calibration() {
   static const Calibration built_in = [] {
-    for (const EmbeddedFile& file : embedded_time_models())
-      if (file.name == "kernels")
-        return calibration_from_json(parse_object(file.text, "built-in kernel times"),
-                                     "built-in kernel times");
-    fail("the built-in kernel times are missing");
+    Calibration all;
+    for (const EmbeddedFile& file : embedded_time_models()) {
+      const std::string origin = fmt::format("built-in time model {}", file.name);
+      const Json json = parse_object(file.text, origin);
+      if (!holds_calibration(json)) continue;
+      for (FormCalibration& form : calibration_from_json(json, origin).forms)
+        all.forms.push_back(std::move(form));
+    }
+    return all;
   }();
   return built_in;
 }

@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 constexpr double kUsualLaunch = 3e-6;
-// Shares of the fp32 peak that large products reach; see docs/predict-tables.md.
+// Shares of the fp32 peak that large products reach; see docs/kernel-times.md.
 constexpr double kShareOf128Lanes = 0.8;
 
 // FLOP per joule of boards at their power limit, by the process their chips are made in.

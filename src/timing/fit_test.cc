@@ -37,7 +37,7 @@ std::vector<TimingRow> random_gemms(std::size_t count, std::uint64_t seed) {
   return rows;
 }
 
-// Rows made by the formula itself: a fit must find times that good again, from other constants.
+// Rows made by the formula itself: a fit finds the constants that matter, and the times of other rows.
 TEST(FitConstants, FindsTheConstantsThatMadeTheRows) {
   const KernelForm& form = find_form("gemm");
   const Machine h200 = find_machine("h200");
@@ -51,7 +51,12 @@ TEST(FitConstants, FindsTheConstantsThatMadeTheRows) {
   const std::vector<double> found = fit_constants(form.constants("bf16"), rows);
   EXPECT_NEAR(found[0], 0.7, 0.03);
   EXPECT_NEAR(found[1], 0.9, 0.03);
-  EXPECT_NEAR(found[2], 2, 0.1);
+  double error = 0;
+  for (const TimingRow& row : random_gemms(200, 4)) {
+    const auto prepared = form.prepare(row, h200, {});
+    error += std::abs(fastest(*prepared, found).seconds / fastest(*prepared, truth).seconds - 1) / 200;
+  }
+  EXPECT_LT(error, 0.015);
 }
 
 TEST(Trees, LearnAStepAndComeBackFromJson) {
@@ -87,8 +92,8 @@ TEST(Intervals, AreTheKthSmallestAndLargestOfThreeBuckets) {
     }
   const Intervals intervals = Intervals::from_residuals(predicted, residuals);
   ASSERT_EQ(intervals.buckets().size(), 3u);
-  EXPECT_NEAR(std::log(intervals.at(1e-5).high), 0.045, 1e-5) << "k = 5 of 99";
-  EXPECT_NEAR(std::log(intervals.at(1).low), -0.135, 1e-5);
+  EXPECT_NEAR(std::log(intervals.at(1e-5).high), 0.0445, 1e-5) << "between the fifth and the sixth of 99";
+  EXPECT_NEAR(std::log(intervals.at(1).low), -0.1335, 1e-5);
   EXPECT_EQ(
       Intervals::from_residuals(std::vector<double>(30, 1.0), std::vector<double>(30, 0.0)).buckets().size(),
       1u);

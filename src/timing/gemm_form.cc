@@ -8,6 +8,8 @@
 namespace headroom {
 namespace {
 
+// Memory time of operands in L2, and the share of L2 that can hold them, as rows of an L40S show.
+constexpr double kCachedShare = 0.36, kCachedFill = 1;
 constexpr int kSplits[] = {1, 2, 4, 8, 16, 32, 64};
 
 std::vector<Tile> gemm_tiles() {
@@ -32,7 +34,8 @@ std::vector<Constant> gemm_constants(bool quantized) {
       {"step_cycles", 104, 5, 2000, "least time of a step of 64 along the reduction"},
       {"reload_share", 0.025, 0.001, 1, "of repeated tile loads that miss L2"},
       {"cached_share", 0.9, 0.2, 1, "memory time if all operands are still in L2; 1: they are not"},
-      {"cached_fill", 0.17, 0.03, 1, "share of L2 that holds operands of the call before"}};
+      {"cached_weights", 0.17, 0.03, 2, "share of L2 that still holds weights of calls before"},
+      {"cached_others", 0.9, 0.1, 2, "the same for activations and results"}};
   if (!quantized) return list;
   list.push_back({"quantize_launches", 0.85, 0.02, 10, "fixed time of quantizing the activations"});
   list.push_back({"quantize_passes", 2, 0.1, 10, "times their bytes pass through memory"});
@@ -63,6 +66,13 @@ class PreparedGemm final : public PreparedRow {
     return tile_time(candidates_[c], constants(k), device_).total + (quantized_ ? quantize(k) : 0);
   }
   double floor() const override { return product_floor(product_, device_); }
+  double cached_seconds(std::span<const double> k) const override {
+    std::vector<double> cached(k.begin(), k.end());
+    cached[12] = std::min(cached[12], kCachedShare);
+    cached[13] = cached[14] = kCachedFill;
+    if (quantized_) cached[16] *= kCachedShare;
+    return fastest(*this, cached).seconds;
+  }
   Explanation explain(std::size_t c, std::span<const double> k) const override {
     const TileCandidate& t = candidates_[c];
     std::string choice = fmt::format("tile {}x{}", t.tile.m, t.tile.n);
@@ -71,12 +81,7 @@ class PreparedGemm final : public PreparedRow {
             bound_of(tile_time(t, constants(k), device_), k[2] * device_.launch_s)};
   }
   void add_features(std::size_t c, std::vector<double>& features) const override {
-    const TileCandidate& t = candidates_[c];
-    const double ideal = product_.flops() / device_.flops, memory = product_.bytes() / device_.memory;
-    for (const double x :
-         {std::log2(ideal), std::log2(memory), std::log2(ideal / memory), double(t.tile.m), double(t.tile.n),
-          double(t.splits), std::log2(t.waves), t.waves - std::floor(t.waves), t.waves / std::ceil(t.waves)})
-      features.push_back(x);
+    add_tile_features(product_, candidates_[c], device_, features);
   }
 
  private:
@@ -94,13 +99,14 @@ class PreparedGemm final : public PreparedRow {
             .step_s = k[10] * device_.cycle_s,
             .reload_share = k[11],
             .cached_share = k[12],
-            .cached_fill = k[13]};
+            .cached_weights = k[13],
+            .cached_others = k[14]};
   }
   // Activations arrive in 16 bits: they are read, scaled and written in 8 before the product.
   double quantize(std::span<const double> k) const {
     const double bytes = 3 * product_.rows * product_.reduction;
-    return k[14] * device_.launch_s +
-           smooth_max(k[15] * bytes / (k[1] * device_.memory), k[16] * device_.cycle_s * product_.rows);
+    return k[15] * device_.launch_s +
+           smooth_max(k[16] * bytes / (k[1] * device_.memory), k[17] * device_.cycle_s * product_.rows);
   }
 
   bool quantized_;

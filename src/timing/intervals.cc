@@ -11,7 +11,9 @@
 namespace headroom {
 namespace {
 
-constexpr double kTail = 0.05;              // on each side
+// On each side. Fits of the folds see fewer rows than the fit of all, so their errors are a little larger:
+// 5.5 % of theirs are 5 % of its.
+constexpr double kTail = 0.055;
 constexpr std::size_t kMinBucketRows = 19;  // with fewer the k-th smallest of k = 1 covers less than 90 %
 
 double percentile(std::vector<double> values, double share) {
@@ -32,11 +34,12 @@ double stretch(std::size_t rows) {
 Intervals::Bucket bucket_of(std::vector<double> residuals, double below_s) {
   std::ranges::sort(residuals);
   const std::size_t n = residuals.size();
-  const auto k = std::clamp<std::size_t>(
-      static_cast<std::size_t>(std::ceil(kTail * static_cast<double>(n + 1) - 1e-9)), 1, n);
+  // The k-th smallest of n leaves k / (n + 1) of new rows below it; between two rows for a broken k.
+  const double k = std::clamp(kTail * static_cast<double>(n + 1), 1.0, static_cast<double>(n));
+  const double at = (k - 1) / static_cast<double>(std::max<std::size_t>(n - 1, 1));
   const double centre = residuals[n / 2], wider = stretch(n);
-  const double low = centre + wider * (residuals[k - 1] - centre);
-  const double high = centre + wider * (residuals[n - k] - centre);
+  const double low = centre + wider * (percentile(residuals, at) - centre);
+  const double high = centre + wider * (percentile(residuals, 1 - at) - centre);
   return {below_s, rounded(std::exp(low)), rounded(std::exp(high))};
 }
 

@@ -9,6 +9,10 @@ namespace headroom {
 
 Traits KernelForm::learn_traits(std::span<const TimingRow>, const Machine&) const { return {}; }
 
+double PreparedRow::cached_seconds(std::span<const double> constants) const {
+  return fastest(*this, constants).seconds;
+}
+
 const std::vector<const KernelForm*>& kernel_forms() {
   static const std::vector<const KernelForm*> forms = {&gemm_form(), &linear_form()};
   return forms;

@@ -46,6 +46,9 @@ class PreparedRow {
   virtual std::size_t candidates() const = 0;  // at least 1
   virtual double seconds(std::size_t candidate, std::span<const double> constants) const = 0;
   virtual double floor() const = 0;  // seconds; no program needs less on this machine
+  // Seconds if the call before left all operands in the cache. No data sheet tells whether it did, so the
+  // interval of a device never measured reaches down to this.
+  virtual double cached_seconds(std::span<const double> constants) const;
   virtual Explanation explain(std::size_t candidate, std::span<const double> constants) const = 0;
   // Input of the residual correction, beside the row's sizes and its predicted time.
   virtual void add_features(std::size_t candidate, std::vector<double>& features) const = 0;

@@ -94,12 +94,7 @@ class PreparedLinear final : public PreparedRow {
             bound_of(tile_time(t, constants(k), device_), k[2] * device_.launch_s)};
   }
   void add_features(std::size_t c, std::vector<double>& features) const override {
-    const TileCandidate& t = candidates_[c];
-    const double ideal = product_.flops() / device_.flops, memory = product_.bytes() / device_.memory;
-    for (const double x :
-         {std::log2(ideal), std::log2(memory), std::log2(ideal / memory), double(t.tile.m), double(t.tile.n),
-          double(t.splits), std::log2(t.waves), t.waves - std::floor(t.waves), t.waves / std::ceil(t.waves)})
-      features.push_back(x);
+    add_tile_features(product_, candidates_[c], device_, features);
   }
 
  private:
@@ -117,7 +112,8 @@ class PreparedLinear final : public PreparedRow {
             .step_s = k[10] * device_.cycle_s,
             .reload_share = k[11],
             .cached_share = 1,
-            .cached_fill = 1,
+            .cached_weights = 1,
+            .cached_others = 1,
             .lone_share = k[12]};
   }
 

@@ -19,36 +19,44 @@ std::vector<double> residual_features(const TimingRow& row, const PreparedRow& p
   return features;
 }
 
+namespace {
+constexpr double kCachedLow = 0.9;  // of a time that is itself an estimate
+}
+
 Predictor::Predictor(const KernelForm& form, const FormCalibration& calibration, const Machine& machine,
                      const Machine* calibrated, const Intervals* others)
     : form_(form),
       calibration_(calibration),
       machine_(machine),
       calibrated_(calibrated),
-      intervals_(others == nullptr ? calibration.intervals : calibration.intervals.widened_to(*others)) {}
+      intervals_(others == nullptr ? calibration.intervals : calibration.intervals.widened_to(*others)),
+      nearest_(calibration.nearest_member(machine)),
+      traits_(calibration.members[nearest_].traits) {}
 
 PredictedTime Predictor::predict(const TimingRow& row) const {
-  const auto& constants = calibration_.constants;
-  const auto prepared = form_.prepare(row, machine_, calibration_.traits_for(machine_));
-  const Fastest chosen = fastest(*prepared, constants);
-  double seconds = chosen.seconds;
-  if (calibrated_ != nullptr &&
-      (calibration_.residual.mix.trees > 0 || calibration_.residual.mix.ridge > 0)) {
-    const bool same = calibrated_ == &machine_;
-    const auto there =
-        same ? nullptr : form_.prepare(row, *calibrated_, calibration_.traits_for(*calibrated_));
-    const PreparedRow& known = same ? *prepared : *there;
-    const Fastest known_fastest = same ? chosen : fastest(known, constants);
-    seconds *= std::exp(
-        calibration_.residual.log_factor(residual_features(row, known, known_fastest), residual_place(row)));
-  }
+  const auto prepared = form_.prepare(row, machine_, traits_);
+  const std::vector<double>& constants = calibration_.members[nearest_].constants;
+  double seconds = calibration_.seconds(*prepared, machine_) * residual_factor(row, *prepared);
   seconds = std::max(seconds, prepared->floor());
   const Intervals::Bucket& around = intervals_.at(seconds);
-  const double low = std::max(seconds * std::min(around.low, 1.0), prepared->floor());
+  double low = seconds * std::min(around.low, 1.0);
+  if (calibrated_ == nullptr) low = std::min(low, kCachedLow * prepared->cached_seconds(constants));
+  low = std::max(low, prepared->floor());
   return {.us = seconds * 1e6,
           .low_us = low * 1e6,
           .high_us = seconds * std::max(around.high, 1.0) * 1e6,
-          .explanation = prepared->explain(chosen.candidate, constants)};
+          .explanation = prepared->explain(fastest(*prepared, constants).candidate, constants)};
+}
+
+double Predictor::residual_factor(const TimingRow& row, const PreparedRow& prepared) const {
+  const Residual& residual = calibration_.residual;
+  if (calibrated_ == nullptr || (residual.mix.trees <= 0 && residual.mix.ridge <= 0)) return 1;
+  const FormCalibration::Member& member = calibration_.members.front();
+  std::unique_ptr<PreparedRow> there;
+  if (calibrated_ != &machine_) there = form_.prepare(row, *calibrated_, member.traits);
+  const PreparedRow& known = there ? *there : prepared;
+  const std::vector<double> features = residual_features(row, known, fastest(known, member.constants));
+  return std::exp(residual.log_factor(features, residual_place(row)));
 }
 
 }  // namespace headroom

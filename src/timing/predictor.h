@@ -19,14 +19,20 @@ class Predictor {
   Predictor(const KernelForm& form, const FormCalibration& calibration, const Machine& machine,
             const Machine* calibrated, const Intervals* others = nullptr);
 
+  // The library's tiles on this machine are known: use them in place of those of the nearest device.
+  void set_traits(Traits traits) { traits_ = std::move(traits); }
   PredictedTime predict(const TimingRow& row) const;
 
  private:
+  double residual_factor(const TimingRow& row, const PreparedRow& prepared) const;
+
   const KernelForm& form_;
   const FormCalibration& calibration_;
   const Machine& machine_;
   const Machine* calibrated_;
   Intervals intervals_;
+  std::size_t nearest_;
+  Traits traits_;
 };
 
 // The input of the residual correction: features of the trees, and the place among other rows.

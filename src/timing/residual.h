@@ -18,7 +18,7 @@ class Residual {
     double trees = 0, ridge = 0;
   };
   // Targets beyond this are outliers, which must not bend the correction of their neighbours.
-  static constexpr double kClip = 0.3;
+  static constexpr double kClip = 1;
 
   static Residual fit(const FeatureRows& features, const FeatureRows& places,
                       std::span<const double> targets);

@@ -8,6 +8,13 @@ namespace {
 // FLOP of a multiprocessor after which half of the loss by heat is there: about 500 us of a current GPU.
 constexpr double kLongFlops = 3.7e9;
 
+// The share of memory time that is left if a call's operands, `fill` times what L2 keeps, were used just
+// before.
+double missing(double fill, double cached_share) {
+  const double x = fill * fill, misses = x * x / (1 + x * x);
+  return cached_share + (1 - cached_share) * misses;
+}
+
 }  // namespace
 
 TileCandidate tile_candidate(const TiledProduct& p, const Tile& tile, int splits, const DeviceRates& device) {
@@ -26,8 +33,27 @@ TileCandidate tile_candidate(const TiledProduct& p, const Tile& tile, int splits
   c.reload_bytes = std::max(0.0, loads - c.bytes) * c.bytes / (c.bytes + device.l2_bytes);
   const double x = p.flops() / (device.sms * kLongFlops);
   c.long_share = x / (1 + x);
-  c.cached_fill = device.l2_bytes > 0 ? c.bytes / device.l2_bytes : 1e6;
+  c.weights_bytes = p.weights_bytes();
+  const double l2 = std::max(device.l2_bytes, 1.0);
+  c.weights_fill = c.weights_bytes / l2, c.others_fill = (c.bytes - c.weights_bytes) / l2;
   return c;
+}
+
+void add_alignments(const TiledProduct& product, std::vector<double>& features) {
+  for (const double size : {product.rows, product.columns, product.reduction}) {
+    double aligned = 1;
+    while (aligned < 64 && std::fmod(size, 2 * aligned) == 0) aligned *= 2;
+    features.push_back(aligned);
+  }
+}
+
+void add_tile_features(const TiledProduct& product, const TileCandidate& c, const DeviceRates& device,
+                       std::vector<double>& features) {
+  const double ideal = product.flops() / device.flops, memory = product.bytes() / device.memory;
+  features.insert(features.end(), {std::log2(ideal), std::log2(memory), std::log2(ideal / memory),
+                                   double(c.tile.m), double(c.tile.n), double(c.splits), std::log2(c.waves),
+                                   c.waves - std::floor(c.waves), c.waves / std::ceil(c.waves)});
+  add_alignments(product, features);
 }
 
 double product_floor(const TiledProduct& p, const DeviceRates& device) {
@@ -48,8 +74,9 @@ TileTime tile_time(const TileCandidate& c, const TileConstants& k, const DeviceR
   const double bytes = c.bytes + k.split_share * c.split_bytes + k.reload_share * c.reload_bytes;
   double memory = bytes / (k.memory_share * device.memory);
   if (k.cached_share < 1) {
-    const double y = c.cached_fill / k.cached_fill, y4 = y * y * y * y;
-    memory *= std::max(k.cached_share, y4 / (1 + y4));
+    const double weights = c.weights_bytes / bytes;
+    memory *= weights * missing(c.weights_fill / k.cached_weights, k.cached_share) +
+              (1 - weights) * missing(c.others_fill / k.cached_others, k.cached_share);
   }
   t.memory = memory;
   t.total = k.start_s + smooth_max(t.blocks, memory) + (c.splits > 1 ? k.split_s : 0);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "timing/device_rates.h"
 
@@ -34,7 +35,9 @@ struct TileCandidate {
   double split_bytes = 0;        // partial sums
   double reload_bytes = 0;       // loads of tiles beyond `bytes` that L2 may not hold
   double long_share = 0;         // 0 for short kernels, towards 1 for those that heat the chip
-  double cached_fill = 0;        // bytes / L2
+  double weights_fill = 0;       // bytes of the right operand / L2
+  double others_fill = 0;        // bytes of the left operand and the result / L2
+  double weights_bytes = 0;
 };
 
 // A product: rows x columns over a reduction, `batch` times.
@@ -44,12 +47,19 @@ struct TiledProduct {
   double step = 64;  // values of the reduction per step of the inner loop
 
   double flops() const { return 2 * batch * rows * columns * reduction; }
+  double weights_bytes() const { return batch * reduction * columns * element_bytes; }
   double bytes() const {
-    return batch * ((rows * reduction + reduction * columns) * element_bytes + rows * columns * result_bytes);
+    return weights_bytes() + batch * rows * (reduction * element_bytes + columns * result_bytes);
   }
 };
 TileCandidate tile_candidate(const TiledProduct& product, const Tile& tile, int splits,
                              const DeviceRates& device);
+
+// How alike the sizes are to powers of two, up to 64: vector loads need it.
+void add_alignments(const TiledProduct& product, std::vector<double>& features);
+// Tile, waves and ideal times of a candidate, for the residual correction.
+void add_tile_features(const TiledProduct& product, const TileCandidate& c, const DeviceRates& device,
+                       std::vector<double>& features);
 
 // Least time by the peaks of the machine. What fits into L2 may be there already.
 double product_floor(const TiledProduct& product, const DeviceRates& device);
@@ -57,7 +67,7 @@ double product_floor(const TiledProduct& product, const DeviceRates& device);
 // Constants of the formula; see gemm_form.cc for their meaning.
 struct TileConstants {
   double compute_share, memory_share, start_s, tile_s, load_intensity, edge_loss, split_s, split_share,
-      long_loss, wave_overlap, step_s, reload_share, cached_share, cached_fill;
+      long_loss, wave_overlap, step_s, reload_share, cached_share, cached_weights, cached_others;
   double lone_share = 0;  // of a multiprocessor that one block of 128x128 can use; 0: all of it
 };
 

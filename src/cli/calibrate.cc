@@ -1,0 +1,130 @@
+// The verb calibrate: fits the constants of kernel times to a table of measured times.
+#include "base/file.h"
+#include "base/json.h"
+#include "base/sheet.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "timing/table_calibration.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr std::size_t kMaxShownOutliers = 5;
+constexpr const char* kCalibrateNote =
+    "Mean, median and p90 are of |predicted / measured - 1| on what the column 'judged on' names; no fit saw "
+    "those rows. Inside: measurements within the 90 % interval. Width: (high - low) / predicted.";
+
+struct CalibrateRequest {
+  std::string table, machine, out, leave_out;
+  bool shared = false;
+  std::int64_t rows = 0;
+  std::uint64_t seed = 0;
+  Common common;
+};
+
+void require_request(const CalibrateRequest& r) {
+  if (r.table.empty())
+    reject(Hint{"headroom calibrate --table rows.csv --machine h200 -o mine.json"}, "--table is missing");
+  if (r.shared == !r.machine.empty())
+    reject(Hint{"--machine fits one device; --shared fits what all devices of the table share"},
+           "give either --machine or --shared");
+  if (!r.leave_out.empty() && !r.shared)
+    reject(Hint{"add --shared, or leave it out"}, "--leave-out is for --shared");
+  if (r.rows != 0 && r.shared)
+    reject(Hint{"--leave-out judges on one device"}, "--rows is for the rows of one --machine");
+  if (r.rows < 0) reject("--rows is {}; it must be at least 0", r.rows);
+  if (!r.out.empty()) require_writable(r.out);
+}
+
+Sheet fitted_sheet(const TableCalibration& result) {
+  const auto percent = [](const char* key, const char* title) {
+    return Column{.key = key, .title = title, .unit = "%", .format = Column::Format::tenths};
+  };
+  Sheet sheet("calibrated", {{.key = "group", .title = "type"},
+                             {.key = "rows", .title = "rows fitted", .format = Column::Format::commas},
+                             {.key = "judged_on", .title = "judged on", .left = true},
+                             percent("mean_percent", "mean %"),
+                             percent("median_percent", "median %"),
+                             percent("p90_percent", "p90 %"),
+                             percent("coverage_percent", "inside %"),
+                             percent("median_width_percent", "width %"),
+                             {.key = "outliers", .title = "outliers", .dash_zero = true}});
+  for (const CalibratedPart& p : result.parts)
+    sheet.row({p.group, static_cast<std::int64_t>(p.fitted), p.judged_on, p.errors.mean, p.errors.median,
+               p.errors.p90, p.errors.coverage, p.errors.median_width,
+               static_cast<std::int64_t>(p.outliers.size())});
+  return sheet;
+}
+
+std::string outlier_lines(const std::vector<CalibratedPart>& parts) {
+  std::string text;
+  for (const CalibratedPart& part : parts) {
+    for (std::size_t i = 0; i < std::min(part.outliers.size(), kMaxShownOutliers); ++i) {
+      const Outlier& o = part.outliers[i];
+      text += fmt::format("outlier, line {}: {:.4g} us measured, {:.4g} us predicted\n", o.line,
+                          o.measured_us, o.predicted_us);
+    }
+    if (part.outliers.size() > kMaxShownOutliers)
+      text +=
+          fmt::format("and {} more outliers of {}\n", part.outliers.size() - kMaxShownOutliers, part.group);
+  }
+  return text;
+}
+
+Json parts_json(const TableCalibration& result) {
+  Json list = fitted_sheet(result).objects();
+  for (std::size_t i = 0; i < result.parts.size(); ++i) {
+    Json outliers = Json::array();
+    for (const Outlier& o : result.parts[i].outliers)
+      outliers.push_back(
+          {{"line", o.line}, {"measured_us", o.measured_us}, {"predicted_us", o.predicted_us}});
+    list[i]["outliers"] = outliers;
+  }
+  return list;
+}
+
+void run(const CalibrateRequest& r) {
+  require_request(r);
+  const TimingTable table = read_timing_table(r.table);
+  const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
+  const TableCalibration result =
+      r.shared ? calibrate_table_shared(table, holdout) : calibrate_table(table, r.machine, holdout);
+  for (const std::string& text : result.notes) warn(text);
+  const std::string file = to_json(result.calibration).dump(1) + "\n";
+  if (!r.out.empty()) write_file(r.out, file);
+  if (r.common.json) {
+    Json json = {{"kernel", result.calibration.forms.front().form}, {"table", r.table}};
+    json["machine"] = result.calibration.machine ? Json(result.calibration.machine->name) : Json(nullptr);
+    json["parts"] = parts_json(result), json["notes"] = result.notes;
+    json["file"] = r.out.empty() ? Json(nullptr) : Json(r.out);
+    return print_json(json);
+  }
+  print(fmt::format("{}, {}:\n\n", result.calibration.forms.front().form,
+                    r.shared ? "shared by several devices" : result.calibration.machine->name));
+  print(fitted_sheet(result).text(r.common.tables.view()));
+  print("\n" + outlier_lines(result.parts) + paragraph(kCalibrateNote, r.common.tables.view()));
+  if (!r.out.empty()) print(fmt::format("saved to {}\n", r.out));
+}
+
+}  // namespace
+
+void add_calibrate(Command app) {
+  auto r = std::make_shared<CalibrateRequest>();
+  Command verb = app.verb("calibrate", "fit kernel times to a table of measured ones");
+  verb.option("--table", r->table, "CSV of timings, plain or gzipped: device,dtype,m,n,k,us and others");
+  verb.option("--machine", r->machine, "fit the rows of this machine");
+  verb.flag("--shared", r->shared, "fit what all devices of the table share, for devices never measured");
+  verb.option("-o,--output", r->out, "the file to write, for predict --machine or --constants");
+  verb.option("--rows", r->rows,
+              "fit only this many rows, chosen at random, and judge on the others; 0: all");
+  verb.option("--leave-out", r->leave_out, "with --shared: leave out this device and judge on it");
+  verb.option("--seed", r->seed, "seed of the choice of --rows");
+  add_json(verb, r->common);
+  add_table_options(verb, r->common.tables);
+  verb.example("headroom calibrate --table rows.csv --machine h200 -o mine.json");
+  verb.example("headroom calibrate --table rows.csv --shared --leave-out l40s");
+  verb.runs([r] { run(*r); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,134 @@
+// headroom calibrate --table and headroom predict KERNEL --table.
+#include <chrono>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "support/program.h"
+#include "timing/timing_table.h"
+
+namespace headroom::testing {
+namespace {
+
+class CliKernelTimes : public ProgramTest {
+ protected:
+  // Sizes of products without times.
+  static std::string sizes(std::size_t count, const std::string& device) {
+    std::string csv = "k,device,remark,dtype,m,n\n";
+    const Philox random(3);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto size = [&](std::size_t s) {
+        return std::llround(std::exp2(4 + 9 * random.uniform(3 * i + s)));
+      };
+      csv += fmt::format("{},{},\"row, {}\",bf16,{},{}\n", size(0), device, i, size(1), size(2));
+    }
+    return csv;
+  }
+
+  // A table with times: those that the program predicts, with a little noise and a bend.
+  void put_timings(const std::string& name, std::size_t count, const std::string& device) const {
+    put("sizes.csv", sizes(count, device));
+    succeed({"predict", "gemm", "--table", "sizes.csv", "-o", "predicted.csv"});
+    const TimingTable t = read_timing_table(file("predicted.csv"));
+    const std::size_t predicted = t.need("predicted_us"), m = t.need("m");
+    AddedColumn us{"us", {}};
+    for (std::size_t r = 0; r < t.rows.size(); ++r) {
+      const double bend = 0.1 * std::sin(std::log2(std::stod(t.rows[r][m])));
+      const double noise = 0.02 * Philox(4).normal(r);
+      us.cells.push_back(fmt::format("{}", std::stod(t.rows[r][predicted]) * std::exp(bend + noise)));
+    }
+    put(name, to_csv(t, {us}));
+  }
+};
+
+TEST_F(CliKernelTimes, PredictKeepsTheColumnsAndAddsThree) {
+  put("in.csv", sizes(5, "h200"));
+  const Outcome outcome = succeed({"predict", "gemm", "--table", "in.csv", "-o", "out.csv"});
+  EXPECT_NE(outcome.out.find("5 rows written to out.csv"), std::string::npos) << outcome.out;
+  const TimingTable t = read_timing_table(file("out.csv"));
+  EXPECT_EQ(t.columns,
+            (Words{"k", "device", "remark", "dtype", "m", "n", "predicted_us", "low_us", "high_us"}));
+  EXPECT_EQ(t.rows[3][t.need("remark")], "row, 3");
+  for (const auto& row : t.rows) {
+    const double us = std::stod(row[6]), low = std::stod(row[7]), high = std::stod(row[8]);
+    EXPECT_GT(low, 0);
+    EXPECT_LE(low, us);
+    EXPECT_GE(high, us);
+  }
+  EXPECT_EQ(succeed({"predict", "gemm", "--table", "in.csv"}).out, read_file(file("out.csv")));
+  const TimingTable explained = parse_timing_table(
+      succeed({"predict", "gemm", "--table", "in.csv", "--explain", "--machine", "a100"}).out, "out");
+  EXPECT_TRUE(explained.rows[0][explained.need("choice")].starts_with("tile "));
+}
+
+TEST_F(CliKernelTimes, ACalibrationKnowsItsDeviceBetterThanSharedConstants) {
+  put_timings("rows.csv", 240, "h200");
+  const Json fitted = succeed_json(
+      {"calibrate", "--table", "rows.csv", "--machine", "h200", "--rows", "160", "-o", "mine.json"});
+  EXPECT_EQ(fitted.at("machine"), "h200");
+  const Json& part = fitted.at("parts").at(0);
+  EXPECT_EQ(part.at("rows"), 160);
+  EXPECT_EQ(part.at("judged_on"), "80 rows not fitted");
+  EXPECT_LT(part.at("mean_percent").get<double>(), 4);
+  EXPECT_GT(part.at("coverage_percent").get<double>(), 75);
+
+  const auto error = [&](const Words& more) {
+    return succeed_json(with({"predict", "gemm", "--table", "rows.csv"}, more)).at("parts").at(0);
+  };
+  const Json mine = error({"--machine", "mine.json"}), shared = error({"--machine", "h200"});
+  EXPECT_EQ(mine.at("basis"), "calibrated");
+  EXPECT_EQ(shared.at("basis"), "shared");
+  EXPECT_LT(mine.at("mean_percent").get<double>(), shared.at("mean_percent").get<double>() / 2);
+  EXPECT_EQ(error({"--constants", "mine.json"}), mine) << "each row names its device";
+}
+
+TEST_F(CliKernelTimes, ACalibrationOfAnotherMachineIsSaidAndWidened) {
+  put_timings("rows.csv", 120, "h200");
+  succeed({"calibrate", "--table", "rows.csv", "--machine", "h200", "-o", "mine.json"});
+  const Json own = succeed_json({"predict", "gemm", "--table", "rows.csv", "--machine", "mine.json"});
+  const Words words = {"predict",   "gemm", "--table",     "rows.csv",
+                       "--machine", "h100", "--constants", "mine.json"};
+  const Json other = succeed_json(words);
+  EXPECT_NE(succeed(words).err.find("mine.json is a calibration of 'h200', not of 'h100-sxm'"),
+            std::string::npos);
+  EXPECT_GT(other.at("parts").at(0).at("median_width_percent").get<double>(),
+            2 * own.at("parts").at(0).at("median_width_percent").get<double>());
+}
+
+TEST_F(CliKernelTimes, OutliersAreReportedByTheirLine) {
+  put_timings("rows.csv", 120, "h200");
+  TimingTable t = read_timing_table(file("rows.csv"));
+  std::string& us = t.rows[40][t.need("us")];
+  us = fmt::format("{}", 9 * std::stod(us));
+  put("rows.csv", to_csv(t, {}));
+  const std::string out = succeed({"calibrate", "--table", "rows.csv", "--machine", "h200"}).out;
+  EXPECT_NE(out.find("outlier, line 42: "), std::string::npos) << out;
+}
+
+TEST_F(CliKernelTimes, SharedConstantsPredictADeviceTheyNeverSaw) {
+  std::string all;
+  for (const char* device : {"a100", "h100", "b200"}) {
+    put_timings("one.csv", 80, device);
+    const std::string csv = read_file(file("one.csv"));
+    all += all.empty() ? csv : csv.substr(csv.find('\n') + 1);
+  }
+  put("rows.csv", all);
+  const Json json =
+      succeed_json({"calibrate", "--table", "rows.csv", "--shared", "--leave-out", "h100", "-o", "c.json"});
+  EXPECT_EQ(json.at("parts").at(0).at("judged_on"), "h100-sxm");
+  EXPECT_LT(json.at("parts").at(0).at("mean_percent").get<double>(), 30);
+  const Json there = succeed_json({"predict", "gemm", "--table", "rows.csv", "--constants", "c.json"});
+  EXPECT_EQ(there.at("parts").size(), 3u);
+  EXPECT_EQ(there.at("parts").at(0).at("basis"), "shared");
+}
+
+// A file that holds 45,000 rows takes a moment, not a coffee.
+TEST_F(CliKernelTimes, PredictsManyRowsInSeconds) {
+  put("in.csv", sizes(45000, "h200"));
+  const auto begin = std::chrono::steady_clock::now();
+  succeed({"predict", "gemm", "--table", "in.csv", "-o", "out.csv"});
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5);
+}
+
+}  // namespace
+}  // namespace headroom::testing
