@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 FORMATTED = $(shell find include src tests examples -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 CLANG_FORMAT ?= clang-format
 
-.PHONY: help demo build test accuracy bench gpu-check install asan tsan format format-check tidy clean
+.PHONY: help demo build test accuracy bench truth gpu-check install asan tsan format format-check tidy clean
 
 help:  ## this text
 	@echo "make TARGET, where TARGET is one of"
@@ -26,6 +26,10 @@ accuracy:  ## the long tests: networks trained to their published accuracy
 bench:  ## kernels and workloads timed against this machine's ceilings
 	@scripts/setup demo && scripts/build release headroom
 	build/release/headroom bench nets
+
+truth:  ## kernel times fitted to public tables, judged on rows and devices that were not fitted
+	@scripts/setup demo && scripts/build release headroom
+	scripts/truth
 
 gpu-check:  ## on a machine with a GPU: tests, sanitizers, trainings, ceilings, PyTorch beside it
 	@scripts/setup test && scripts/gpu-check

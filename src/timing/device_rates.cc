@@ -11,18 +11,18 @@ namespace {
 
 constexpr double kUsualLaunch = 3e-6;
 // Shares of the fp32 peak that large products reach; see docs/kernel-times.md.
-constexpr double kShareOf128Lanes = 0.8;
+constexpr double kShareOf128Lanes = 0.9;
 
 // FLOP per joule of boards at their power limit, by the process their chips are made in.
 double flops_per_joule(int compute_capability) {
-  if (compute_capability >= 89) return 160e9;  // 5 nm and less
+  if (compute_capability >= 89) return 175e9;  // 5 nm and less
   if (compute_capability >= 80) return 100e9;  // 7 and 8 nm
   return 58e9;                                 // 12 nm and more
 }
 
 }  // namespace
 
-int fp32_lanes(int cc) {
+int lanes_of(int cc) {
   if (cc < 50) return 192;
   return cc == 60 || (cc >= 70 && cc <= 80) ? 64 : 128;
 }
@@ -41,7 +41,7 @@ DeviceRates device_rates(const Machine& machine, std::string_view precision) {
   DeviceRates rates{.sms = double(machine.cores),
                     .flops = peak->second,
                     .memory = machine.memory().bytes_per_s,
-                    .cycle_s = machine.cores * 2.0 * fp32_lanes(machine.compute_capability) / fp32,
+                    .cycle_s = machine.cores * 2.0 * lanes_of(machine.compute_capability) / fp32,
                     .launch_s = machine.launch.host_s > 0 ? machine.launch.host_s : kUsualLaunch,
                     .link = machine.peer_bytes_per_s,
                     .power_w = machine.power_w};
@@ -53,7 +53,7 @@ DeviceRates device_rates(const Machine& machine, std::string_view precision) {
 double sustained_fp32(const Machine& machine, double peak) {
   const int cc = machine.compute_capability;
   double rate = peak;
-  if (cc >= 86 && fp32_lanes(cc) == 128) rate *= kShareOf128Lanes;
+  if (cc >= 86 && lanes_of(cc) == 128) rate *= kShareOf128Lanes;
   if (machine.power_w > 0) rate = std::min(rate, machine.power_w * flops_per_joule(cc));
   return rate;
 }

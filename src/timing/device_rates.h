@@ -22,7 +22,7 @@ struct DeviceRates {
 };
 DeviceRates device_rates(const Machine& machine, std::string_view precision);
 
-int fp32_lanes(int compute_capability);  // per multiprocessor
+int lanes_of(int compute_capability);  // per multiprocessor
 
 // The fp32 rate outside tensor cores that a device can sustain: less than its peak where the power limit of
 // the board is low, or where 128 lanes share one register file.

@@ -84,13 +84,6 @@ class Shortlists {
   std::vector<std::size_t> candidates_, ends_;
 };
 
-double full_error(const PreparedRows& rows, std::span<const double> constants) {
-  double sum = 0;
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    sum += std::abs(std::log(fastest(*rows.rows[r], constants).seconds / rows.measured_s[r]));
-  return sum / static_cast<double>(rows.size());
-}
-
 }  // namespace
 
 PreparedRows PreparedRows::at(std::span<const std::size_t> indices) const {
@@ -100,6 +93,13 @@ PreparedRows PreparedRows::at(std::span<const std::size_t> indices) const {
     part.measured_s.push_back(measured_s[i]);
   }
   return part;
+}
+
+double mean_log_error(const PreparedRows& rows, std::span<const double> constants) {
+  double sum = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    sum += std::abs(std::log(fastest(*rows.rows[r], constants).seconds / rows.measured_s[r]));
+  return sum / static_cast<double>(rows.size());
 }
 
 std::vector<double> fit_constants(const std::vector<Constant>& constants, const PreparedRows& rows,
@@ -119,7 +119,7 @@ std::vector<double> fit_constants(const std::vector<Constant>& constants, const 
       x = minimize(objective, x, variables.low(), variables.high(),
                    {.step = 0.4 / (1 + round), .evaluations = options.evaluations});
     }
-    const double value = full_error(rows, variables.constants(x)) + variables.pull(x);
+    const double value = mean_log_error(rows, variables.constants(x)) + variables.pull(x);
     if (value < least) least = value, best = x;
   }
   return variables.constants(best);

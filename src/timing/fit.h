@@ -30,4 +30,7 @@ struct FitOptions {
 std::vector<double> fit_constants(const std::vector<Constant>& constants, const PreparedRows& rows,
                                   const FitOptions& options = {});
 
+// Mean |log(predicted / measured)|.
+double mean_log_error(const PreparedRows& rows, std::span<const double> constants);
+
 }  // namespace headroom

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "timing/fit.h"
 #include "timing/forms.h"
 #include "timing/tile_time.h"
 
@@ -11,6 +12,8 @@ namespace headroom {
 namespace {
 
 constexpr double kMinTileShare = 0.03;  // of the rows: rarer tiles are exceptions
+constexpr std::size_t kMinTriedRows = 10, kTriedRows = 150;
+constexpr int kFirstVolta = 70;
 constexpr const char *kSingle = "single_tiles", *kBatched = "batched_tiles";
 
 // The tile in a kernel's name: "volta_sgemm_128x64_nn" computes 128 along the output width by 64 along m.
@@ -30,8 +33,8 @@ std::optional<Tile> tile_in(std::string_view name) {
 std::string text_of(const Tile& tile) { return fmt::format("{}x{}", tile.n, tile.m); }
 
 std::vector<Tile> tiles_from(const Traits& traits, const char* key) {
-  static const std::vector<Tile> usual = {{32, 32},  {32, 64},  {32, 128}, {64, 64},
-                                          {64, 128}, {128, 32}, {128, 128}};
+  static const std::vector<Tile> usual = {{32, 32}, {32, 64},  {32, 128}, {64, 32},
+                                          {64, 64}, {64, 128}, {128, 32}, {128, 128}};
   const auto found = traits.find(key);
   std::vector<Tile> tiles;
   if (found != traits.end())
@@ -49,11 +52,13 @@ std::vector<Constant> linear_constants() {
           {"edge_loss", 0.1, 0.002, 1, "compute lost per 64 / tile edge"},
           {"split_cycles", 5000, 100, 200000, "fixed time of adding partial sums"},
           {"split_share", 0.27, 0.01, 4, "of the bytes of partial sums that reach memory"},
-          {"long_loss", 0.05, 0.002, 1, "compute lost in kernels long enough to heat the chip"},
+          {"long_loss", 0.03, 0.002, 0.15, "compute lost in kernels long enough to heat the chip"},
           {"wave_overlap", 0.23, 0.02, 1, "of a last, partial wave that is hidden"},
           {"step_cycles", 140, 10, 2000, "least time of a step of 8 along the reduction"},
           {"reload_share", 0.025, 0.001, 1, "of repeated tile loads that miss L2"},
-          {"lone_share", 0.7, 0.1, 4, "of a multiprocessor that one block of 128x128 can use"}};
+          {"lone_share", 0.7, 0.1, 4, "of a multiprocessor that one block of 128x128 can use"},
+          {"unaligned_loss", 0.1, 0.005, 2,
+           "Pascal and older: loads of linear layers with rows off cache lines"}};
 }
 
 class PreparedLinear final : public PreparedRow {
@@ -71,6 +76,8 @@ class PreparedLinear final : public PreparedRow {
                 .result_bytes = 4,
                 .step = 8};
     const bool batched = product_.batch > 1;
+    unaligned_ =
+        !batched && machine.compute_capability < kFirstVolta && std::fmod(product_.reduction, 32) != 0;
     for (const Tile& tile : tiles_from(traits, batched ? kBatched : kSingle))
       for (int splits = 1; splits <= (batched ? 1 : 32); splits *= 2)
         if (splits == 1 || product_.reduction >= 64.0 * splits)
@@ -103,7 +110,7 @@ class PreparedLinear final : public PreparedRow {
             .memory_share = k[1],
             .start_s = k[2] * device_.launch_s,
             .tile_s = k[3] * device_.cycle_s,
-            .load_intensity = k[4],
+            .load_intensity = k[4] * (unaligned_ ? 1 + k[13] : 1),
             .edge_loss = k[5],
             .split_s = k[6] * device_.cycle_s,
             .split_share = k[7],
@@ -119,6 +126,7 @@ class PreparedLinear final : public PreparedRow {
 
   DeviceRates device_;
   double peak_ = 0;
+  bool unaligned_ = false;  // linear layers read weights along the reduction
   TiledProduct product_;
   std::vector<TileCandidate> candidates_;
 };
@@ -145,6 +153,31 @@ std::vector<std::string> common_tiles(std::span<const TimingRow> rows, bool batc
   return tiles;
 }
 
+// Without names of kernels: the set of tiles that a short fit explains the measured times with best.
+// Libraries use one tile for nearly all batched products, so single tiles are tried, too.
+std::vector<std::string> tried_tiles(std::span<const TimingRow> rows, bool batched, const Machine& machine) {
+  std::vector<TimingRow> own;
+  for (const TimingRow& row : rows)
+    if ((row.sizes[0] > 1) == batched && row.us > 0 && own.size() < kTriedRows) own.push_back(row);
+  if (own.size() < kMinTriedRows) return {};
+  std::vector<std::string> all, best;
+  for (const Tile& tile : tiles_from({}, "")) all.push_back(text_of(tile));
+  std::vector<std::vector<std::string>> sets = {all};
+  for (const std::string& tile : all) sets.push_back({tile});
+  double least = INFINITY;
+  for (const std::vector<std::string>& tiles : sets) {
+    PreparedRows prepared;
+    for (const TimingRow& row : own) {
+      prepared.rows.push_back(
+          std::make_shared<PreparedLinear>(row, machine, Traits{{batched ? kBatched : kSingle, tiles}}));
+      prepared.measured_s.push_back(row.us * 1e-6);
+    }
+    const auto constants = fit_constants(linear_constants(), prepared, {.starts = 1, .rounds = 1});
+    if (const double error = mean_log_error(prepared, constants); error < least) least = error, best = tiles;
+  }
+  return best;
+}
+
 class LinearForm final : public KernelForm {
  public:
   std::string name() const override { return "linear"; }
@@ -161,10 +194,11 @@ class LinearForm final : public KernelForm {
     static const std::vector<Constant> constants = linear_constants();
     return constants;
   }
-  Traits learn_traits(std::span<const TimingRow> rows, const Machine&) const override {
+  Traits learn_traits(std::span<const TimingRow> rows, const Machine& machine) const override {
     Traits traits;
     for (const bool batched : {false, true}) {
       std::vector<std::string> tiles = common_tiles(rows, batched);
+      if (tiles.empty()) tiles = tried_tiles(rows, batched, machine);
       if (!tiles.empty()) traits[batched ? kBatched : kSingle] = std::move(tiles);
     }
     return traits;

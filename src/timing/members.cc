@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kGenerationWeight = 0.5;  // a member one generation off counts exp(-0.5)
+constexpr double kGenerationWeight = 1;  // a member one generation off counts exp(-1)
 
 // The place of a compute capability in the order of generations.
 int generation(int compute_capability) {

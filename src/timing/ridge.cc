@@ -56,16 +56,14 @@ double Ridge::predict(std::span<const double> place) const {
   return sum;
 }
 
-Json Ridge::to_json() const { return {{"places", places_.values}, {"weights", weights_}}; }
+Json Ridge::to_json() const {
+  return {{"places", numbers_text(places_.values)}, {"weights", numbers_text(weights_)}};
+}
 
 Ridge Ridge::from_json(const Json& json, const std::string& origin, std::size_t width) {
   Ridge ridge;
-  try {
-    json.at("places").get_to(ridge.places_.values);
-    json.at("weights").get_to(ridge.weights_);
-  } catch (const Json::exception&) {
-    reject("{}: 'ridge' is damaged", origin);
-  }
+  ridge.places_.values = numbers_from(json.at("places"), origin);
+  ridge.weights_ = numbers_from(json.at("weights"), origin);
   ridge.places_.width = width;
   if (ridge.places_.values.size() != ridge.weights_.size() * width)
     reject("{}: 'ridge' has {} numbers for {} rows", origin, ridge.places_.values.size(),

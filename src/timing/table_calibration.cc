@@ -26,6 +26,16 @@ JudgedErrors judge_rows(const Predictor& predictor, const std::vector<TimingRow>
   return judge(judged);
 }
 
+// Other devices of a table need not be known.
+bool names_machine(const std::string& device, const Machine& machine) {
+  if (device == machine.name) return true;
+  try {
+    return find_machine(device).name == machine.name;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // The rows of one machine by group. A table without devices is of that machine.
 RowGroups rows_of_machine(const TimingTable& table, std::vector<TimingRow> rows, const Machine& machine,
                           std::vector<std::string>& notes) {
@@ -34,7 +44,7 @@ RowGroups rows_of_machine(const TimingTable& table, std::vector<TimingRow> rows,
   std::size_t others = 0;
   for (TimingRow& row : rows) {
     if (!row.device.empty() && !is_own.contains(row.device))
-      is_own[row.device] = row.device == machine.name || machine_of_device(table, row).name == machine.name;
+      is_own[row.device] = names_machine(row.device, machine);
     if (row.device.empty() || is_own[row.device])
       groups[row.group].push_back(std::move(row));
     else

@@ -119,7 +119,10 @@ class TablePredictor {
                         const std::vector<std::size_t>& indices) const {
     std::vector<TimingRow> named;
     for (const std::size_t r : indices)
-      if (!rows[r].kernel_name.empty()) named.push_back(rows[r]);
+      if (!rows[r].kernel_name.empty()) {
+        named.push_back(rows[r]);
+        named.back().us = 0;  // a prediction must not look at the times it is judged by
+      }
     if (named.size() < kMinNamedRows) return;
     if (Traits traits = form_.learn_traits(named, machine); !traits.empty())
       predictor.set_traits(std::move(traits));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/text.h"
 
 namespace headroom {
 namespace {
@@ -116,7 +117,7 @@ double value_of(const Trees::Tree& tree, std::span<const double> x) {
   std::size_t node = 0;
   for (std::size_t depth = 0; depth < Trees::kDepth; ++depth) {
     const std::size_t at = (std::size_t{1} << depth) - 1 + node;
-    const int f = tree.feature[at];
+    const double f = tree.feature[at];
     node = 2 * node + (f >= 0 && x[static_cast<std::size_t>(f)] >= tree.threshold[at] ? 1 : 0);
   }
   return tree.value[node];
@@ -161,26 +162,44 @@ double Trees::predict(std::span<const double> features) const {
 Json Trees::to_json() const {
   Json list = Json::array();
   for (const Tree& tree : trees_)
-    list.push_back({{"feature", tree.feature}, {"threshold", tree.threshold}, {"value", tree.value}});
+    list.push_back({{"feature", numbers_text(tree.feature)},
+                    {"threshold", numbers_text(tree.threshold)},
+                    {"value", numbers_text(tree.value)}});
   return list;
 }
 
 Trees Trees::from_json(const Json& json, const std::string& origin, std::size_t width) {
   Trees trees;
-  try {
-    for (const Json& item : json) {
-      Tree tree;
-      item.at("feature").get_to(tree.feature);
-      item.at("threshold").get_to(tree.threshold);
-      item.at("value").get_to(tree.value);
-      for (const int f : tree.feature)
-        if (f < -1 || f >= static_cast<int>(width)) reject("{}: a tree asks for feature {}", origin, f);
-      trees.trees_.push_back(tree);
-    }
-  } catch (const Json::exception&) {
-    reject("{}: 'trees' is damaged", origin);
+  const auto read = [&](const Json& item, const char* key, auto& values) {
+    const std::vector<double> numbers = numbers_from(item.at(key), origin);
+    if (numbers.size() != values.size())
+      reject("{}: a tree has {} numbers in '{}'", origin, numbers.size(), key);
+    std::ranges::copy(numbers, values.begin());
+  };
+  for (const Json& item : json) {
+    Tree tree;
+    read(item, "feature", tree.feature);
+    read(item, "threshold", tree.threshold);
+    read(item, "value", tree.value);
+    for (const double f : tree.feature)
+      if (f != std::floor(f) || f < -1 || f >= static_cast<double>(width))
+        reject("{}: a tree asks for feature {}", origin, f);
+    trees.trees_.push_back(tree);
   }
   return trees;
+}
+
+std::string numbers_text(std::span<const double> values) {
+  std::string text;
+  for (const double value : values) text += fmt::format("{}{}", text.empty() ? "" : " ", value);
+  return text;
+}
+
+std::vector<double> numbers_from(const Json& json, const std::string& origin) {
+  std::vector<double> values;
+  for (const std::string& word : split(json.get<std::string>(), ' '))
+    values.push_back(parse_double(word, origin));
+  return values;
 }
 
 }  // namespace headroom

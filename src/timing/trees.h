@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
@@ -33,7 +34,7 @@ class Trees {
  public:
   static constexpr std::size_t kDepth = 4, kLeaves = 1 << kDepth;
   struct Tree {
-    std::array<int, kLeaves - 1> feature{};       // -1: no split; all go left
+    std::array<double, kLeaves - 1> feature{};    // an index; -1: no split, all go left
     std::array<double, kLeaves - 1> threshold{};  // go left if below
     std::array<double, kLeaves> value{};
     bool operator==(const Tree&) const = default;
@@ -52,5 +53,9 @@ class Trees {
 
 // Six digits: what a file holds is what was fitted.
 double rounded(double value);
+
+// Many numbers of a file on one line: "1 2.5 -3".
+std::string numbers_text(std::span<const double> values);
+std::vector<double> numbers_from(const Json& json, const std::string& origin);
 
 }  // namespace headroom
