@@ -80,7 +80,7 @@ Residual::Mix best_mix(const OutOfFold& out, const PreparedRows& prepared) {
   const auto error_of = [&](const Residual::Mix& mix) {
     double sum = 0;
     for (std::size_t r = 0; r < prepared.size(); ++r)
-      sum += std::abs(out.log_predicted(r, mix) - std::log(prepared.measured_s[r]));
+      sum += std::abs(std::exp(out.log_predicted(r, mix)) / prepared.measured_s[r] - 1);
     return sum;
   };
   return *std::ranges::min_element(kMixes, {}, error_of);

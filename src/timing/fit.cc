@@ -74,7 +74,7 @@ class Shortlists {
       const PreparedRow& row = *rows_.rows[r];
       double best = row.seconds(candidates_[at], constants);
       for (++at; at < ends_[r]; ++at) best = std::min(best, row.seconds(candidates_[at], constants));
-      sum += std::abs(std::log(best / rows_.measured_s[r]));
+      sum += std::abs(best / rows_.measured_s[r] - 1);
     }
     return sum / static_cast<double>(rows_.size());
   }
