@@ -14,7 +14,8 @@ double PreparedRow::cached_seconds(std::span<const double> constants) const {
 }
 
 const std::vector<const KernelForm*>& kernel_forms() {
-  static const std::vector<const KernelForm*> forms = {&gemm_form(), &linear_form()};
+  static const std::vector<const KernelForm*> forms = {&gemm_form(), &linear_form(), &conv2d_form(),
+                                                       &collective_form()};
   return forms;
 }
 

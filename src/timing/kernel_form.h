@@ -62,7 +62,8 @@ class KernelForm {
  public:
   struct Size {
     std::string column;
-    std::optional<double> otherwise;  // the value if the table lacks the column; none: it must be there
+    std::optional<double> otherwise;      // the value if the table lacks the column; none: it must be there
+    std::vector<std::string> words = {};  // not empty: the column holds one of these, the size is its index
   };
 
   virtual ~KernelForm() = default;

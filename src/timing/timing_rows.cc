@@ -29,6 +29,15 @@ double size_in(const TimingTable& table, std::size_t row, std::size_t column, bo
          table.columns[column], table.rows[row][column]);
 }
 
+double word_in(const TimingTable& table, std::size_t row, std::size_t column,
+               const std::vector<std::string>& words) {
+  const std::string& word = table.rows[row][column];
+  const auto found = std::ranges::find(words, word);
+  if (found != words.end()) return static_cast<double>(found - words.begin());
+  reject(nearest(word, words), "{}, line {}: column '{}' is '{}'; it is one of {}", table.origin,
+         table.lines[row], table.columns[column], printable(word), fmt::join(words, ", "));
+}
+
 double time_in(const TimingTable& table, std::size_t row, std::size_t column, bool needed) {
   if (!needed && table.rows[row][column].empty()) return 0;
   double value = 0;
@@ -79,8 +88,13 @@ std::vector<TimingRow> rows_of(const TimingTable& table, const KernelForm& form,
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     TimingRow row{.line = table.lines[r]};
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      const auto& otherwise = form.sizes()[c].otherwise;
-      row.sizes.push_back(columns[c] ? size_in(table, r, *columns[c], otherwise.has_value()) : *otherwise);
+      const auto& [column, otherwise, words] = form.sizes()[c];
+      if (!columns[c])
+        row.sizes.push_back(*otherwise);
+      else if (!words.empty())
+        row.sizes.push_back(word_in(table, r, *columns[c], words));
+      else
+        row.sizes.push_back(size_in(table, r, *columns[c], otherwise.has_value()));
     }
     row.group = group_in(table, r, form, group);
     if (device) row.device = table.rows[r][*device];
