@@ -1,8 +1,9 @@
-// The verb calibrate: fits the constants of kernel times to a table of measured times.
+// The verb calibrate: fits the constants of kernel times to this machine, or to a table of measured times.
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sheet.h"
 #include "base/text.h"
+#include "cli/calibrate_device.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "timing/table_calibration.h"
@@ -20,12 +21,20 @@ struct CalibrateRequest {
   bool shared = false;
   std::int64_t rows = 0;
   std::uint64_t seed = 0;
+  double seconds = kCalibrateSeconds;
   Common common;
 };
 
+// Without a table, the timings are made here.
+bool measures(const CalibrateRequest& r) {
+  if (!r.table.empty()) return false;
+  if (r.machine.empty() && r.out.empty() && !r.shared && r.leave_out.empty() && r.rows == 0) return true;
+  reject(Hint{"headroom calibrate --table rows.csv --machine h200 -o mine.json; without these options it "
+              "measures this machine"},
+         "--table is missing");
+}
+
 void require_request(const CalibrateRequest& r) {
-  if (r.table.empty())
-    reject(Hint{"headroom calibrate --table rows.csv --machine h200 -o mine.json"}, "--table is missing");
   if (r.shared == !r.machine.empty())
     reject(Hint{"--machine fits one device; --shared fits what all devices of the table share"},
            "give either --machine or --shared");
@@ -85,6 +94,7 @@ Json parts_json(const TableCalibration& result) {
 }
 
 void run(const CalibrateRequest& r) {
+  if (measures(r)) return run_calibrate_device(r.common, r.seconds);
   require_request(r);
   const TimingTable table = read_timing_table(r.table);
   const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
@@ -111,7 +121,7 @@ void run(const CalibrateRequest& r) {
 
 void add_calibrate(Command app) {
   auto r = std::make_shared<CalibrateRequest>();
-  Command verb = app.verb("calibrate", "fit kernel times to a table of measured ones");
+  Command verb = app.verb("calibrate", "fit kernel times to this machine, or to a table of measured ones");
   verb.option("--table", r->table, "CSV of timings, plain or gzipped: device,dtype,m,n,k,us and others");
   verb.option("--machine", r->machine, "fit the rows of this machine");
   verb.flag("--shared", r->shared, "fit what all devices of the table share, for devices never measured");
@@ -120,8 +130,14 @@ void add_calibrate(Command app) {
               "fit only this many rows, chosen at random, and judge on the others; 0: all");
   verb.option("--leave-out", r->leave_out, "with --shared: leave out this device and judge on it");
   verb.option("--seed", r->seed, "seed of the choice of --rows");
+  verb.option("--seconds", r->seconds, "without --table: time for random networks on this machine");
+  verb.option("--device", r->common.device, "without --table: cpu, cuda, or cuda:1 for the second GPU");
+  verb.option("--precision", r->common.precision,
+              "without --table: fp32 or fp64; on GPUs also tf32, bf16, fp16");
+  verb.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   add_json(verb, r->common);
   add_table_options(verb, r->common.tables);
+  verb.example("headroom calibrate");
   verb.example("headroom calibrate --table rows.csv --machine h200 -o mine.json");
   verb.example("headroom calibrate --table rows.csv --shared --leave-out l40s");
   verb.runs([r] { run(*r); });

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "models/onnx/imported.h"
+#include "timing/choose.h"
+#include "timing/step_model.h"
 #include "train/settings.h"
 
 namespace headroom::cli {
@@ -22,6 +24,19 @@ DType Common::cpu_dtype() const {
   return dtype();
 }
 
+namespace {
+
+// Kernels of this machine are chosen by its own times alone.
+Machine calibrated_here(const std::string& device) {
+  const Machine machine = find_machine(device == "cpu" ? "here" : "here-gpu");
+  if (time_model_for(machine).basis() != TimeModel::Basis::calibrated)
+    reject(Hint{fmt::format("run `headroom calibrate --device {}` first: it takes a minute", device)},
+           "--choose predicted needs the kernel times of this machine");
+  return machine;
+}
+
+}  // namespace
+
 EngineOptions Common::engine_options(const std::vector<std::string>& usual_kernels) const {
   if (streams != 1 && streams != 2) reject("--streams is {}; it must be 1 or 2", streams);
   return {.precision = dtype(),
@@ -31,7 +46,8 @@ EngineOptions Common::engine_options(const std::vector<std::string>& usual_kerne
           .streams = streams,
           .seed = seed,
           .update = {},
-          .choose = chooser(usual_kernels),
+          .choose = choose == "order" ? chooser(usual_kernels)
+                                      : chooser_for(calibrated_here(device), usual_kernels),
           .layout = layout_wish(),
           .tuning = &tuning_table(),
           .on_tuning = [bar = std::shared_ptr<Progress>()](const Tuner::Progress& p) mutable {
@@ -71,6 +87,14 @@ Chooser Common::chooser(const std::vector<std::string>& usual) const {
   if (device == "cpu")
     for (const std::string& text : usual) add(text);
   return choices.empty() ? first_that_accepts : forced(choices);
+}
+
+Chooser Common::chooser_for(const Machine& machine, const std::vector<std::string>& usual) const {
+  if (choose == "order") return chooser(usual);
+  if (choose != "predicted")
+    reject(nearest(choose, std::vector<std::string>{"order", "predicted"}), "--choose '{}' is not known",
+           choose);
+  return predicted_best(machine, time_model_for(machine), chooser(usual));
 }
 
 std::unique_ptr<Device> Common::open() const {
@@ -122,6 +146,8 @@ void add_run_options(Command verb, Common& common) {
   verb.option("--threads", common.threads, "CPU threads; 0: one per core");
   verb.flag("--explain", common.explain, "print why each kernel was chosen and why others refused");
   verb.option("--kernel", common.kernels, "force a kernel: op=name, op=library or op=own; repeatable");
+  verb.option("--choose", common.choose,
+              "kernels in the order of their lists (order), or by predicted time (predicted)");
   verb.option("--layout", common.layout, "on GPUs: memory layout of images: auto, nchw or nhwc");
   verb.flag("--deterministic", common.deterministic, "the same bits every run, on GPUs too");
   verb.flag("--graph,!--no-graph", common.capture,

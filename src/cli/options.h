@@ -25,6 +25,7 @@ struct Common {
   int threads = 0;
   bool explain = false;
   std::vector<std::string> kernels;  // op=name
+  std::string choose = "order";      // or predicted
   std::string layout = "auto";
 
   bool capture = true, deterministic = false;
@@ -39,6 +40,8 @@ struct Common {
   LayoutWish layout_wish() const;
   // Kernels the user chose; `usual` are forced for operators the user did not mention.
   Chooser chooser(const std::vector<std::string>& usual = {}) const;
+  // The same for a machine that need not be this one: with --choose predicted, by its predicted times.
+  Chooser chooser_for(const Machine& machine, const std::vector<std::string>& usual = {}) const;
   std::unique_ptr<Device> open() const;
   // The measured ceilings of the open device: saved ones, or measured now, which takes seconds.
   Machine machine(Device& opened) const;

@@ -31,7 +31,10 @@ struct PredictRequest {
 Forecast forecast_for(const Net& net, const std::string& model, const Machine& machine, Mode mode,
                       std::int64_t batch, const Common& common) {
   if (machine.kind == "cpu") common.cpu_dtype();  // rejects types that CPUs lack
-  EngineOptions options = common.engine_options();
+  Common by_order = common;                       // kernels of this machine play no part
+  by_order.choose = "order";
+  EngineOptions options = by_order.engine_options();
+  options.choose = common.chooser_for(machine);
   options.update = usual_update(train_defaults(model));
   return forecast(net, machine, options, mode, batch, common.threads);
 }

@@ -29,6 +29,8 @@ class TimeModel {
   virtual std::string_view name() const = 0;
   virtual Basis basis() const = 0;
   virtual StepTime time(const Step& step, const Machine& machine, const Target& target) const = 0;
+  // False: it has no figures for this kernel and operator, and takes those of others.
+  virtual bool knows(const Step&, const Machine&, const Target&) const { return true; }
   // The interval of whole runs, as factors of their predicted time. It includes the errors that steps share.
   struct Factors {
     double low = 1, high = 1;

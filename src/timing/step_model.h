@@ -91,6 +91,9 @@ class CalibratedModel final : public TimeModel {
   std::string_view name() const override { return "calibrated"; }
   Basis basis() const override { return Basis::calibrated; }
   StepTime time(const Step& step, const Machine& machine, const Target& target) const override;
+  bool knows(const Step& step, const Machine& machine, const Target& target) const override {
+    return calibration_.kinds.contains(amounts_of(step, machine, target).kind);
+  }
   Factors run_factors() const override;
 
  private:

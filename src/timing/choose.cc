@@ -1,0 +1,69 @@
+#include "timing/choose.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "ops/operator.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kMaxRivals = 3;
+
+double predicted_seconds(const Kernel& kernel, const Problem& problem, const Target& target,
+                         const Machine& machine, const TimeModel& model) {
+  Step step;
+  step.kernel = &kernel, step.problem = problem;
+  step.work = kernel.work ? kernel.work(problem, target) : least_work(problem, target);
+  if (kernel.workspace) step.workspace = kernel.workspace(problem, target);
+  return model.knows(step, machine, target) ? model.time(step, machine, target).seconds : 0;
+}
+
+}  // namespace
+
+std::vector<const Kernel*> rival_kernels(const Problem& problem, const Target& target) {
+  std::vector<const Kernel*> rivals;
+  for (const Kernel& kernel : operator_of(problem.op).kernels) {
+    if (rivals.size() == kMaxRivals) break;
+    if (kernel.device != target.device.kind || kernel.name == "reference") continue;
+    if (accepts(kernel, problem, target).ok) rivals.push_back(&kernel);
+  }
+  return rivals;
+}
+
+Chooser predicted_best(Machine machine, const TimeModel& model, Chooser otherwise) {
+  return [machine = std::move(machine), &model, otherwise = std::move(otherwise)](const Problem& problem,
+                                                                                  const Target& target) {
+    Choice choice = otherwise(problem, target);
+    const std::vector<const Kernel*> rivals = rival_kernels(problem, target);
+    if (choice.kernel == nullptr || choice.why == "forced" || rivals.size() < 2) return choice;
+    const Kernel* best = nullptr;
+    double least = 0;
+    std::string times;
+    for (const Kernel* kernel : rivals) {
+      const double seconds = predicted_seconds(*kernel, problem, target, machine, model);
+      if (seconds <= 0) continue;
+      times += fmt::format("{}{} {}", times.empty() ? "" : ", ", kernel->name, human_seconds(seconds));
+      if (best == nullptr || seconds < least) best = kernel, least = seconds;
+    }
+    if (best == nullptr) return choice;
+    if (best != choice.kernel) choice.variant.clear(), choice.variant_s = 0;
+    choice.kernel = best;
+    choice.why = fmt::format("least predicted time of {}", times);
+    return choice;
+  };
+}
+
+Chooser any_rival(std::uint64_t seed) {
+  return [seed](const Problem& problem, const Target& target) {
+    const std::vector<const Kernel*> rivals = rival_kernels(problem, target);
+    if (rivals.size() < 2) return first_that_accepts(problem, target);
+    const Philox random(seed, 29);
+    const std::size_t at = random.below(std::hash<std::string>{}(problem.str()), rivals.size());
+    return Choice{rivals[at], "drawn at random", {}};
+  };
+}
+
+}  // namespace headroom
