@@ -48,6 +48,21 @@ Machine load_builtin(const EmbeddedFile& file) {
   return parse(file.text, fmt::format("built-in machine {}", file.name), {});
 }
 
+// Other names of the built-in machines. They are inside the files, so only a name without a file pays for
+// reading them all, once.
+const std::map<std::string, const EmbeddedFile*>& builtin_aliases() {
+  static const auto aliases = [] {
+    std::map<std::string, const EmbeddedFile*> names;
+    for (const EmbeddedFile& file : embedded_machines()) {
+      const Json json = parse_object(file.text, file.name);
+      if (const auto list = json.find("aliases"); list != json.end())
+        for (const Json& alias : *list) names[plain_name(alias.get<std::string>())] = &file;
+    }
+    return names;
+  }();
+  return aliases;
+}
+
 // The stems of the user's machine files; empty if there is no such folder.
 std::vector<std::string> saved_names() {
   std::vector<std::string> names;
@@ -99,16 +114,10 @@ Machine find_machine(std::string_view name) {
   const std::string plain = plain_name(name);
   for (const EmbeddedFile& file : embedded_machines())
     if (plain == file.name) return load_builtin(file);
-
-  // Aliases are inside the files, so only a name without a file pays for reading them all (a few ms).
+  const auto& aliases = builtin_aliases();
+  if (const auto found = aliases.find(plain); found != aliases.end()) return load_builtin(*found->second);
   std::vector<std::string> known = machine_names();
-  for (const EmbeddedFile& file : embedded_machines()) {
-    Machine machine = load_builtin(file);
-    for (std::string& alias : machine.aliases) {
-      if (plain_name(alias) == plain) return machine;
-      known.push_back(std::move(alias));
-    }
-  }
+  for (const auto& [alias, file] : aliases) known.push_back(alias);
   reject(nearest(plain, known), "unknown machine '{}'", name);
 }
 
