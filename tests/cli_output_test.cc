@@ -213,6 +213,12 @@ TEST_F(TimingCli, FivePredictionsTakeLessThan100Milliseconds) {
   EXPECT_LT(best_seconds({"predict", "lenet5", "--machine", "h200,h100,a100,v100,k80"}), 0.100);
 }
 
+// Over forty machines share passes and plans; one by one they would take over fifteen times as long as one.
+TEST_F(TimingCli, EveryMachineOfTheTableTakesAsLongAsAFew) {
+  const double one = best_seconds({"predict", "resnet:depth=50", "--machine", "h200"});
+  EXPECT_LT(best_seconds({"predict", "resnet:depth=50", "--machine", "all"}), 8 * one);
+}
+
 // A time for a step that cannot run would be wrong, however fast.
 TEST_F(CliOutput, PredictSaysWhatDoesNotFit) {
   const Words words = {"predict", "resnet:depth=152", "--batch", "4096", "--machine", "k40"};

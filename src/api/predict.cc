@@ -22,11 +22,11 @@ CostPrediction predict(const Net& net, const std::string& machine, const Predict
   const Mode mode = mode_named(settings.mode);
   const Precision precision = parse_precision(settings.precision);
   const Machine ceilings = machine_named(machine, settings.threads);
-  if (ceilings.kind == "cpu") require_cpu_precision(precision, settings.precision);
+  require_machine_precision(ceilings, precision, settings.precision);
   const EngineOptions options{
       .precision = precision.dtype, .tf32 = precision.tf32, .update = parse_update(settings.optimizer)};
   const Forecast reading = forecast(net, ceilings, options, mode, settings.batch, settings.threads);
-  const Plan& plan = reading.built.plan;
+  const Plan& plan = reading.built->plan;
   const Prediction& prediction = reading.prediction;
   return {.machine = ceilings.name,
           .batch = settings.batch,

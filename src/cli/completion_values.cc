@@ -120,7 +120,11 @@ Values values_of(const std::string& verbs, const OptionTree& option) {
   if (name == "model") return {model_names(), true, false, "models"};
   if (name == "operator") return {operator_names("")};
   if (name == "--kernel") return {operator_names("="), false, false, "kernels"};
-  if (name == "--machine") return {machines_and_here(), true, true};
+  if (name == "--machine") {
+    Words names = machines_and_here();
+    if (verbs == "predict") names.push_back("all");
+    return {names, true, true};
+  }
   if (named("--recipe", "recipe")) return {recipe_names(), true};
   if (name == "--data") return {dataset_names()};
   if (name == "--optimizer") return {optimizer_names()};

@@ -1,43 +1,23 @@
 #include "predict/predict.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/options.h"
-#include "cli/predict_table.h"
+#include "cli/predict_rows.h"
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
 #include "models/layers.h"
 #include "report/layers.h"
-#include "report/record.h"
 #include "report/unknown.h"
 #include "timing/kernel_form.h"
-#include "train/forecast.h"
-#include "train/settings.h"
 
 namespace headroom::cli {
 namespace {
 
 constexpr const char *kDefaultBatches = "64", *kDefaultMachine = "here";
-
-struct PredictRequest {
-  std::string model, machines, batches, mode;
-  PredictTableRequest table;  // of `predict gemm --table`
-  std::vector<std::string> dims;
-  bool csv = false;
-  Common common;
-};
-
-Forecast forecast_for(const Net& net, const std::string& model, const Machine& machine, Mode mode,
-                      std::int64_t batch, const Common& common) {
-  if (machine.kind == "cpu") common.cpu_dtype();  // rejects types that CPUs lack
-  Common by_order = common;                       // kernels of this machine play no part
-  by_order.choose = "order";
-  EngineOptions options = by_order.engine_options();
-  options.choose = common.chooser_for(machine);
-  options.update = usual_update(train_defaults(model));
-  return forecast(net, machine, options, mode, batch, common.threads);
-}
 
 std::vector<std::int64_t> batches_of(const PredictRequest& r, const Net& net) {
   std::vector<std::int64_t> batches;
@@ -61,41 +41,6 @@ std::string usual_mode(const Net& net, std::int64_t batch) {
   }
 }
 
-// Rates are of tokens for networks that read text.
-Sheet summary(const std::vector<Forecast>& all, const Net& net) {
-  const bool text = reads_tokens(net);
-  const double each = text ? double(net.input.at(0)) : 1;
-  const std::string unit = text ? "tokens" : "images";
-  Sheet sheet(
-      "predictions",
-      {{.key = "machine", .title = "machine"},
-       {.key = "batch", .title = "batch"},
-       {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
-       {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
-       {.key = unit + "_per_s_at_floor",
-        .title = unit + "/s at the floor",
-        .format = Column::Format::commas,
-        .priority = 1},
-       {.key = unit + "_per_s_predicted", .title = unit + "/s predicted", .format = Column::Format::commas},
-       {.key = "memory_bytes", .title = "memory", .unit = "B", .format = Column::Format::bytes},
-       {.key = "fits", .title = "fits", .left = true},
-       {.key = "largest_batch", .title = ""}});
-  for (const Forecast& f : all) {
-    const Prediction& p = f.prediction;
-    const std::int64_t batch = f.built.plan.binding.batch;
-    const bool fits = f.fits(), times = fits && p.has_times;
-    sheet.row({p.machine, batch, fits ? Cell(p.floor_s * 1e3) : Cell(),
-               times ? Cell(p.predicted_s * 1e3) : Cell(),
-               fits ? Cell(each * double(batch) / p.floor_s) : Cell(),
-               times ? Cell(each * double(batch) / p.predicted_s) : Cell(), f.memory_needed,
-               std::string(f.memory_there <= 0 ? "unknown"
-                           : fits              ? "yes"
-                                               : "no"),
-               fits ? Cell() : Cell(f.largest_batch)});
-  }
-  return sheet;
-}
-
 // No time is given for a step that cannot run.
 std::string does_not_fit(const Forecast& f) {
   const std::string advice = f.largest_batch > 0
@@ -103,19 +48,6 @@ std::string does_not_fit(const Forecast& f) {
                                  : std::string("No smaller batch fits either.");
   return fmt::format("Does not fit: the step needs {} of memory, {} has {}. {}\n\n",
                      human_bytes(f.memory_needed), f.prediction.machine, human_bytes(f.memory_there), advice);
-}
-
-Json forecast_json(const Forecast& f) {
-  Json item = {{"batch", f.built.plan.binding.batch}};
-  item.update(prediction_json(f.built.plan, f.prediction));
-  item["memory_bytes"] = f.memory_needed;
-  item["machine_memory_bytes"] = f.memory_there > 0 ? Json(f.memory_there) : Json(nullptr);
-  item["fits"] = f.fits();
-  if (!f.fits()) {
-    item["largest_batch"] = f.largest_batch;
-    item["predicted_ms"] = nullptr;
-  }
-  return item;
 }
 
 // Kernels have tables of sizes, networks do not.
@@ -135,8 +67,16 @@ void run_table(const PredictRequest& r) {
   run_predict_table(table, r.common);
 }
 
-void run(const PredictRequest& r) {
-  if (predicts_table(r)) return run_table(r);
+void print_layers(const Forecast& f, const PredictRequest& r, const Net& net, Mode mode) {
+  const Plan& plan = f.built->plan;
+  const Prediction& p = f.prediction;
+  print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
+                    r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
+  print(f.fits() ? layer_sheet(read_layers(plan, p), p.has_times).text(r.common.tables.layers()) + "\n"
+                 : does_not_fit(f));
+}
+
+void run_net(const PredictRequest& r) {
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   require_tables(r.common.tables, layer_sheet({}, true));
   r.common.open();  // nothing runs on it; rejects an impossible device or thread count
@@ -148,41 +88,44 @@ void run(const PredictRequest& r) {
   const Mode mode = wanted == "train" ? Mode::train : Mode::eval;
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0 && r.batches != kDefaultBatches)
     note(fmt::format("'{}' has a batch of {}, set by its file; --batch has no effect\n", net.name, fixed));
-  std::vector<Machine> machines;
-  for (const std::string& name : split(r.machines.empty() ? kDefaultMachine : r.machines, ','))
-    machines.push_back(machine_named(name, r.common.threads, warn));
 
-  std::vector<Forecast> all;
-  for (std::int64_t batch : batches)
-    for (const Machine& m : machines)
-      all.push_back(forecast_for(net, with_dims(r.model, r.dims), m, mode, batch, r.common));
+  std::vector<PredictRow> rows;
+  for (const std::int64_t batch : batches)
+    for (PredictRow& row : forecasts(r, net, mode, batch)) rows.push_back(std::move(row));
   if (r.common.json) {
     Json list = Json::array();
-    for (const Forecast& f : all) list.push_back(forecast_json(f));
+    for (const PredictRow& row : rows) list.push_back(row_json(row, !every_machine(r)));
     Json json = {
         {"model", net.name}, {"mode", wanted}, {"precision", r.common.precision}, {"predictions", list}};
     if (net.imported && mode == Mode::eval) add_unknown(json, make_forward(net, batches.front(), DType::f32));
     return print_json(json);
   }
-  if (r.csv) return print(summary(all, net).csv());
-  if (r.common.explain) note(all.front().built.explain());
-  for (const Forecast& f : all) {
-    const Plan& plan = f.built.plan;
-    const Prediction& p = f.prediction;
-    print(fmt::format("{}, batch {}, {}, one {} step on {}:\n\n", net.name, plan.binding.batch,
-                      r.common.precision, mode == Mode::train ? "training" : "inference", p.machine));
-    print(f.fits() ? layer_sheet(read_layers(plan, p), p.has_times).text(r.common.tables.layers()) + "\n"
-                   : does_not_fit(f));
+  if (r.csv) return print(summary_sheet(rows, net).csv());
+  // Several machines are compared in one table. The layers of one of them have to be asked for.
+  const bool layers = rows.size() == batches.size() || r.common.tables.for_layers();
+  bool explained = !r.common.explain;
+  for (const PredictRow& row : rows) {
+    if (!row.outlook.forecast) continue;
+    if (!std::exchange(explained, true)) note(row.outlook.forecast->built->explain());
+    if (layers) print_layers(*row.outlook.forecast, r, net, mode);
   }
-  print(summary(all, net).text(r.common.tables.view()));
+  print(summary_sheet(rows, net).text(r.common.tables.view()));
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
   print("\n" +
         paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "
                   "these steps one by one cannot take less; one that fuses more of them can. "
-                  "Predicted: what the chosen kernels should take; on GPUs with assumed efficiencies, "
-                  "not fitted to any device.",
+                  "Predicted: what the chosen kernels should take, and the interval that 9 of 10 such runs "
+                  "stay in. Its constants are fitted to the machine (calibrated, by headroom calibrate) or "
+                  "assumed.",
                   r.common.tables.view()));
+}
+
+void run(const PredictRequest& r) {
+  if (predicts_table(r)) return run_table(r);
+  PredictRequest request = r;
+  if (request.machines.empty()) request.machines = kDefaultMachine;
+  run_net(request);
 }
 
 }  // namespace
@@ -195,8 +138,8 @@ void add_predict(Command app) {
       "model", r->model,
       "zoo name with options, a net.json or an ONNX file; with --table gemm, linear, conv2d, collective");
   verb.option("--machine", r->machines,
-              "names from headroom machine list, comma-separated, default here; with --table one, or a "
-              "calibration, default the device of each row");
+              "names from headroom machine list or JSON files, comma-separated, default here; all: every "
+              "machine of the list; with --table one, or a calibration, default the device of each row");
   verb.option("--batch", r->batches, "images per step, comma-separated");
   verb.option("--mode", r->mode, "train or eval; by default train if the network can be trained");
   verb.flag("--csv", r->csv, "print one line for each machine and batch as comma-separated values");
@@ -207,7 +150,8 @@ void add_predict(Command app) {
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
   add_layer_table_options(verb, r->common.tables);
-  verb.example("headroom predict lenet5 --machine here,h200,k80 --batch 1,256");
+  verb.example("headroom predict lenet5 --machine h200 --batch 1,256");
+  verb.example("headroom predict resnet:depth=50 --machine all --batch 64 --precision bf16");
   verb.example("headroom predict gemm --table rows.csv --machine h200 -o out.csv");
   verb.runs([r] { run(*r); });
 }

@@ -20,7 +20,8 @@ struct TableOptions {
   // The width: --width, else COLUMNS, else that of the terminal. Where standard output is not a terminal,
   // lists get 80 columns and other tables all they need.
   TableView view(bool list = false) const;
-  TableView layers() const;  // also sorted and cut
+  TableView layers() const;                                            // also sorted and cut
+  bool for_layers() const { return !sort.empty() || top || summary; }  // the user asked for rows of layers
 };
 
 void add_table_options(Command verb, TableOptions& tables);        // --width, --wide

@@ -9,7 +9,7 @@ namespace {
 constexpr int kOldestBuilt = 75;  // nvcc 13 does not compile for older devices
 
 // Our own kernels cannot be built for such a GPU. NVIDIA's libraries of that time could.
-Choice vendors_only(const Problem& problem, const Target& target) {
+Choice choose_vendors(const Problem& problem, const Target& target) {
   for (const Kernel& kernel : operator_of(problem.op).kernels)
     if (kernel.vendor && kernel.device == target.device.kind && kernel.accepts(problem, target).ok)
       return {&kernel, "the vendor's kernel: ours are not built for a GPU this old", {}};
@@ -19,8 +19,18 @@ Choice vendors_only(const Problem& problem, const Target& target) {
 }  // namespace
 
 Built build(const Net& net, const BuildRequest& request) {
-  Built built;
-  built.program = make_program(net, request, &built.passes);
+  return finish_build(start_build(net, request), net, request);
+}
+
+BuildStart start_build(const Net& net, const BuildRequest& request) {
+  BuildStart start;
+  start.program = make_common(net, request, &start.passes);
+  return start;
+}
+
+Built finish_build(const BuildStart& start, const Net& net, const BuildRequest& request) {
+  Built built{.program = {}, .plan = {}, .passes = start.passes};
+  built.program = finish_program(start.program, net, request, &built.passes);
   const bool gpu = request.target.device.kind == DeviceKind::cuda;
   const Binding binding{request.mode, planned_batch(net, request), request.precision, request.target,
                         gpu ? request.streams : 1};
@@ -59,10 +69,13 @@ Capabilities capabilities_of(const Machine& machine, int threads) {
   return gpu;
 }
 
+bool vendors_only(const Capabilities& device) {
+  return device.kind == DeviceKind::cuda && device.compute_capability < kOldestBuilt;
+}
+
 Chooser for_reading(const Capabilities& device, Chooser choose) {
-  const bool gpu = device.kind == DeviceKind::cuda;
-  if (gpu && device.compute_capability < kOldestBuilt) return vendors_only;
-  if (!gpu) return even_without_kernel(std::move(choose));
+  if (vendors_only(device)) return choose_vendors;
+  if (device.kind != DeviceKind::cuda) return even_without_kernel(std::move(choose));
   return [choose = std::move(choose)](const Problem& problem, const Target& target) {
     try {
       first_that_accepts(problem, target);

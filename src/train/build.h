@@ -18,9 +18,20 @@ struct Built {
 // it. The same request gives the same plan, even if the device is not present.
 Built build(const Net& net, const BuildRequest& request);
 
+// The first part of `build`, which devices of one kind share, and the rest of it.
+struct BuildStart {
+  Program program;
+  std::vector<PassReport> passes;
+};
+BuildStart start_build(const Net& net, const BuildRequest& request);
+Built finish_build(const BuildStart& start, const Net& net, const BuildRequest& request);
+
 // The capabilities of a machine from the table. For this machine ("here", "here-gpu"), the device itself
 // reports them. `threads` of a CPU: 0 means all.
 Capabilities capabilities_of(const Machine& machine, int threads = 0);
+
+// A GPU older than any that our own kernels are built for: a plan there uses NVIDIA's kernels only.
+bool vendors_only(const Capabilities& device);
 
 // For plans that are read, not run: if there is no kernel, the minimum work replaces it. This covers
 // operators without kernels, precisions that a machine lacks, and GPUs too old for our own kernels (the

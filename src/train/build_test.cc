@@ -48,7 +48,7 @@ void expect_same_plans(Device& device, const Machine& machine, EngineOptions opt
     Engine engine(net, device, options);
     for (const Mode mode : {Mode::train, Mode::eval}) {
       const Plan& run = engine.ready(mode, 4).plan();
-      const Plan read = forecast(net, machine, options, mode, 4, threads).built.plan;
+      const Plan read = forecast(net, machine, options, mode, 4, threads).built->plan;
       EXPECT_EQ(all_of(read), all_of(run));
     }
   }
@@ -81,7 +81,7 @@ TEST(Build, AnotherCpuHasItsOwnVectorsAndThreads) {
   EXPECT_EQ(cpu.threads, 48);
   EXPECT_EQ(cpu.vector_bytes, 64);
   EXPECT_EQ(capabilities_of(other, 3).threads, 3);
-  const Plan plan = forecast(find_net("lenet5"), other, {}, Mode::train, 8).built.plan;
+  const Plan plan = forecast(find_net("lenet5"), other, {}, Mode::train, 8).built->plan;
   EXPECT_EQ(plan.binding.target.device.vector_bytes, 64);
   EXPECT_EQ(capabilities_of(cpu_machine("here"), 2).vector_bytes, cpu_capabilities().vector_bytes);
 }
@@ -108,7 +108,7 @@ TEST(Build, AGpuOfTheTableGetsGpuKernels) {
   for (const char* model : {"lenet5", "resnet:depth=18,input=64,classes=10"})
     for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
       const Forecast made = forecast(find_net(model), h200, {.precision = dtype}, Mode::train, 16);
-      const Built& built = made.built;
+      const Built& built = *made.built;
       const Prediction& p = made.prediction;
       ASSERT_FALSE(built.plan.steps.empty());
       EXPECT_EQ(built.plan.binding.streams, 2) << "as the engine runs it";
@@ -180,7 +180,7 @@ TEST(Build, BlockMmaRunsPlainConvolutionsWhenForced) {
 TEST(Build, AnOldGpuGetsTheVendorsKernelsOrNone) {
   const Machine k80 = find_machine("k80");
   const Forecast made = forecast(find_net("lenet5"), k80, {}, Mode::eval, 4);
-  const Built& built = made.built;
+  const Built& built = *made.built;
   int vendors = 0;
   for (const Step& step : built.plan.steps) {
     EXPECT_TRUE(step.kernel == nullptr || step.kernel->vendor) << step.kernel_name();

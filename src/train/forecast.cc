@@ -1,4 +1,4 @@
-#include "train/forecast.h"
+#include "train/forecast_parts.h"
 
 #include <algorithm>
 
@@ -39,19 +39,30 @@ std::int64_t largest_fitting(const Net& net, const BuildRequest& request, double
 
 }  // namespace
 
-Forecast forecast(const Net& net, const Machine& machine, const EngineOptions& options, Mode mode,
-                  std::int64_t batch, int threads, const Distribution& ranks) {
+BuildRequest reading_request(const Net& net, const Machine& machine, const EngineOptions& options, Mode mode,
+                             std::int64_t batch, int threads, const Distribution& ranks) {
   const Target target = target_of(capabilities_of(machine, threads), options, ranks);
   if (mode == Mode::eval && net.imported) mode = Mode::infer;
   const Share share = share_of(batch, ranks.data_parts, ranks.data_index);
   BuildRequest request = build_request(options, target, mode, std::max<std::int64_t>(1, share.count),
                                        {mode == Mode::train ? batch : 0, share.first});
   request.choose = chooser_of(options, target.device);
-  Built built = build(net, request);
-  Prediction prediction = predict(built.plan, machine, time_model_for(machine));
+  return request;
+}
+
+Forecast read_plan(std::shared_ptr<const Built> built, const Machine& machine) {
+  Prediction prediction = predict(built->plan, machine, time_model_for(machine));
   Forecast result{std::move(built), std::move(prediction)};
-  result.memory_needed = memory_need(result.built.plan).total();
+  result.batch = result.built->plan.binding.batch;
+  result.memory_needed = memory_need(result.built->plan).total();
   result.memory_there = machine.memory().bytes;
+  return result;
+}
+
+Forecast forecast(const Net& net, const Machine& machine, const EngineOptions& options, Mode mode,
+                  std::int64_t batch, int threads, const Distribution& ranks) {
+  const BuildRequest request = reading_request(net, machine, options, mode, batch, threads, ranks);
+  Forecast result = read_plan(std::make_shared<const Built>(build(net, request)), machine);
   const bool own_batch = fixed_batch(net) == 0 && ranks.data_parts == 1;
   if (!result.fits() && own_batch) result.largest_batch = largest_fitting(net, request, result.memory_there);
   return result;

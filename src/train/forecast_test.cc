@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/embedded.h"
 #include "models/zoo.h"
 
 namespace headroom {
@@ -36,6 +37,76 @@ TEST(Forecast, SomeNetworksFitWithNoBatch) {
   const Forecast f = of("mlp:hidden=100", 1000, 64);
   EXPECT_FALSE(f.fits());
   EXPECT_EQ(f.largest_batch, 0);
+}
+
+std::vector<Machine> whole_table() {
+  std::vector<Machine> machines;
+  for (const EmbeddedFile& file : embedded_machines()) machines.push_back(find_machine(file.name));
+  return machines;
+}
+
+// Machines that share a plan must get the one they would get alone.
+TEST(Forecast, ManyMachinesGetWhatEachGetsAlone) {
+  struct Request {
+    const char* model;
+    Mode mode;
+    std::int64_t batch;
+    EngineOptions options;
+  };
+  const std::vector<Machine> machines = whole_table();
+  // The wide mlp has products whose workspace is a good part of a small card's memory.
+  for (const Request& r :
+       {Request{"lenet5", Mode::train, 64, {}}, Request{"lenet5", Mode::eval, 16, {.precision = DType::f64}},
+        Request{"resnet:depth=18,input=64,classes=10", Mode::train, 8, {.tf32 = true}},
+        Request{"squeezenet", Mode::train, 16, {.precision = DType::f16}},
+        Request{"mlp:hidden=32768x32768", Mode::train, 8192, {}}}) {
+    const Net net = find_net(r.model);
+    const std::vector<Outlook> many = forecast_many(net, machines, r.options, r.mode, r.batch);
+    ASSERT_EQ(many.size(), machines.size());
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      SCOPED_TRACE(fmt::format("{} on {}", r.model, machines[i].name));
+      if (is_16bit(r.options.precision) && machines[i].kind == "cpu") continue;
+      const Forecast alone = forecast(net, machines[i], r.options, r.mode, r.batch);
+      ASSERT_TRUE(many[i].forecast.has_value());
+      const Forecast& shared = *many[i].forecast;
+      EXPECT_EQ(shared.prediction.machine, machines[i].name);
+      EXPECT_EQ(shared.prediction.floor_s, alone.prediction.floor_s);
+      EXPECT_EQ(shared.prediction.predicted_s, alone.prediction.predicted_s);
+      EXPECT_EQ(shared.memory_needed, alone.memory_needed);
+      EXPECT_EQ(shared.memory_there, alone.memory_there);
+      EXPECT_EQ(shared.built->plan.text(), alone.built->plan.text());
+    }
+  }
+}
+
+TEST(Forecast, SimilarMachinesShareAPlan) {
+  const std::vector<Machine> machines = {find_machine("h100"), find_machine("h200"), find_machine("k20"),
+                                         find_machine("k40"), find_machine("xeon-6980p")};
+  const auto many = forecast_many(find_net("lenet5"), machines, {}, Mode::train, 64);
+  EXPECT_EQ(many[0].forecast->built, many[1].forecast->built);
+  EXPECT_EQ(many[2].forecast->built, many[3].forecast->built);
+  EXPECT_NE(many[0].forecast->built, many[2].forecast->built);
+  const Capabilities& cpu = many[4].forecast->built->plan.binding.target.device;
+  EXPECT_EQ(cpu.vector_bytes, 64) << "planned for the vectors of that machine, not of this one";
+  EXPECT_EQ(cpu.threads, 128);
+  const auto totals = forecast_many(find_net("lenet5"), machines, {}, Mode::train, 64, 0, false);
+  EXPECT_EQ(totals[0].forecast->built, nullptr);
+  EXPECT_EQ(totals[0].forecast->prediction.floor_s, many[0].forecast->prediction.floor_s);
+  EXPECT_EQ(totals[0].forecast->batch, 64);
+}
+
+// One machine's refusal is no reason to lose the others.
+TEST(Forecast, AMachineThatCannotRunItSaysWhy) {
+  const std::vector<Machine> machines = {find_machine("h200"), find_machine("i7-5930k")};
+  EngineOptions options;
+  options.choose = [](const Problem& problem, const Target& target) {
+    if (target.device.kind == DeviceKind::cpu) reject("no such kernel");
+    return first_that_accepts(problem, target);
+  };
+  const auto many = forecast_many(find_net("lenet5"), machines, options, Mode::train, 64);
+  EXPECT_TRUE(many[0].forecast.has_value());
+  ASSERT_TRUE(many[1].why_not.has_value());
+  EXPECT_NE(std::string(many[1].why_not->what()).find("no such kernel"), std::string::npos);
 }
 
 TEST(Forecast, UnknownMemoryIsNoLimit) { EXPECT_TRUE(of("lenet5", 0, 100000).fits()); }

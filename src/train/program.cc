@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/text.h"
 #include "graph/autodiff.h"
@@ -227,8 +228,9 @@ struct Pass {
   void (*run)(Building&);
 };
 
-// Order matters: each pass works on the result of those before it.
-constexpr Pass kPasses[] = {
+// Order matters: each pass works on the result of those before it. These passes ask only for the kind of the
+// device, so GPUs of different make share their result.
+constexpr Pass kCommonPasses[] = {
     {"lower", [](const Building&) { return true; }, lower_network},
     {"freeze", [](const Building& b) { return b.trains() && !b.request.update.freeze.empty(); }, freeze_pass},
     {"split linears", [](const Building& b) { return b.ranks().model_parts > 1; }, split_layers},
@@ -247,6 +249,10 @@ constexpr Pass kPasses[] = {
     {"fuse", [](const Building& b) { return b.request.fusion != Fusion::none; },
      [](Building& b) { fuse(b.graph()); }},
     {"drop unused", [](const Building&) { return true; }, [](Building& b) { drop_unused(b.graph()); }},
+};
+
+// These ask the target what its kernels accept, and work on the result of the common passes.
+constexpr Pass kDevicePasses[] = {
     {"fuse head",  // its kernel needs this
      [](const Building& b) {
        return b.trains() && b.on_gpu() && b.for_device() && b.request.precision == DType::f32;
@@ -296,11 +302,21 @@ std::string change_between(const std::map<std::string, int>& before, const Graph
   return text;
 }
 
+void run_passes(std::span<const Pass> passes, Building& b, std::vector<PassReport>* reports) {
+  for (const Pass& pass : passes) {
+    if (!pass.applies(b)) continue;
+    const auto before = reports ? operators_in(b.graph()) : std::map<std::string, int>{};
+    pass.run(b);
+    if (reports) reports->push_back({std::string(pass.name), change_between(before, b.graph())});
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
-  for (const Pass& pass : kPasses) names.emplace_back(pass.name);
+  for (const Pass& pass : kCommonPasses) names.emplace_back(pass.name);
+  for (const Pass& pass : kDevicePasses) names.emplace_back(pass.name);
   return names;
 }
 
@@ -309,15 +325,21 @@ std::int64_t planned_batch(const Net& net, const BuildRequest& request) {
   return fixed > 0 && request.mode != Mode::infer ? fixed : request.batch;
 }
 
-Program make_program(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports) {
+Program make_common(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports) {
   Building b{net, request, planned_batch(net, request)};
-  for (const Pass& pass : kPasses) {
-    if (!pass.applies(b)) continue;
-    const auto before = reports ? operators_in(b.graph()) : std::map<std::string, int>{};
-    pass.run(b);
-    if (reports) reports->push_back({std::string(pass.name), change_between(before, b.graph())});
-  }
+  run_passes(kCommonPasses, b, reports);
   return std::move(b.program);
+}
+
+Program finish_program(Program common, const Net& net, const BuildRequest& request,
+                       std::vector<PassReport>* reports) {
+  Building b{net, request, planned_batch(net, request), std::move(common)};
+  run_passes(kDevicePasses, b, reports);
+  return std::move(b.program);
+}
+
+Program make_program(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports) {
+  return finish_program(make_common(net, request, reports), net, request, reports);
 }
 
 Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion) {

@@ -79,6 +79,11 @@ std::int64_t planned_batch(const Net& net, const BuildRequest& request);
 // benchmarks: the forward pass of training, then all gradients with the output as its own gradient.
 Program make_program(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports = nullptr);
 std::vector<std::string> pass_names();  // in order
+// The same in two parts, for one network on many machines. The first part is the same for all devices of a
+// kind; the second asks the target what its kernels accept.
+Program make_common(const Net& net, const BuildRequest& request, std::vector<PassReport>* reports = nullptr);
+Program finish_program(Program common, const Net& net, const BuildRequest& request,
+                       std::vector<PassReport>* reports = nullptr);
 
 // The forward pass for inspection: its ports, its costs, its unknown nodes. For no particular device.
 Program make_forward(const Net& net, std::int64_t batch, DType dtype, Fusion fusion = Fusion::portable);

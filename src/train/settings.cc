@@ -26,10 +26,23 @@ constexpr double kQuickRoofline = 1.5;  // seconds: enough for a ceiling, once p
   reject(nearest(name, names), "unknown precision '{}'", name);
 }
 
+const std::vector<std::string>& precision_names() {
+  static const std::vector<std::string> names = {"fp64", "fp32", "tf32", "bf16", "fp16"};
+  return names;
+}
+
+// A machine has what its table lists. The roofline of a GPU before sm_80 measures no 16-bit unit.
+bool has_precision(const Machine& gpu, const std::string& name) {
+  if (gpu.peak_flops.contains(name)) return true;
+  if (name == "fp64") return gpu.peak_flops.contains("fp64_tensor");
+  if (name != "fp16") return false;
+  return gpu.peak_flops.contains("fp16_vector") || (gpu.measured && gpu.compute_capability >= 53);
+}
+
 }  // namespace
 
 Precision parse_precision(const std::string& name) {
-  const std::vector<std::string> names = {"fp64", "fp32", "tf32", "bf16", "fp16"};
+  const std::vector<std::string>& names = precision_names();
   if (std::ranges::find(names, name) == names.end()) reject_precision(name, names);
   if (name == "tf32") return {DType::f32, true};
   return {*parse_dtype(name), false};
@@ -38,6 +51,16 @@ Precision parse_precision(const std::string& name) {
 void require_cpu_precision(const Precision& precision, const std::string& name) {
   if (precision.tf32 || is_16bit(precision.dtype))
     reject(Hint{"use `precision` fp32 or fp64"}, "the CPU does not compute in {}", name);
+}
+
+void require_machine_precision(const Machine& machine, const Precision& precision, const std::string& name) {
+  if (machine.kind == "cpu") return require_cpu_precision(precision, name);
+  if (has_precision(machine, name)) return;
+  std::vector<std::string> has;
+  for (const std::string& other : precision_names())
+    if (has_precision(machine, other)) has.push_back(other);
+  reject(Hint{"choose one of them with `precision`, or another machine"},
+         "{} does not compute in {}; it has {}", machine.name, name, fmt::join(has, ", "));
 }
 
 void require_threads(int threads) {

@@ -17,6 +17,8 @@ struct Precision {
 };
 Precision parse_precision(const std::string& name);
 void require_cpu_precision(const Precision& precision, const std::string& name);  // CPUs have fp32 and fp64
+// Rejects a precision that the machine has no unit for, and says which it has.
+void require_machine_precision(const Machine& machine, const Precision& precision, const std::string& name);
 
 void require_threads(int threads);  // of a CPU: 0 means one per core
 

@@ -1,0 +1,100 @@
+// `predict` for machines that are not here: lists of them, all of them, and the names that others give them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "base/text.h"
+#include "data/gzip.h"
+#include "support/program.h"
+
+namespace headroom::testing {
+namespace {
+
+struct CliMachines : ProgramTest {
+  // The predictions of a request, by machine.
+  std::map<std::string, Json> rows(const Words& words) const {
+    std::map<std::string, Json> rows;
+    const Json json = succeed_json(words);
+    for (const Json& row : json.at("predictions")) rows[row.at("machine")] = row;
+    return rows;
+  }
+};
+
+TEST_F(CliMachines, AllIsOneTableOfEveryMachine) {
+  const Words words = {"predict", "resnet:depth=50", "--machine", "all"};
+  const auto all = rows(words);
+  std::set<std::string> listed;
+  const Json list = succeed_json({"machine", "list"});
+  for (const Json& machine : list.at("machines")) listed.insert(machine.at("name"));
+  EXPECT_GE(listed.size(), 43u);
+  for (const std::string& name : listed) EXPECT_TRUE(all.contains(name)) << name;
+  EXPECT_EQ(all.size(), listed.size());
+  EXPECT_GT(all.at("t4").at("predicted_ms").get<double>(), all.at("h200").at("predicted_ms").get<double>());
+  EXPECT_FALSE(all.at("h200").contains("layers"));
+  EXPECT_EQ(all.at("k20").at("fits"), false) << "5 GB are not enough";
+  EXPECT_NE(all.at("k20").at("why_not").get<std::string>().find("of 5.0"), std::string::npos);
+
+  const std::string text = succeed(words).out;
+  EXPECT_EQ(text.find("one training step on"), std::string::npos) << "no table of layers";
+  for (const char* part : {"why not", "k20", "xeon-6980p", "needs 5."})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST_F(CliMachines, AllNamesMachinesWithoutThePrecision) {
+  const auto all = rows({"predict", "lenet5", "--machine", "all", "--precision", "bf16"});
+  EXPECT_EQ(all.at("k80").at("why_not"), "k80 does not compute in bf16; it has fp64, fp32");
+  EXPECT_TRUE(all.at("k80").at("predicted_ms").is_null());
+  EXPECT_EQ(all.at("t4").at("why_not"), "t4 does not compute in bf16; it has fp64, fp32, fp16");
+  EXPECT_EQ(all.at("epyc-9654").at("why_not"), "the CPU does not compute in bf16");
+  EXPECT_GT(all.at("a100-80gb").at("predicted_ms").get<double>(), 0);
+  EXPECT_FALSE(all.at("a100-80gb").contains("why_not"));
+  const std::string csv =
+      succeed({"predict", "lenet5", "--machine", "all", "--precision", "bf16", "--csv"}).out;
+  EXPECT_NE(csv.find("\nk80,64,,,,,,-,,\"k80 does not compute in bf16; it has fp64, fp32\"\n"),
+            std::string::npos)
+      << csv;
+}
+
+TEST_F(CliMachines, AllKeepsADamagedFileApart) {
+  write_file(std::filesystem::path(environment().at("HEADROOM_CACHE")) / "machines/broken.json", "{");
+  const auto all = rows({"predict", "lenet5", "--machine", "all"});
+  EXPECT_NE(all.at("broken").at("why_not").get<std::string>().find("broken.json"), std::string::npos);
+  EXPECT_GT(all.at("h200").at("predicted_ms").get<double>(), 0);
+}
+
+TEST_F(CliMachines, AnErrorOfTheRequestIsNoTable) {
+  expect_refused({"predict", "mlp", "--machine", "all", "--precision", "fp8"}, {"fp8"});
+  expect_refused({"predict", "mlp", "--machine", "all", "--batch", "9000000000000000000"}, {"numbers"});
+}
+
+TEST_F(CliMachines, SeveralAreComparedOneIsShownByLayers) {
+  const std::string several = succeed({"predict", "lenet5", "--machine", "h200,t4,NVIDIA_B200"}).out;
+  EXPECT_EQ(several.find("one training step on"), std::string::npos) << several;
+  for (const char* name : {"h200", "t4", "b200"}) EXPECT_NE(several.find(name), std::string::npos) << name;
+  EXPECT_NE(succeed({"predict", "lenet5", "--machine", "t4"}).out.find("one training step on t4"),
+            std::string::npos);
+  EXPECT_NE(succeed({"predict", "lenet5", "--machine", "h200,t4", "--top", "3"}).out.find("step on t4"),
+            std::string::npos)
+      << "layers were asked for";
+}
+
+TEST_F(CliMachines, EveryDeviceOfThePublicTimingsIsKnown) {
+  const char* named = std::getenv("HEADROOM_DATA");
+  const std::filesystem::path folder =
+      (named != nullptr ? named : std::filesystem::path(HEADROOM_SOURCE_DIR) / "../shared/data") / "timings";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no timings in " << folder;
+  std::set<std::string> devices;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string text = gunzip(read_file(entry.path()), entry.path().string(), 1 << 26);
+    const std::vector<std::string> lines = split(text, '\n');
+    ASSERT_TRUE(lines.at(0).starts_with("device,")) << entry.path();
+    for (std::size_t i = 1; i < lines.size(); ++i)
+      if (!lines[i].empty()) devices.insert(split(lines[i], ',').at(0));
+  }
+  EXPECT_GE(devices.size(), 14u);
+  for (const std::string& device : devices) EXPECT_NO_THROW(find_machine(device)) << device;
+}
+
+}  // namespace
+}  // namespace headroom::testing
