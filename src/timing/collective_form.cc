@@ -60,7 +60,6 @@ class PreparedCollective final : public PreparedRow {
   PreparedCollective(const TimingRow& row, const Machine& machine) : device_(device_rates(machine, "fp32")) {
     gpus_ = row.sizes[0];
     const double bytes = row.sizes[1];
-    if (gpus_ < 2) reject("line {}: 'gpus' is {}; a collective needs at least 2", row.line, gpus_);
     shares_bus_ = device_.link <= 0;
     link_ = shares_bus_ ? machine.host_link.bytes_per_s : device_.link;
     if (!(link_ > 0))
@@ -124,6 +123,12 @@ class CollectiveForm final : public KernelForm {
     return groups;
   }
   const std::vector<Constant>& constants(const std::string&) const override { return collective_constants(); }
+  void check(const TimingRow& row, const std::string& where) const override {
+    for (std::size_t s = 0; s < row.sizes.size(); ++s)
+      if (row.sizes[s] != std::floor(row.sizes[s]))
+        reject("{}: '{}' is {}; it must be a whole number", where, sizes()[s].column, row.sizes[s]);
+    if (row.sizes[0] < 2) reject("{}: 'gpus' is {}; an exchange needs at least 2", where, row.sizes[0]);
+  }
   std::unique_ptr<PreparedRow> prepare(const TimingRow& row, const Machine& machine,
                                        const Traits&) const override {
     return std::make_unique<PreparedCollective>(row, machine);

@@ -17,7 +17,7 @@ constexpr Tile kImplicitTiles[] = {{128, 32}, {128, 64}, {128, 128}};
 constexpr Tile kGemmTiles[] = {{64, 64}, {128, 32}, {32, 128}, {128, 64}, {128, 128}};
 constexpr std::span<const Tile> kWinogradTiles = std::span(kGemmTiles).first(4);
 constexpr Tile kFftTiles[] = {{32, 32}, {64, 64}};
-constexpr double kThreads = 256;  // outputs of a block without tiles
+constexpr double kResidentOutputs = 2048;  // of the small blocks that a multiprocessor runs at a time
 
 double blocks_of(double size, double tile) { return std::ceil(size / tile); }
 
@@ -140,17 +140,19 @@ void add_fft(std::vector<Conv2dAlgorithm>& list, const Conv2dCall& c) {
   }
 }
 
-// One thread per output, without tiles in shared memory.
+// One thread per output, without tiles in shared memory. The blocks are small: what a multiprocessor runs at
+// a time counts as one.
 void add_untiled(std::vector<Conv2dAlgorithm>& list, const Conv2dCall& c) {
   const Product p = as_product(c);
-  Conv2dAlgorithm a{.kind = c.is_depthwise() ? Kind::kDepthwise : Kind::kDirect, .tile = "256 outputs"};
+  Conv2dAlgorithm a{.kind = c.is_depthwise() ? Kind::kDepthwise : Kind::kDirect,
+                    .tile = "a thread per output"};
   double outputs = p.m * p.n * p.batch, k = p.k;
   if (c.pass == Pass::kWeightGradient) {
     const double pieces = std::ceil(k / 1024);
     outputs *= pieces, k = std::ceil(k / pieces);
   }
-  a.blocks = blocks_of(outputs, kThreads);
-  a.block_flops = 2 * kThreads * k;
+  a.blocks = blocks_of(outputs, kResidentOutputs);
+  a.block_flops = 2 * kResidentOutputs * k;
   a.steps = k / 8;
   a.bytes = c.bytes();
   a.block_loads = a.bytes / a.blocks;  // caches serve the rest

@@ -23,23 +23,22 @@ enum Column {
   kPass
 };
 
-void check_whole(const TimingRow& row) {
+void check_whole(const TimingRow& row, const std::string& where) {
   for (std::size_t i = 0; i < row.sizes.size(); ++i)
     if (row.sizes[i] != std::floor(row.sizes[i]))
-      reject("line {}: '{}' is {}; a convolution has whole sizes", row.line, conv2d_sizes()[i].column,
-             row.sizes[i]);
+      reject("{}: '{}' is {}; it must be a whole number", where, conv2d_sizes()[i].column, row.sizes[i]);
   for (const Column column : {kStride, kDilation, kGroups})
     if (row.sizes[column] < 1)
-      reject("line {}: '{}' is {}; the least is 1", row.line, conv2d_sizes()[column].column,
+      reject("{}: '{}' is {}; it must be at least 1", where, conv2d_sizes()[column].column,
              row.sizes[column]);
 }
 
-double output_size(const TimingRow& row, double size, double kernel, const Conv2dCall& call) {
+double output_size(const std::string& where, double size, double kernel, const Conv2dCall& call) {
   const double reach = call.dilation * (kernel - 1) + 1, padded = size + 2 * call.pad;
   if (reach > padded)
-    reject(Hint{"make `size` or `pad` larger"},
-           "line {}: a kernel that reaches over {} pixels does not fit an image of {} with its padding",
-           row.line, reach, padded);
+    reject(Hint{"make its size or its padding larger"},
+           "{}: a kernel that reaches over {} pixels does not fit an image of {} with its padding", where,
+           reach, padded);
   return std::floor((padded - reach) / call.stride) + 1;
 }
 
@@ -54,8 +53,8 @@ const std::vector<KernelForm::Size>& conv2d_sizes() {
   return sizes;
 }
 
-Conv2dCall conv2d_call(const TimingRow& row) {
-  check_whole(row);
+Conv2dCall conv2d_call(const TimingRow& row, const std::string& where) {
+  check_whole(row, where);
   const auto& s = row.sizes;
   Conv2dCall call;
   call.pass = static_cast<Conv2dCall::Pass>(static_cast<int>(s[kPass]));
@@ -64,10 +63,11 @@ Conv2dCall conv2d_call(const TimingRow& row) {
   call.kernel_h = s[kKernel], call.kernel_w = s[kKernelWidth] == 0 ? s[kKernel] : s[kKernelWidth];
   call.stride = s[kStride], call.pad = s[kPad], call.dilation = s[kDilation], call.groups = s[kGroups];
   if (std::fmod(call.cin, call.groups) != 0 || std::fmod(call.cout, call.groups) != 0)
-    reject("line {}: {} groups do not divide {} input and {} output channels", row.line, call.groups,
-           call.cin, call.cout);
-  call.out_h = output_size(row, call.height, call.kernel_h, call);
-  call.out_w = output_size(row, call.width, call.kernel_w, call);
+    reject(Hint{"give a number of groups that divides both"},
+           "{}: {} groups do not divide {} input and {} output channels", where, call.groups, call.cin,
+           call.cout);
+  call.out_h = output_size(where, call.height, call.kernel_h, call);
+  call.out_w = output_size(where, call.width, call.kernel_w, call);
   return call;
 }
 

@@ -30,7 +30,7 @@ struct Conv2dCall {
 };
 
 const std::vector<KernelForm::Size>& conv2d_sizes();
-// Rejects sizes that describe no convolution, with the row's line.
-Conv2dCall conv2d_call(const TimingRow& row);
+// Rejects sizes that describe no convolution; `where` names the row in messages.
+Conv2dCall conv2d_call(const TimingRow& row, const std::string& where = "a convolution");
 
 }  // namespace headroom

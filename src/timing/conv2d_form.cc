@@ -191,6 +191,7 @@ class Conv2dForm final : public KernelForm {
     return groups;
   }
   const std::vector<Constant>& constants(const std::string&) const override { return conv2d_constants(); }
+  void check(const TimingRow& row, const std::string& where) const override { conv2d_call(row, where); }
   std::unique_ptr<PreparedRow> prepare(const TimingRow& row, const Machine& machine,
                                        const Traits&) const override {
     return std::make_unique<PreparedConv2d>(row, machine);

@@ -7,6 +7,8 @@
 
 namespace headroom {
 
+void KernelForm::check(const TimingRow&, const std::string&) const {}
+
 Traits KernelForm::learn_traits(std::span<const TimingRow>, const Machine&) const { return {}; }
 
 double PreparedRow::cached_seconds(std::span<const double> constants) const {

@@ -73,6 +73,8 @@ class KernelForm {
   virtual std::string group_column() const = 0;
   virtual const std::vector<std::string>& groups() const = 0;  // the first is meant if there is no column
   virtual const std::vector<Constant>& constants(const std::string& group) const = 0;
+  // Rejects sizes that describe no call; `where` names the row: "rows.csv, line 7".
+  virtual void check(const TimingRow& row, const std::string& where) const;
   virtual Traits learn_traits(std::span<const TimingRow> rows, const Machine& machine) const;
   virtual std::unique_ptr<PreparedRow> prepare(const TimingRow& row, const Machine& machine,
                                                const Traits& traits) const = 0;

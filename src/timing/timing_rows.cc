@@ -100,6 +100,7 @@ std::vector<TimingRow> rows_of(const TimingTable& table, const KernelForm& form,
     if (device) row.device = table.rows[r][*device];
     if (kernel) row.kernel_name = table.rows[r][*kernel];
     if (us) row.us = time_in(table, r, *us, need_times);
+    form.check(row, fmt::format("{}, line {}", table.origin, row.line));
     rows.push_back(std::move(row));
   }
   return rows;
