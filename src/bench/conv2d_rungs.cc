@@ -107,6 +107,11 @@ std::vector<Rung> product_rungs() {
           "cuda:winograd", "Winograd F(2x2, 3x3)", "cuda:register_matmul",
           "Tiles and filters are transformed, so that 16 products do the work of 36.",
           "Arithmetic falls by 2.25; the transformed tiles are four times the image and go through memory."),
+      rung_of("cuda:fft", "Fourier transforms", "cuda:register_matmul",
+              "Tiles and filters are transformed by Fourier, multiplied frequency by frequency, and back.",
+              "The products no longer grow with the window, so wide windows gain; spectra go through memory, "
+              "and the products, half of it arithmetic with imaginary parts, read what little they multiply "
+              "from L2."),
   };
 }
 

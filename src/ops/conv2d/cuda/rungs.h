@@ -55,5 +55,6 @@ Kernel conv2d_cuda_fused_matmul();
 Kernel conv2d_cuda_register_matmul();
 Kernel conv2d_cuda_per_layer();
 Kernel conv2d_cuda_winograd();
+Kernel conv2d_cuda_fft();
 
 }  // namespace headroom

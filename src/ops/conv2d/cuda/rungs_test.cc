@@ -90,6 +90,19 @@ TEST(Rungs, RefuseWithAReason) {
   EXPECT_EQ(refusal(conv2d_cuda_winograd(), conv1()), "takes windows of 3 x 3");
   EXPECT_EQ(refusal(conv2d_cuda_winograd(), layer({4, 3, 28, 28}, {8, 3, 3, 3}, {{"strides", Ints{2, 2}}})),
             "needs stride 1");
+  EXPECT_EQ(refusal(conv2d_cuda_fft(), layer({4, 3, 28, 28}, {8, 3, 3, 3}, {{"strides", Ints{1, 2}}})),
+            "needs stride 1");
+  EXPECT_EQ(refusal(conv2d_cuda_fft(), layer({4, 4, 28, 28}, {8, 2, 3, 3}, {{"groups", std::int64_t{2}}})),
+            "grouped");
+  EXPECT_EQ(refusal(conv2d_cuda_fft(), layer({1, 2, 200, 300}, {2, 2, 128, 65})), "");
+  EXPECT_EQ(refusal(conv2d_cuda_fft(), layer({1, 2, 200, 300}, {2, 2, 129, 1})),
+            "a window that spans more than 128 pixels: larger transforms do not fit into shared memory");
+  EXPECT_EQ(refusal(conv2d_cuda_fft(), layer({1, 2, 200, 300}, {2, 2, 1, 33}, {{"dilations", Ints{1, 5}}})),
+            "a window that spans more than 128 pixels: larger transforms do not fit into shared memory");
+  Target small = h200();
+  small.device.memory_bytes = std::size_t{4} << 30;
+  EXPECT_EQ(refusal(conv2d_cuda_fft(), layer({1, 2048, 9, 9}, {2048, 2048, 3, 3}), small),
+            "its transformed filters and tiles take more than an eighth of the device's memory");
   EXPECT_EQ(refusal(conv2d_cuda_naive(), layer({4, 3, 28, 28}, {8, 3, 3, 3}, {}, DType::f64)),
             "a rung of the ladder: takes fp32, not fp64");
   EXPECT_EQ(refusal(conv2d_cuda_channel_atomics(), conv2()), "");
@@ -151,6 +164,26 @@ TEST(Rungs, TellWhatTheirIdeaMoves) {
   const Problem three = layer({32, 64, 28, 28}, {96, 64, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}});
   EXPECT_NEAR(work(conv2d_cuda_naive(), three).flops() / work(conv2d_cuda_winograd(), three).flops(), 2.25,
               0.1);
+}
+
+// The tile of conv2 is 16 x 16: nine of them a plane, 100 outputs each. A transform serves two channels or
+// maps.
+TEST(Rungs, TransformsTakeFewerProductsTheWiderTheWindow) {
+  const Work fft = conv2d_cuda_fft().work(conv2(), h200());
+  const double tiles = 100 * 9, frequencies = 16 * 9, transform = 10 * 256 * 4;
+  EXPECT_DOUBLE_EQ(fft.launches[0].flops,
+                   8 * frequencies * 12 * 24 * tiles + transform * (tiles * (6 + 12) + 24 * 6));
+  const double spectra = 8 * frequencies * tiles * (12 + 24), filters = 8 * frequencies * 12 * 24;
+  EXPECT_DOUBLE_EQ(fft.bytes() - least_work(conv2(), h200()).bytes(), 2 * spectra + 2 * filters);
+  EXPECT_LE(conv2d_cuda_fft().workspace(layer({10000, 12, 33, 33}, {24, 12, 7, 7}), h200()),
+            (256u << 20) + static_cast<std::size_t>(filters));
+  const auto gain = [](std::int64_t window) {
+    const Problem p = layer({64, 32, 64, 64}, {32, 32, window, window});
+    return least_work(p, h200()).flops() / conv2d_cuda_fft().work(p, h200()).flops();
+  };
+  EXPECT_GT(gain(5), gain(3));
+  EXPECT_GT(gain(9), gain(5));
+  EXPECT_GT(gain(15), gain(9));
 }
 
 // The unrolled matrix of 10,000 images is 17 GB; the chunks that are alive stay below 256 MB.
