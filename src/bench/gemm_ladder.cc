@@ -69,6 +69,11 @@ std::vector<Rung> gpu_rungs() {
       rung_of("cuda:tf32x3", "split tf32, where it is fastest", "cuda:tiles",
               "The same kernel, offered for exact fp32 on small products only.",
               "Below a billion multiply-adds it beats the library's ordinary arithmetic."),
+      rung_of("cuda:bf16x6", "split bf16", "cuda:tiles",
+              "Every factor is three bf16 parts, exact to the last bit, and six products of parts are done.",
+              "Six products at twice the rate of tf32 take as long as three, and splitting takes more "
+              "instructions; "
+              "what is gained is accuracy, without a scale for any range of values."),
       rung_of(
           "cuda:fp16x3", "split fp16", "cuda:tiles",
           "Both factors are scaled and stored as two fp16 parts, and the library multiplies the parts.",

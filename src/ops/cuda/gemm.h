@@ -20,6 +20,7 @@
 //   cuda:wgmma, cuda:fp16x3_wgmma   Hopper's warp-group instructions and bulk copies, in 16 bit and tf32, and
 //   in
 //                                   exact fp32 (gemm_wgmma.h).
+//   cuda:bf16x6                     exact fp32 in three parts of bf16, in the tiles of cuda:tiles.
 //   cuda:fp64_tiles                 fp64 in tiles of 128 x 128.
 //   cuda:thin                       fp32 with few columns, by clusters of blocks that share k (gemm_thin.h).
 //

@@ -25,6 +25,7 @@ struct TileKernel {
 
 // `along`: contiguous along k. Each in a file of its own, for the sake of the time it takes to compile them.
 TileKernel tf32x3_kernel(int tile, bool along_a, bool along_b);
+TileKernel bf16x6_kernel(int tile, bool along_a, bool along_b);
 TileKernel tf32_kernel(bool along_a, bool along_b);
 TileKernel half_kernel(bool along_a, bool along_b);
 TileKernel brain_kernel(bool along_a, bool along_b);

@@ -75,6 +75,24 @@ __device__ inline SplitTf32 split_tf32(float x) {
   return {hi, to_tf32(x - __uint_as_float(hi))};
 }
 
+// x = hi + mid + lo to the last bit, three times 8 significant bits: hi cut off, so that it never overflows,
+// mid rounded, so that lo has either sign and what products leave out averages out. A part is the upper half
+// of the fp32 number it stands for. lo of the smallest numbers, below 2^-110, falls below the smallest bf16.
+struct SplitBf16 {
+  unsigned hi, mid, lo;  // as fp32; the lower halves of hi and mid are 0, that of lo is to be cut off
+};
+__device__ inline SplitBf16 split_bf16(float x) {
+  constexpr unsigned kUpper = 0xFFFF0000U;
+  const unsigned hi = __float_as_uint(x) & kUpper;
+  const float rest = x - __uint_as_float(hi);
+  const unsigned mid = (__float_as_uint(rest) + 0x8000U) & kUpper;
+  return {hi, mid, __float_as_uint(rest - __uint_as_float(mid))};
+}
+// The upper halves of two words, the first in the lower one: two neighbours of a 16-bit fragment.
+__device__ inline unsigned upper_halves(unsigned first, unsigned second) {
+  return __byte_perm(first, second, 0x7632);
+}
+
 // c += a b. The sum is fp32, but the hardware cuts its low bits off instead of rounding: some 1.2 units of
 // the last place of c are lost per call, always towards 0. Sums that must be as good as fp32 start from a
 // fresh c every 16 of k and are added up by ordinary additions.

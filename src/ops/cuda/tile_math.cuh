@@ -76,6 +76,77 @@ struct Tf32x3 : BlockMath<float, 32> {
   }
 };
 
+// Each factor as the sum of three bf16, which have the exponents of fp32: no scale is needed. Six of the nine
+// products are done, the small ones first; what is left out is below 2^-23 of a product, of either sign. Sums
+// of 16 terms start from 0, as above: one product of hi hi each is all that cuts its low bits off.
+struct Bf16x6 : BlockMath<float, 32> {
+  using Sum = float;
+  static constexpr int kUnroll = 1;
+  static constexpr int kParts = 3;  // hi, mid, lo
+
+  // Of the four neighbouring k that a lane holds, half h are the fragment's elements 2t + 8h and 2t + 8h + 1.
+  __device__ static void split_pair(unsigned (&parts)[kParts], const float (&v)[4], int h) {
+    const SplitBf16 a = split_bf16(v[2 * h]), b = split_bf16(v[2 * h + 1]);
+    parts[0] = upper_halves(a.hi, b.hi);
+    parts[1] = upper_halves(a.mid, b.mid);
+    parts[2] = upper_halves(a.lo, b.lo);
+  }
+
+  template <int kA, int kB, int kRowsA, int kRowsB, bool kAlongA, bool kAlongB>
+  __device__ static void multiply(float (&sum)[2 * kA][4 * kB][4], const float* a, int slab_a, const float* b,
+                                  int slab_b, int step) {
+    unsigned left[kParts][2 * kA][4];
+#pragma unroll
+    for (int s = 0; s < kA; ++s) {
+      float v[4][4];
+      load_block<Bf16x6, kRowsA, kAlongA>(v, a, slab_a + 32 * s, step);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          unsigned parts[kParts];
+          split_pair(parts, v[j], h);
+#pragma unroll
+          for (int p = 0; p < kParts; ++p) left[p][2 * s + j / 2][j % 2 + 2 * h] = parts[p];
+        }
+    }
+    constexpr int kGroup = 4 / kA;  // columns at a time, as above
+    constexpr int kOrder[6][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+#pragma unroll
+    for (int s = 0; s < kB; ++s) {
+      float v[4][4];
+      load_block<Bf16x6, kRowsB, kAlongB>(v, b, slab_b + 32 * s, step);
+#pragma unroll
+      for (int j0 = 0; j0 < 4; j0 += kGroup) {
+        unsigned right[kParts][kGroup][2];
+#pragma unroll
+        for (int j = 0; j < kGroup; ++j)
+#pragma unroll
+          for (int h = 0; h < 2; ++h) {
+            unsigned parts[kParts];
+            split_pair(parts, v[j0 + j], h);
+#pragma unroll
+            for (int p = 0; p < kParts; ++p) right[p][j][h] = parts[p];
+          }
+        float fresh[2 * kA][kGroup][4] = {};
+#pragma unroll
+        for (int product = 0; product < 6; ++product)
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j)
+#pragma unroll
+            for (int i = 0; i < 2 * kA; ++i)
+              mma_16bit<Brain>(fresh[i][j], left[kOrder[product][0]][i], right[kOrder[product][1]][j]);
+#pragma unroll
+        for (int i = 0; i < 2 * kA; ++i)
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j)
+#pragma unroll
+            for (int e = 0; e < 4; ++e) sum[i][4 * s + j0 + j][e] += fresh[i][j][e];
+      }
+    }
+  }
+};
+
 struct Tf32 : BlockMath<float, 32> {
   using Sum = float;
   static constexpr int kUnroll = kSteps;

@@ -86,6 +86,7 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_tiles(),
       product_wgmma(),
       product_fp16x3_wgmma(),
+      product_bf16x6(),
       product_fp64_tiles(),
       product_thin(),
       product_async_tiles(),

@@ -27,6 +27,7 @@ ProductKernel product_cublaslt();
 ProductKernel product_tiles();
 ProductKernel product_wgmma();
 ProductKernel product_fp16x3_wgmma();
+ProductKernel product_bf16x6();
 ProductKernel product_fp64_tiles();
 ProductKernel product_thin();
 // Rungs of `bench gemm`: one idea each, for people who learn and measure.

@@ -75,6 +75,30 @@ TEST(Products, SumsOfFp64AreCutOnlyWhereTilesAreFew) {
   EXPECT_FALSE(product_fp64_tiles().accepts(Product{.m = 512, .n = 784, .k = 3000}, kHopper).ok);
 }
 
+// Cut as cuda:tiles cuts them, on another unit; tf32 needs no parts, and other types have none.
+TEST(Products, PartsOfBf16AreForExactFp32) {
+  const ProductKernel parts = product_bf16x6();
+  Product p{.m = 3000, .n = 512, .k = 784, .lda = 784, .ldb = 512, .ldc = 512};
+  EXPECT_TRUE(parts.accepts(p, kHopper).ok);
+  EXPECT_EQ(parts.workspace(p, kHopper), product_tiles().workspace(p, kHopper));
+  Work least;
+  least.launches = {{.flops = 2.0 * 3000 * 512 * 784}};
+  const Work work = parts.work(p, kHopper, least);
+  EXPECT_EQ(work.launches[0].family, "gpu.tiles.bf16x6");
+  EXPECT_EQ(work.launches[0].unit, Unit::bf16);
+  EXPECT_EQ(work.launches[0].blocks, product_tiles().work(p, kHopper, least).launches[0].blocks);
+  p.tf32 = true;
+  EXPECT_EQ(parts.accepts(p, kHopper).reason, "tf32 is allowed: one product is enough");
+  for (const DType dtype : {DType::f64, DType::f16, DType::bf16}) {
+    const Product other{.dtype = dtype, .m = 64, .n = 64, .k = 64, .lda = 64, .ldb = 64, .ldc = 64};
+    EXPECT_EQ(parts.accepts(other, kHopper).reason, "splits only fp32");
+  }
+  Target older = kHopper;
+  older.device.compute_capability = 75;
+  p.tf32 = false;
+  EXPECT_FALSE(parts.accepts(p, older).ok);
+}
+
 TEST(Products, ThinOnesFillTheDeviceInOneLaunch) {
   for (const std::int64_t k : {1, 5, 64, 1000, 17496})
     for (const std::int64_t m : {1, 20, 800, 3000, 100000})
