@@ -87,8 +87,9 @@ std::vector<Rung> gpu_rungs() {
               "One kernel multiplies both parts and adds pieces of k up in registers.",
               "Partial sums are no longer written to memory and read again."),
       rung_of("cuda:fp64_tiles", "larger tiles for fp64", "cuda:tiles",
-              "Tiles of 128 x 128 and products of 16 x 8 x 16.",
-              "A tile of twice the side reads half as much of L2 for each product."),
+              "Tiles of 128 x 128; fragments are loaded where the products want them, one product ahead.",
+              "A tile of twice the side reads half as much of L2 for each product, and tensor cores wait "
+              "neither for loads nor for moves between registers."),
       rung_of("cuda:thin", "few columns, clusters of blocks", "cuda:skinny",
               "Blocks of a cluster share the sum over k and add it up through distributed shared memory.",
               "All multiprocessors take part, and there is no second launch."),

@@ -1,9 +1,9 @@
-#include "ops/cuda/gemm_tiles.cuh"
+#include "ops/cuda/gemm_tiles_fp64.cuh"
 
 namespace headroom::cuda {
 
 TileKernel fp64_wide_kernel(bool along_a, bool along_b) {
-  return tile_kernel<Fp64Deep, 128, 2, 1, 4>(along_a, along_b);
+  return fp64_tile_kernel<Fp64Config<4, 16, 4, 2>>(along_a, along_b);
 }
 
 }  // namespace headroom::cuda

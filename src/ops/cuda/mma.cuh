@@ -9,7 +9,7 @@
 //   m16n8k16 16-bit: a = A[g][2t..], A[g+8][2t..], A[g][2t+8..], A[g+8][2t+8..], two elements each;
 //                    b = B[2t..][g], B[2t+8..][g], two elements each (of neighbouring k)
 //   m8n8k4 fp64:     a = A[g][t];  b = B[t][g];  c = C[g][2t], C[g][2t+1]
-//   m16n8k16 fp64:   a[2i] a[2i+1] = A[g][t+4i] A[g+8][t+4i];  b[i] = B[t+4i][g]
+//   m16n8 fp64, k4, k8 or k16:   a[2i] a[2i+1] = A[g][t+4i] A[g+8][t+4i];  b[i] = B[t+4i][g]
 
 #include "ops/cuda/types.cuh"
 
@@ -130,19 +130,35 @@ __device__ inline void mma_fp64(double (&c)[2], double a, double b) {
                : "d"(a), "d"(b));
 }
 
-// The same, 16 of k at a time: one instruction from compute capability 9.0 on, eight of the above before.
-__device__ inline void mma_fp64_16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+// The same for 16 rows and kShape of k, 4, 8 or 16: one instruction from compute capability 9.0 on, several
+// of the above before.
+template <int kShape>
+__device__ inline void mma_fp64_wide(double (&c)[4], const double (&a)[kShape / 2],
+                                     const double (&b)[kShape / 4]) {
+  static_assert(kShape == 4 || kShape == 8 || kShape == 16);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
-      "%11}, "
-      "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
-        "d"(b[1]), "d"(b[2]), "d"(b[3]));
+  if constexpr (kShape == 4)
+    asm volatile(
+        "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, "
+        "%3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+  else if constexpr (kShape == 8)
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+  else
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
+        "%11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
+          "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #else
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < kShape / 4; ++i)
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       mma_fp64(*reinterpret_cast<double(*)[2]>(&c[2 * half]), a[2 * i + half], b[i]);

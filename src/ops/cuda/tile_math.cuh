@@ -205,46 +205,6 @@ struct Fp64 : BlockMath<double, 16> {
   }
 };
 
-// A whole step of the tile at once, for the larger products of Hopper. Quarter i of the 16 values of k of a
-// product is element i % 2 of the pairs that load_block brings at i / 2, for both factors alike.
-struct Fp64Deep : BlockMath<double, 16> {
-  using Sum = double;
-  static constexpr int kSteps = 1, kUnroll = 1;
-
-  // Slot j of a slab: its rows 4g+j.
-  template <int kRows, bool kAlong>
-  __device__ static void load_quarters(double (&v)[4][4], const double* tile, int slab) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      double pairs[4][2];
-      load_block<Fp64Deep, kRows, kAlong>(pairs, tile, slab, h);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) v[j][2 * h] = pairs[j][0], v[j][2 * h + 1] = pairs[j][1];
-    }
-  }
-
-  template <int kA, int kB, int kRowsA, int kRowsB, bool kAlongA, bool kAlongB>
-  __device__ static void multiply(double (&sum)[2 * kA][4 * kB][4], const double* a, int slab_a,
-                                  const double* b, int slab_b, int) {
-    double right[kB][4][4];
-#pragma unroll
-    for (int s = 0; s < kB; ++s) load_quarters<kRowsB, kAlongB>(right[s], b, slab_b + 32 * s);
-#pragma unroll
-    for (int s = 0; s < kA; ++s) {  // a slab at a time: there are no registers for more
-      double v[4][4];
-      load_quarters<kRowsA, kAlongA>(v, a, slab_a + 32 * s);
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        double left[8];
-#pragma unroll
-        for (int e = 0; e < 8; ++e) left[e] = v[2 * i + e % 2][e / 2];
-#pragma unroll
-        for (int j = 0; j < 4 * kB; ++j) mma_fp64_16(sum[2 * s + i][j], left, right[j / 4][j % 4]);
-      }
-    }
-  }
-};
-
 // Fragments by ldmatrix: slot j of a slab is its rows 8j..8j+7.
 template <class Element>
 struct Narrow {

@@ -1,6 +1,6 @@
 // "cuda:fp64_tiles": fp64 on the tensor cores in tiles of 128 x 128. Tiles of 64 x 64, as "cuda:tiles" has
 // them, read 32 bytes of L2 for each cycle of the tensor cores of a multiprocessor, which is all that L2 has
-// for them; these read 16. On Hopper a product of a warp is m16n8k16, one instruction for eight of m8n8k4.
+// for them; these read 16. ops/cuda/gemm_tiles_fp64.cuh has the kernel, and the count of what its warps load.
 #include <algorithm>
 
 #include "ops/product/cuda/shared.h"
