@@ -24,6 +24,22 @@ TEST_F(CliLadder, EveryRungHasARowOrAReason) {
   EXPECT_FALSE(contains(out, "WRONG")) << out;
 }
 
+// One idea on top of the other, then each that changes the baseline by itself; picked rungs without the
+// baseline have neither.
+TEST_F(CliLadder, IdeasStandOnTopOfEachOtherAndAlone) {
+  const std::string out = succeed(kSmall).out;
+  std::size_t at = 0;
+  for (const char* part : {"x baseline", "baseline: three loops", "cpu:blocked", "cpu:vector", "cpu:threaded",
+                           "cpu:blas", "alone: three loops, all threads",
+                           "alone: loops turned around, vectors", "alone: blocks that fit the cache"}) {
+    at = out.find(part, at);
+    ASSERT_NE(at, std::string::npos) << part << "\n" << out;
+  }
+  EXPECT_FALSE(contains(succeed(with(kSmall, {"--rung", "cpu:vector,cpu:blas"})).out, "x baseline"));
+  const std::string csv = succeed(with(kSmall, {"--csv"})).out;
+  EXPECT_TRUE(contains(csv, "cpu:blocked,31 x 29 x 37,alone,")) << csv;
+}
+
 TEST_F(CliLadder, JsonHasTheFigures) {
   const Json json = succeed_json(with(kSmall, {"--precision", "fp64", "--alpha", "2", "--beta", "5"}));
   const Json& ladder = json.at("ladders").at(0);
@@ -41,7 +57,7 @@ TEST_F(CliLadder, JsonHasTheFigures) {
     EXPECT_LT(rung.at("error").at("frobenius").get<double>(), 1e-14);
     EXPECT_GE(rung.at("work").at("flops").get<double>(), 2.0 * 31 * 29 * 37);
   }
-  EXPECT_EQ(timed, 5);
+  EXPECT_EQ(timed, 7);
 }
 
 TEST_F(CliLadder, RungsArePickedAndExplained) {

@@ -14,6 +14,14 @@ std::vector<Rung> cpu_rungs() {
       rung_of("cpu:loops", "three loops", "", "Three loops, i, j and k, on one thread.",
               "Each sum waits for the one before it, and walking down a column of B touches a new cache "
               "line for every term."),
+      rung_of(
+          "cpu:loops_threaded", "three loops, all threads", "cpu:loops",
+          "Every thread takes a share of the rows.",
+          "Rows do not depend on each other; each thread waits for its own chain and its own cache lines."),
+      rung_of("cpu:row_vectors", "loops turned around, vectors", "cpu:loops",
+              "The loop over k comes before the one over columns, so that a row of C grows by rows of B.",
+              "Neighbours lie side by side for vectors and for the cache, and no sum waits for another; but "
+              "each product loads and stores its sum."),
       rung_of("cpu:blocked", "blocks that fit the cache", "cpu:loops",
               "The same loops run over blocks of 64 x 64 that are copied side by side first.",
               "A block serves 64 times once it is in the first-level cache, so the misses go; the chain of "
@@ -41,6 +49,10 @@ std::vector<Rung> gpu_rungs() {
       rung_of("cuda:threads_along_rows", "a thread per output, row by row", "cuda:threads_along_columns",
               "The threads of a warp take neighbours of a row instead.",
               "They now read neighbours of B in one transaction and share one element of A."),
+      rung_of("cuda:outputs_4x4", "4 x 4 outputs a thread, no tiles", "cuda:threads_along_columns",
+              "A thread computes 16 outputs of its own, still column by column.",
+              "Eight loads serve 16 products instead of two one, and the sums do not wait for each other; "
+              "loads stay as scattered as they were."),
       rung_of(
           "cuda:shared_1d", "32 x 32 tiles in shared memory", "cuda:threads_along_rows",
           "A block brings tiles of A and B to shared memory, in one-dimensional arrays.",

@@ -6,13 +6,13 @@
 #include "bench/conv2d_ladder.h"
 #include "bench/published_conv2d.h"
 #include "cli/bench_conv2d_report.h"
+#include "cli/bench_ladder.h"
 #include "cli/charts.h"
 #include "cli/counts.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
 #include "ops/operator.h"
-#include "report/ladder_ideas.h"
 #include "report/ladder_sheet.h"
 
 namespace headroom::cli {
@@ -176,30 +176,6 @@ Conv2dResult measure(const BenchConv2dRequest& r, Device& device, const Machine&
   return result;
 }
 
-std::string published_text(const LadderRun& run) {
-  std::set<char> letters;
-  for (const PublishedRung& p : run.published)
-    for (const RungResult& r : run.rungs)
-      if (r.rung.name == p.rung && r.timed()) letters.insert(p.source);
-  std::string text;
-  for (const PublishedSource& source : published_conv2d_sources())
-    if (letters.contains(source.letter))
-      text += fmt::format("Published, {}: {}\n", source.letter, source.text);
-  return text;
-}
-
-void add_climb_tables(const Conv2dClimb& c, const Device& device, const BenchConv2dRequest& r,
-                      BenchOutput& output) {
-  const std::string above =
-      fmt::format("{}{}: {} on {}\n{}\n", output.tables.empty() ? "" : "\n", name_of(c.pass),
-                  r.common.precision, device.capabilities().name, ladder_title(c.run));
-  output.tables.push_back({ladder_sheet(c.run, device.kind()), above,
-                           ladder_notes(c.run) + published_text(c.run) +
-                               (r.common.explain ? ladder_explanation(c.run) : std::string())});
-  if (Sheet ideas = ladder_ideas(c.run); ideas.rows() > 1)
-    output.tables.push_back({std::move(ideas), "\n", ""});
-}
-
 void add_published_tables(const std::vector<Conv2dClimb>& climbs, BenchOutput& output) {
   std::set<std::int64_t> counts;
   for (const Conv2dClimb& c : climbs)
@@ -268,7 +244,10 @@ void run_conv2d(const BenchConv2dRequest& r) {
   BenchOutput output{"bench conv2d", {}, {}};
   bool wrong = false;
   for (const Conv2dClimb& c : result.climbs) {
-    add_climb_tables(c, *device, r, output);
+    add_ladder_tables(
+        c.run, device->kind(),
+        fmt::format("{}: {} on {}", name_of(c.pass), r.common.precision, device->capabilities().name),
+        published_conv2d_sources(), r.common.explain, output);
     wrong = wrong || c.run.any_wrong();
   }
   add_published_tables(result.climbs, output);

@@ -1,11 +1,10 @@
 #include <cmath>
-#include <set>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "bench/gemm_ladder.h"
 #include "bench/published_gemm.h"
-#include "cli/bench_output.h"
+#include "cli/bench_ladder.h"
 #include "cli/charts.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -94,18 +93,6 @@ std::string scaling_text(const GemmSize& size) {
   return fmt::format(", alpha {:g}, beta {:g}", size.alpha, size.beta);
 }
 
-std::string sources_text(const LadderRun& run) {
-  std::set<char> letters;
-  for (const PublishedRung& p : run.published)
-    for (const RungResult& rung : run.rungs)
-      if (rung.rung.name == p.rung && rung.timed()) letters.insert(p.source);
-  std::string text;
-  for (const PublishedSource& source : published_gemm_sources())
-    if (letters.contains(source.letter))
-      text += fmt::format("Published, {}: {}\n", source.letter, source.text);
-  return text;
-}
-
 std::string chart_name(const GemmSize& size, bool several) {
   return several ? fmt::format("{}x{}x{}", size.m, size.n, size.k) : std::string();
 }
@@ -138,12 +125,10 @@ void run_gemm(const BenchGemmRequest& r) {
     if (!run.any_timed() && !run.any_wrong())
       reject("none of these rungs runs here: {}: {}", run.rungs.front().rung.name, run.rungs.front().reason);
     wrong = wrong || run.any_wrong();
-    const std::string above =
-        fmt::format("{}{}: {} on {}{}", output.tables.empty() ? "" : "\n", "gemm", r.common.precision,
-                    device->capabilities().name, scaling_text(size));
-    output.tables.push_back({ladder_sheet(run, device->kind()), above + "\n" + ladder_title(run) + "\n",
-                             ladder_notes(run) + sources_text(run) +
-                                 (r.common.explain ? ladder_explanation(run) : std::string())});
+    add_ladder_tables(
+        run, device->kind(),
+        fmt::format("gemm: {} on {}{}", r.common.precision, device->capabilities().name, scaling_text(size)),
+        published_gemm_sources(), r.common.explain, output);
     charts.push_back({chart_name(size, sizes.size() > 1),
                       svg(ladder_chart(run, fmt::format("gemm, {}, {}", r.common.precision,
                                                         device->capabilities().name)))});

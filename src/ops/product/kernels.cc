@@ -94,6 +94,7 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_block_64x16(),
       product_shared_2d(),
       product_shared_1d(),
+      product_outputs_4x4(),
       product_threads_along_rows(),
       product_threads_along_columns(),
   };

@@ -36,6 +36,7 @@ ProductKernel product_register_tiles();
 ProductKernel product_block_64x16();
 ProductKernel product_shared_2d();
 ProductKernel product_shared_1d();
+ProductKernel product_outputs_4x4();
 ProductKernel product_threads_along_rows();
 ProductKernel product_threads_along_columns();
 

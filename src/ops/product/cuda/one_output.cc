@@ -1,6 +1,7 @@
 // "cuda:threads_along_columns" and "cuda:threads_along_rows": one thread per element of C. The 32 threads of
 // a warp take neighbours of a column, or of a row. C lies row by row: along a row they read neighbours of B
-// and write neighbours of C, along a column everything they touch lies a whole row apart.
+// and write neighbours of C, along a column everything they touch lies a whole row apart. "cuda:outputs_4x4":
+// 16 outputs a thread, along columns; "bench gemm" shows by it what work per thread is worth alone.
 #include "ops/product/cuda/one_output.h"
 
 #include "ops/product/cuda/rungs.h"
@@ -15,15 +16,20 @@ double sector_bytes(bool same, bool neighbours, DType dtype) {
   return same ? 32 : neighbours ? 32 * double(bytes_of(dtype)) : 32 * 32;
 }
 
-Work work_along(const Product& p, Work least, bool rows) {
+// `side`: an element that is loaded serves so many products.
+Work work_along(const Product& p, Work least, bool rows, int side = 1) {
   const double a = sector_bytes(rows, p.trans_a, p.dtype), b = sector_bytes(!rows, !p.trans_b, p.dtype);
-  return rung_work(p, std::move(least), "gpu.product.threads", multiply_adds(p) / 32 * (a + b),
-                   rows ? ProductExtent{8, 32, 1} : ProductExtent{32, 8, 1});
+  return rung_work(p, std::move(least), side == 1 ? "gpu.product.threads" : "gpu.product.outputs",
+                   multiply_adds(p) / 32 * (a + b) / side,
+                   rows ? ProductExtent{8 * side, 32 * side, 1} : ProductExtent{32 * side, 8 * side, 1});
 }
 
 Work work_rows(const Product& p, const Target&, Work least) { return work_along(p, std::move(least), true); }
 Work work_columns(const Product& p, const Target&, Work least) {
   return work_along(p, std::move(least), false);
+}
+Work work_4x4(const Product& p, const Target&, Work least) {
+  return work_along(p, std::move(least), false, 4);
 }
 
 #ifdef HEADROOM_HAS_CUDA
@@ -32,6 +38,9 @@ Launcher prepare_rows(const Product& p, const LaunchContext&) {
 }
 Launcher prepare_columns(const Product& p, const LaunchContext&) {
   return prepare_rung(p, cuda::launch_threads_along_columns);
+}
+Launcher prepare_4x4(const Product& p, const LaunchContext&) {
+  return prepare_rung(p, cuda::launch_outputs_4x4);
 }
 #endif
 
@@ -50,6 +59,14 @@ ProductKernel product_threads_along_columns() {
           .accepts = accepts_rung,
           .work = work_columns,
           .prepare = HEADROOM_CUDA(prepare_columns),
+          .scales = true};
+}
+
+ProductKernel product_outputs_4x4() {
+  return {.name = "cuda:outputs_4x4",
+          .accepts = accepts_rung,
+          .work = work_4x4,
+          .prepare = HEADROOM_CUDA(prepare_4x4),
           .scales = true};
 }
 

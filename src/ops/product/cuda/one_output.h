@@ -8,5 +8,7 @@ void launch_threads_along_rows(bool is_double, bool along_a, bool along_b, const
                                void* stream);
 void launch_threads_along_columns(bool is_double, bool along_a, bool along_b, const products::RungArgs& args,
                                   void* stream);
+void launch_outputs_4x4(bool is_double, bool along_a, bool along_b, const products::RungArgs& args,
+                        void* stream);
 
 }  // namespace headroom::cuda
