@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "bench/random_batch.h"
 #include "cli/bench.h"
-#include "cli/charts.h"
 #include "cli/progress.h"
 #include "models/zoo.h"
 #include "report/chart.h"
@@ -22,7 +21,6 @@ struct BenchAllocRequest {
   std::optional<std::int64_t> m, n, k;
   std::string model = kCaseModel;
   std::int64_t batch = kCaseBatch;
-  std::string svg;
 
   bool is_course_products() const { return !m && !n && !k; }
   bool is_case() const { return model == kCaseModel && batch == kCaseBatch; }
@@ -155,7 +153,7 @@ std::string products_chart(const std::vector<ProductTiming>& timings, const Devi
 
 void run_alloc(const BenchAllocRequest& r) {
   require_output(r.target, r.common);
-  require_svg(r.svg);
+  require_svg(r.target.svg);
   if (r.common.precision != "fp32" && r.common.precision != "fp64")
     reject(Hint{"use fp32 or fp64"},
            "--precision is {}; bench alloc compares with the course's float and double", r.common.precision);
@@ -174,7 +172,6 @@ void run_alloc(const BenchAllocRequest& r) {
     products = bench_products(*device, options, sizes, say);
     steps = bench_steps(*device, options, net, r.batch, say);
   }
-  if (!r.svg.empty()) write_svg(r.svg, {{"", products_chart(products, *device)}});
   finish_bench({"bench alloc",
                 {products_table(products, r.is_course_products()), steps_table(steps, r)},
                 {{"device", device->capabilities().name},
@@ -182,7 +179,8 @@ void run_alloc(const BenchAllocRequest& r) {
                  {"products", products_json(products)},
                  {"model", r.model},
                  {"batch", r.batch},
-                 {"steps", steps_json(steps)}}},
+                 {"steps", steps_json(steps)}},
+                {{"", products_chart(products, *device)}}},
                r.common, r.target, nullptr);
 }
 
@@ -194,7 +192,7 @@ void add_bench_alloc(Command verb) {
   Command alloc = verb.verb("alloc", "what allocating, copying and freeing cost around a product and a step");
   add_run_options(alloc, r->common);
   add_bench_output(alloc, r->target);
-  add_svg_option(alloc, r->svg);
+  add_svg_option(alloc, r->target.svg);
   alloc.option("--m", r->m, "rows of the product; with --n and --k, instead of the course's two products");
   alloc.option("--n", r->n, "columns of the product");
   alloc.option("--k", r->k, "terms of each sum");

@@ -7,7 +7,6 @@
 #include "bench/published_conv2d.h"
 #include "cli/bench_conv2d_report.h"
 #include "cli/bench_ladder.h"
-#include "cli/charts.h"
 #include "cli/counts.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -21,7 +20,7 @@ namespace {
 struct BenchConv2dRequest {
   Common common;
   BenchTarget target;
-  std::string svg, workload, images, blocks, coarsen;
+  std::string workload, images, blocks, coarsen;
   std::optional<std::int64_t> batch, channels, height, width, maps, kernel, stride, padding, groups;
   bool backward = false, sweep = false;
   std::vector<std::string> rungs;
@@ -211,8 +210,8 @@ Json conv2d_json(const Conv2dResult& result, const Device& device, const BenchCo
           {"published", published}};
 }
 
-void write_charts(const BenchConv2dRequest& r, const Conv2dResult& result, const std::string& device) {
-  if (r.svg.empty()) return;
+std::vector<ChartFile> charts_of(const BenchConv2dRequest& r, const Conv2dResult& result,
+                                 const std::string& device) {
   std::vector<ChartFile> files;
   for (const Conv2dClimb& c : result.climbs)
     files.push_back(
@@ -223,7 +222,7 @@ void write_charts(const BenchConv2dRequest& r, const Conv2dResult& result, const
     file.name = file_name_of(r, size, file.name);
     files.push_back(std::move(file));
   }
-  write_svg(r.svg, files);
+  return files;
 }
 
 void run_conv2d(const BenchConv2dRequest& r) {
@@ -235,13 +234,13 @@ void run_conv2d(const BenchConv2dRequest& r) {
   const Conv2dSweep sweep = sweep_of_request(r);
   if (!(r.seconds > 0 && r.seconds <= 3600))
     reject("--seconds is {}; it must be above 0, and at most 3600", r.seconds);
-  require_svg(r.svg, chart_names(r, layers));
+  require_svg(r.target.svg, chart_names(r, layers));
   const auto device = r.common.open();
   require_runnable(rungs, device->kind());
   for (const Conv2dSize& size : layers) require_fit(*device, size, dtype);
   const Machine machine = r.common.machine(*device);
   const Conv2dResult result = measure(r, *device, machine, dtype, layers, rungs);
-  BenchOutput output{"bench conv2d", {}, {}};
+  BenchOutput output{"bench conv2d", {}, {}, {}};
   bool wrong = false;
   for (const Conv2dClimb& c : result.climbs) {
     add_ladder_tables(
@@ -253,7 +252,7 @@ void run_conv2d(const BenchConv2dRequest& r) {
   add_published_tables(result.climbs, output);
   for (const auto& [size, run] : result.sweeps) output.tables.push_back(sweep_table(run, sweep));
   output.json = conv2d_json(result, *device, r, output);
-  write_charts(r, result, device->capabilities().name);
+  output.charts = charts_of(r, result, device->capabilities().name);
   finish_bench(output, r.common, r.target, &machine);
   if (wrong) throw Interrupted{1};
 }
@@ -279,7 +278,7 @@ void add_bench_conv2d(Command bench) {
   add_json(conv2d, r->common);
   conv2d.flag("--wide", r->common.tables.wide, "print all columns of tables; COLUMNS sets another width");
   add_bench_output(conv2d, r->target);
-  add_svg_option(conv2d, r->svg);
+  add_svg_option(conv2d, r->target.svg);
   conv2d.option("--device", r->common.device, "cpu, cuda, or cuda:1 for the second GPU");
   conv2d.option("--precision", r->common.precision, "fp32 or fp64; on GPUs also tf32, bf16, fp16");
   conv2d.option("--seed", r->common.seed, "seed of the random images and filters");

@@ -2,7 +2,6 @@
 
 #include "base/json.h"
 #include "cli/bench.h"
-#include "cli/charts.h"
 #include "cli/progress.h"
 #include "report/chart.h"
 #include "report/sampling.h"
@@ -14,7 +13,6 @@ struct BenchCopyRequest {
   Common common;
   BenchTarget target;
   std::int64_t max_bytes = kMaxCopy;
-  std::string svg;
 };
 
 Cell percent_of_ceiling(const CopyTiming& t) {
@@ -98,7 +96,7 @@ std::string copies_chart(const std::vector<CopyTiming>& timings, const Device& d
 
 void run_copies(const BenchCopyRequest& r) {
   require_output(r.target, r.common);
-  require_svg(r.svg);
+  require_svg(r.target.svg);
   const auto device = r.common.open();
   require_copies(*device, r.max_bytes);
   const Machine machine = r.common.machine(*device);
@@ -108,10 +106,10 @@ void run_copies(const BenchCopyRequest& r) {
     timings =
         bench_copies(*device, machine, r.max_bytes, [&](const std::string& size) { progress.stage(size); });
   }
-  if (!r.svg.empty()) write_svg(r.svg, {{"", copies_chart(timings, *device)}});
   finish_bench({"bench copy",
                 {copies_table(timings, device->kind() != DeviceKind::cpu)},
-                copies_json(timings, *device)},
+                copies_json(timings, *device),
+                {{"", copies_chart(timings, *device)}}},
                r.common, r.target, &machine);
 }
 
@@ -123,7 +121,7 @@ void add_bench_copy(Command verb) {
   add_json(copy, r->common);
   add_table_options(copy, r->common.tables);
   add_bench_output(copy, r->target);
-  add_svg_option(copy, r->svg);
+  add_svg_option(copy, r->target.svg);
   copy.option("--device", r->common.device, "cpu, cuda, or cuda:1 for the second GPU");
   copy.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   copy.option("--max-bytes", r->max_bytes, "size of the largest copy in bytes");

@@ -5,7 +5,6 @@
 #include "bench/gemm_ladder.h"
 #include "bench/published_gemm.h"
 #include "cli/bench_ladder.h"
-#include "cli/charts.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
@@ -18,7 +17,7 @@ struct BenchGemmRequest {
   Common common;
   std::optional<std::int64_t> size, m, n, k;
   std::optional<double> alpha, beta;
-  std::string workload, svg;
+  std::string workload;
   std::vector<std::string> rungs;
   double seconds = 1;
   BenchTarget target;
@@ -106,13 +105,12 @@ void run_gemm(const BenchGemmRequest& r) {
     reject("--seconds is {}; it must be above 0, and at most 3600", r.seconds);
   std::vector<std::string> chart_names;
   for (const GemmSize& size : sizes) chart_names.push_back(chart_name(size, sizes.size() > 1));
-  require_svg(r.svg, chart_names);
+  require_svg(r.target.svg, chart_names);
   const auto device = r.common.open();
   for (const GemmSize& size : sizes) require_gemm_fits(*device, size, dtype);
   const Machine machine = r.common.machine(*device);
-  BenchOutput output{"bench gemm", {}, {}};
+  BenchOutput output{"bench gemm", {}, {}, {}};
   Json ladders = Json::array();
-  std::vector<ChartFile> charts;
   bool wrong = false;
   for (const GemmSize& size : sizes) {
     Progress progress("bench gemm");
@@ -129,9 +127,9 @@ void run_gemm(const BenchGemmRequest& r) {
         run, device->kind(),
         fmt::format("gemm: {} on {}{}", r.common.precision, device->capabilities().name, scaling_text(size)),
         published_gemm_sources(), r.common.explain, output);
-    charts.push_back({chart_name(size, sizes.size() > 1),
-                      svg(ladder_chart(run, fmt::format("gemm, {}, {}", r.common.precision,
-                                                        device->capabilities().name)))});
+    output.charts.push_back({chart_name(size, sizes.size() > 1),
+                             svg(ladder_chart(run, fmt::format("gemm, {}, {}", r.common.precision,
+                                                               device->capabilities().name)))});
     ladders.push_back(ladder_json(run));
     ladders.back().update({{"alpha", size.alpha}, {"beta", size.beta}});
   }
@@ -140,7 +138,6 @@ void run_gemm(const BenchGemmRequest& r) {
                  {"precision", r.common.precision},
                  {"ladders", ladders}};
   finish_bench(output, r.common, r.target, &machine);
-  write_svg(r.svg, charts);
   if (wrong) throw Interrupted{1};
 }
 
@@ -166,7 +163,7 @@ void add_bench_gemm(Command bench) {
   gemm.option("--workload", r->workload, "all sizes of a course: course, course-2023 or homework");
   gemm.option("--rung", r->rungs, "only these rungs, as cpu:loops,cpu:blas");
   gemm.option("--seconds", r->seconds, "how long each rung is timed");
-  add_svg_option(gemm, r->svg);
+  add_svg_option(gemm, r->target.svg);
   gemm.flag("--explain", r->common.explain, "say for each rung what changed and whether it helped");
   gemm.example("headroom bench gemm --size 512 --explain");
   gemm.example("headroom bench gemm --m 800 --n 1000 --k 784 --alpha 2 --beta 5 --precision fp64");

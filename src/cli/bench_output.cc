@@ -44,6 +44,7 @@ void finish_bench(const BenchOutput& output, const Common& common, const BenchTa
                   const Machine* machine) {
   print_tables(output, common, target);
   flush_output();
+  write_svg(target.svg, output.charts);
   RunRecord record = start_record(output.verb, command_line());
   if (machine != nullptr) record.machine = *machine;
   for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);

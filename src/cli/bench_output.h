@@ -1,11 +1,12 @@
 #pragma once
 
-// The output of every benchmark: tables with a note below each, one JSON object, and a run record.
+// The output of every benchmark: tables with a note below each, one JSON object, charts, and a run record.
 
 #include <string>
 #include <vector>
 
 #include "base/sheet.h"
+#include "cli/charts.h"
 #include "cli/options.h"
 
 namespace headroom::cli {
@@ -19,18 +20,21 @@ struct BenchOutput {
   std::string verb;  // "bench nets"
   std::vector<BenchTable> tables;
   Json json;
+  std::vector<ChartFile> charts = {};
 };
 
 // The output formats and files the user asked for.
 struct BenchTarget {
   bool csv = false;
   std::string record;
+  std::string svg = {};  // of verbs that call add_svg_option and require_svg for it
 };
 void add_bench_output(Command verb, BenchTarget& target);  // --csv, --record
 // Before the work begins: rejects a file that cannot be written, and two ways to print.
 void require_output(const BenchTarget& target, const Common& common);
 
-// Prints the tables, or CSV, or JSON, and writes the record. `machine`: the ceilings used, or null.
+// Prints the tables, or CSV, or JSON, and writes the charts and the record. `machine`: the ceilings used, or
+// null.
 void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,
                   const Machine* machine);
 

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "bench/vadd.h"
 #include "cli/bench.h"
-#include "cli/charts.h"
 #include "cli/counts.h"
 #include "cli/progress.h"
 #include "report/chart.h"
@@ -18,7 +17,6 @@ struct BenchVaddRequest {
   Common common;
   BenchTarget target;
   std::string elements = "1M,5M,10M,50M,100M";
-  std::string svg;
 };
 
 struct VaddResult {
@@ -159,7 +157,7 @@ std::string vadd_chart(const VaddResult& result, bool managed) {
 
 void run_vadd(const BenchVaddRequest& r) {
   require_output(r.target, r.common);
-  require_svg(r.svg, {"explicit", "managed"});
+  require_svg(r.target.svg, {"explicit", "managed"});
   VaddRequest request{.elements = parse_counts(r.elements, "--elements"), .why_no_gpu = {}};
   require_vadd(request.elements, nullptr);
   const auto device = r.common.open();
@@ -180,10 +178,11 @@ void run_vadd(const BenchVaddRequest& r) {
     Progress progress("bench vadd");
     result.timings = bench_vadd(*cpu, gpu, request, [&](const std::string& stage) { progress.stage(stage); });
   }
-  if (!r.svg.empty())
-    write_svg(r.svg, {{"explicit", vadd_chart(result, false)}, {"managed", vadd_chart(result, true)}});
-  finish_bench({"bench vadd", {vadd_table(result)}, vadd_json(result)}, r.common, r.target,
-               gpu == nullptr ? &result.cpu_machine : &result.gpu_machine);
+  finish_bench({"bench vadd",
+                {vadd_table(result)},
+                vadd_json(result),
+                {{"explicit", vadd_chart(result, false)}, {"managed", vadd_chart(result, true)}}},
+               r.common, r.target, gpu == nullptr ? &result.cpu_machine : &result.gpu_machine);
 }
 
 }  // namespace
@@ -194,7 +193,7 @@ void add_bench_vadd(Command verb) {
   add_json(vadd, r->common);
   add_table_options(vadd, r->common.tables);
   add_bench_output(vadd, r->target);
-  add_svg_option(vadd, r->svg);
+  add_svg_option(vadd, r->target.svg);
   vadd.option("--device", r->common.device, "cpu, or cuda to add on the GPU as well");
   vadd.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   vadd.option("--elements", r->elements, "numbers of elements, separated by commas: 500k, 1M, 2000000");

@@ -44,6 +44,22 @@ ProductKernel product_threads_along_columns();
 // activation, of the shape of c; each sum is multiplied by f'.
 Launcher prepare_product_outer_slope(const Product& product, Activation slope);
 
+// Of an operator's own description of a product, C without gaps; what else the operator has is for it to add.
+template <class Matrices>
+Product plain_product(const Matrices& p, const Problem& problem, const Target& target) {
+  const DType dtype = problem.outputs[0].dtype;
+  return {.dtype = dtype,
+          .tf32 = target.policy.tf32 && dtype == DType::f32,
+          .trans_a = p.trans_a,
+          .trans_b = p.trans_b,
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lda = p.lda,
+          .ldb = p.ldb,
+          .ldc = p.n};
+}
+
 // The GPU kernels of an operator whose problems `product_of` turns into products, in order of preference, to
 // stand before the kernels of the CPU.
 using ProductOf = std::function<Product(const Problem&, const Target&)>;

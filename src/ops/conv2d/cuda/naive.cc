@@ -85,23 +85,13 @@ Launcher prepare(const Idea& idea, const Problem& p, const LaunchContext& contex
 }
 #endif
 
-// Its name lives as long as the program. Launches with constant filters share them: two must never overlap.
 Kernel kernel_of(const Idea& idea) {
-  return {
-      .name = idea.name,
-      .device = DeviceKind::cuda,
-      .accepts = [idea](const Problem& p, const Target&) { return accepts(idea, p); },
-      .work = [idea](const Problem& p, const Target& target) { return work(idea, p, target); },
-#ifdef HEADROOM_HAS_CUDA
-      .prepare = [idea](const Problem& p, const LaunchContext& context) { return prepare(idea, p, context); },
-#endif
-      .workspace = workspace,
-      .candidates =
-          [](const Problem& p, const Target&) {
-            return is_weight_gradient(p) ? std::vector<std::string>{"block=16"}
-                                         : rung_shapes({16, 8, 32}, {1});
-          },
-      .shares_counter = idea.constant};
+  Kernel kernel = kernel_of_idea(idea, accepts, work, HEADROOM_CUDA(prepare));
+  kernel.workspace = workspace;
+  kernel.candidates = [](const Problem& p, const Target&) {
+    return is_weight_gradient(p) ? std::vector<std::string>{"block=16"} : rung_shapes({16, 8, 32}, {1});
+  };
+  return kernel;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "ops/conv2d/cuda/shared.h"
@@ -35,6 +36,23 @@ RungShape parse_rung_shape(std::string_view kernel, const std::string& variant, 
 // The work of a rung whose only launch is the convolution.
 Work rung_work(const Problem& problem, const Target& target, std::string_view family, std::int64_t blocks,
                double l2_bytes, ProductExtent tile);
+
+// One form of an idea that a file has several forms of. `idea.name` lives as long as the program;
+// `idea.constant`: filters are in constant memory, which launches share, so that two must never overlap.
+template <class Idea>
+Kernel kernel_of_idea(const Idea& idea, Verdict (*accepts)(const std::type_identity_t<Idea>&, const Problem&),
+                      Work (*work)(const std::type_identity_t<Idea>&, const Problem&, const Target&),
+                      Launcher (*prepare)(const std::type_identity_t<Idea>&, const Problem&,
+                                          const LaunchContext&)) {
+  Kernel kernel{.name = idea.name, .device = DeviceKind::cuda, .shares_counter = idea.constant};
+  kernel.accepts = [=](const Problem& p, const Target&) { return accepts(idea, p); };
+  kernel.work = [=](const Problem& p, const Target& target) { return work(idea, p, target); };
+  if (prepare != nullptr)
+    kernel.prepare = [=](const Problem& p, const LaunchContext& context) {
+      return prepare(idea, p, context);
+    };
+  return kernel;
+}
 
 // The rungs, in the order of the list; files of the same name.
 Kernel conv2d_cuda_naive();

@@ -69,21 +69,10 @@ Launcher prepare(const Idea& idea, const Problem& p, const LaunchContext& contex
 }
 #endif
 
-// Its name lives as long as the program. Launches with constant filters share them: two must never overlap.
 Kernel kernel_of(const Idea& idea) {
-  return {
-      .name = idea.name,
-      .device = DeviceKind::cuda,
-      .accepts = [idea](const Problem& p, const Target&) { return accepts(idea, p); },
-      .work = [idea](const Problem& p, const Target& target) { return work(idea, p, target); },
-#ifdef HEADROOM_HAS_CUDA
-      .prepare = [idea](const Problem& p, const LaunchContext& context) { return prepare(idea, p, context); },
-#endif
-      .candidates =
-          [](const Problem&, const Target&) {
-            return rung_shapes({16, 8, 28, 32}, {1, 2, 4});
-          },
-      .shares_counter = idea.constant};
+  Kernel kernel = kernel_of_idea(idea, accepts, work, HEADROOM_CUDA(prepare));
+  kernel.candidates = [](const Problem&, const Target&) { return rung_shapes({16, 8, 28, 32}, {1, 2, 4}); };
+  return kernel;
 }
 
 }  // namespace

@@ -11,23 +11,13 @@ namespace headroom {
 namespace {
 
 Product product_of(const Problem& problem, const Target& target) {
-  MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
-  std::vector<ProductRun> runs = {ProductRun{}};
+  const MatmulProblem p = matmul_problem(problem.inputs, problem.attrs);
+  Product product = plain_product(p, problem, target);
   if (p.folds())
-    p.m *= p.count();
+    product.m *= p.count();
   else
-    runs = runs_of(p.a, p.b, p.m * p.n);
-  return {.dtype = problem.outputs[0].dtype,
-          .tf32 = target.policy.tf32 && problem.outputs[0].dtype == DType::f32,
-          .trans_a = p.trans_a,
-          .trans_b = p.trans_b,
-          .m = p.m,
-          .n = p.n,
-          .k = p.k,
-          .lda = p.lda,
-          .ldb = p.ldb,
-          .ldc = p.n,
-          .runs = std::move(runs)};
+    product.runs = runs_of(p.a, p.b, p.m * p.n);
+  return product;
 }
 
 #ifdef HEADROOM_HAS_CUDA
