@@ -13,17 +13,21 @@
 // Of one multiprocessor, for 16 of k: 128 x 128 x 16 products at 128 a cycle are 2048 cycles of tensor cores.
 // A warp loads (64 + 32) x 16 elements, 96 cycles at 128 bytes each, and eight warps 768; the copies of the
 // next tile write 32 KiB, 256 cycles. Shared memory is busy half of the time. A scheduler has two warps, with
-// 48 loads, 8 copies and 64, 32 or 16 products each: some 300 instructions in 2048 cycles.
+// 48 loads, 8 copies and 64, 32 or 16 products each: some 300 instructions in 2048 cycles. Warps of 32 x 32
+// load 1024 cycles' worth in place of 768, and there are four of them to a scheduler.
 
 #include "ops/cuda/gemm_tiles.cuh"
 
 namespace headroom::cuda {
 
-// kShape: k of one instruction, 4, 8 or 16. kBuffers 2: fragments are loaded ahead, see above.
-template <int kShapeOfProduct, int kDepthOfTile, int kStagesOfRing, int kBuffersOfWarp>
+// kShape: k of one instruction, 4, 8 or 16. kBuffers 2: fragments are loaded ahead, see above. kSlabs: a warp
+// has so many times 32 rows, 2 as above, or 1 with twice the warps.
+template <int kShapeOfProduct, int kDepthOfTile, int kStagesOfRing, int kBuffersOfWarp, int kSlabsOfWarp = 2>
 struct Fp64Config {
   static constexpr int kShape = kShapeOfProduct, kDepth = kDepthOfTile, kStages = kStagesOfRing,
-                       kBuffers = kBuffersOfWarp;
+                       kBuffers = kBuffersOfWarp, kSlabs = kSlabsOfWarp;
+  static constexpr int kTile = 128, kThreadsOfBlock = kTile / (32 * kSlabs) * (kTile / 32) * 32;
+  static constexpr int kSharedBytes = kStages * 2 * kTile * kDepth * 8;
 };
 
 // What store_tile must know.
@@ -36,9 +40,10 @@ struct Fp64Sums {
 // One operand's tile in shared memory: 128 rows of kDepth elements, or kDepth rows of 128 where it is not
 // contiguous along k. Of a half warp's 16 loads, 4 rows at 4 k each fall into 16 banks of 8 bytes: pairs of
 // elements change places by twice the row, or k, modulo 4.
-template <int kDepth, bool kAlong>
+template <class Config, bool kAlong>
 struct Fp64Tile {
-  static constexpr int kRows = 128, kElements = kRows * kDepth, kThreadsOfBlock = 256;
+  static constexpr int kRows = Config::kTile, kDepth = Config::kDepth, kElements = kRows * kDepth;
+  static constexpr int kThreadsOfBlock = Config::kThreadsOfBlock;
   static constexpr int kPairs = (kAlong ? kDepth : kRows) / 2;       // of a line
   static constexpr int kLinesAtOnce = kThreadsOfBlock / kPairs;      // by one copy of every thread
   static constexpr int kCopies = kElements / (2 * kThreadsOfBlock);  // of a thread
@@ -98,7 +103,7 @@ struct Fp64Tile {
 template <class Config>
 struct Fp64Fragments {
   static constexpr int kQuarters = Config::kShape / 4;
-  double a[4][2 * kQuarters], b[4][kQuarters];
+  double a[2 * Config::kSlabs][2 * kQuarters], b[4][kQuarters];
 
   // Those of group `group` of a step, kShape of k each.
   template <class Left, class Right>
@@ -109,25 +114,26 @@ struct Fp64Fragments {
       for (int j = 0; j < 4; ++j)
         b[j][q] = Right::load(stage + Left::kElements, place_b, j, group * kQuarters + q);
 #pragma unroll
-      for (int slot = 0; slot < 8; ++slot)
+      for (int slot = 0; slot < 4 * Config::kSlabs; ++slot)
         a[slot / 2][2 * q + slot % 2] = Left::load(stage, place_a, slot, group * kQuarters + q);
     }
   }
-  __device__ void multiply(double (&sum)[4][4][4]) const {
+  __device__ void multiply(double (&sum)[2 * Config::kSlabs][4][4]) const {
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 2 * Config::kSlabs; ++i)
 #pragma unroll
       for (int j = 0; j < 4; ++j) mma_fp64_wide<Config::kShape>(sum[i][j], a[i], b[j]);
   }
 };
 
 template <class Config, bool kAlongA, bool kAlongB>
-__global__ void __launch_bounds__(256, 1) fp64_tiles(const __grid_constant__ TileArgs args) {
-  constexpr int kTile = 128, kDepth = Config::kDepth, kStages = Config::kStages;
+__global__ void __launch_bounds__(Config::kThreadsOfBlock, 1)
+    fp64_tiles(const __grid_constant__ TileArgs args) {
+  constexpr int kTile = Config::kTile, kDepth = Config::kDepth, kStages = Config::kStages;
   constexpr int kGroups = kDepth / Config::kShape, kBuffers = Config::kBuffers;
   static_assert(kGroups % kBuffers == 0);
-  using Left = Fp64Tile<kDepth, kAlongA>;
-  using Right = Fp64Tile<kDepth, kAlongB>;
+  using Left = Fp64Tile<Config, kAlongA>;
+  using Right = Fp64Tile<Config, kAlongB>;
   constexpr int kStage = Left::kElements + Right::kElements, kCopies = Left::kCopies + Right::kCopies;
   static_assert(kCopies % kGroups == 0);
   extern __shared__ __align__(128) unsigned char shared[];
@@ -167,9 +173,10 @@ __global__ void __launch_bounds__(256, 1) fp64_tiles(const __grid_constant__ Til
     left.next_step(), right.next_step();
   };
 
-  const int warp = static_cast<int>(threadIdx.x) / 32, slab_a = warp / 4 * 64, slab_b = warp % 4 * 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32, slab_a = warp / 4 * 32 * Config::kSlabs,
+            slab_b = warp % 4 * 32;
   const int place_a = Left::lane_place(slab_a), place_b = Right::lane_place(slab_b);
-  double sum[4][4][4] = {};
+  double sum[2 * Config::kSlabs][4][4] = {};
   for (int step = 0; step < kStages - 1; ++step)
 #pragma unroll
     for (int part = 0; part < kGroups; ++part) fetch(part);
@@ -200,9 +207,9 @@ __global__ void __launch_bounds__(256, 1) fp64_tiles(const __grid_constant__ Til
   TileArgs plain = args;
   plain.finish = Activation::none;
   if (args.finish == Activation::none)
-    store_tile<Fp64Sums, 2, 1>(plain, product, split, row + slab_a, column + slab_b, sum);
+    store_tile<Fp64Sums, Config::kSlabs, 1>(plain, product, split, row + slab_a, column + slab_b, sum);
   else
-    store_tile<Fp64Sums, 2, 1>(args, product, split, row + slab_a, column + slab_b, sum);
+    store_tile<Fp64Sums, Config::kSlabs, 1>(args, product, split, row + slab_a, column + slab_b, sum);
 }
 
 template <class Config>
@@ -210,9 +217,9 @@ TileKernel fp64_tile_kernel(bool along_a, bool along_b) {
   void (*const functions[4])(TileArgs) = {fp64_tiles<Config, false, false>, fp64_tiles<Config, false, true>,
                                           fp64_tiles<Config, true, false>, fp64_tiles<Config, true, true>};
   return {.function = functions[2 * along_a + along_b],
-          .tile = 128,
-          .threads = 256,
-          .shared_bytes = Config::kStages * 2 * 128 * Config::kDepth * 8};
+          .tile = Config::kTile,
+          .threads = Config::kThreadsOfBlock,
+          .shared_bytes = Config::kSharedBytes};
 }
 
 }  // namespace headroom::cuda

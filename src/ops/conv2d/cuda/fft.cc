@@ -17,9 +17,7 @@ namespace headroom {
 #ifdef HEADROOM_HAS_CUDA
 namespace cuda {
 
-// fft.cu. Once, before the first launch on a device.
-void allow_fft_shared(const FftPlan& plan);
-// `filters`: [map][channel][frequency], two floats each.
+// fft.cu. `filters`: [map][channel][frequency], two floats each.
 void fft_filters(const Sweep& s, const FftPlan& plan, const float* w, float* filters, cudaStream_t stream);
 // y of `count` tiles, counted over all images, from `first` on; `tiles` and `products` are scratch of
 // [channel or map][tile][frequency].
@@ -138,9 +136,7 @@ Work work(const Problem& p, const Target& target) {
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare(const Problem& p, const LaunchContext&) {
   const Sweep sweep = sweep_of(p);
-  const FftPlan plan = plan_fft(sweep);
-  cuda::allow_fft_shared(plan);
-  return [s = sweep, plan, bias = parse_conv2d(p).bias](const LaunchArgs& a) {
+  return [s = sweep, plan = plan_fft(sweep), bias = parse_conv2d(p).bias](const LaunchArgs& a) {
     const std::int64_t all = std::int64_t{s.batch} * plan.tiles(), chunk = chunk_of(s, plan);
     auto* filters = static_cast<float*>(a.workspace);
     float* tiles = filters + filter_floats(s, plan);

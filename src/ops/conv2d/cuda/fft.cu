@@ -211,24 +211,22 @@ __global__ void __launch_bounds__(256)
   }
 }
 
+// More than every block may have is needed by the largest transforms alone: one number, which no other launch
+// of the function lowers again.
 template <class Function>
-void allow_shared_bytes(Function* function, int bytes) {
-  HEADROOM_CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(function),
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+void allow_shared(Function* function, const FftPlan& plan) {
+  if (plan.shared_bytes() > 48 * 1024)
+    HEADROOM_CUDA_CHECK(
+        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes()));
 }
 
 unsigned pairs_of(int count) { return static_cast<unsigned>((count + 1) / 2); }
 
 }  // namespace
 
-void allow_fft_shared(const FftPlan& plan) {
-  allow_shared_bytes(spectra<true, FilterTaps>, plan.shared_bytes());
-  allow_shared_bytes(spectra<false, ImagePixels>, plan.shared_bytes());
-  allow_shared_bytes(outputs, plan.shared_bytes());
-}
-
 void fft_filters(const Sweep& s, const FftPlan& plan, const float* w, float* filters, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(s.maps), pairs_of(s.channels));
+  allow_shared(spectra<true, FilterTaps>, plan);
   spectra<true><<<grid, plan.threads(), plan.shared_bytes(), stream>>>(
       FilterTaps{s, w}, plan, s.channels, std::int64_t{s.channels} * plan.frequencies(), plan.frequencies(),
       reinterpret_cast<float2*>(filters));
@@ -240,6 +238,8 @@ void fft_tiles(const Sweep& s, const FftPlan& plan, std::int64_t first, int coun
                cudaStream_t stream) {
   const auto tiles_of_grid = static_cast<unsigned>(count);
   const std::int64_t plane = std::int64_t{count} * plan.frequencies();
+  allow_shared(spectra<false, ImagePixels>, plan);
+  allow_shared(outputs, plan);
   spectra<false><<<dim3(tiles_of_grid, pairs_of(s.channels)), plan.threads(), plan.shared_bytes(), stream>>>(
       ImagePixels{s, plan, x, first}, plan, s.channels, plan.frequencies(), plane,
       reinterpret_cast<float2*>(tiles));
