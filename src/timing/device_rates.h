@@ -13,6 +13,7 @@ struct DeviceRates {
   double flops = 0;     // peak of the precision, FLOP/s
   double memory = 0;    // bytes/s
   double l2_bytes = 0;  // 0: unknown
+  double l2_rate = 0;   // bytes/s; 0: unknown
   double cycle_s = 0;   // one clock of a multiprocessor, from the fp32 peak
   double launch_s = 0;  // one kernel after another
   double link = 0;      // bytes/s to other GPUs, one direction; 0: none known

@@ -9,7 +9,18 @@ namespace headroom {
 namespace {
 
 // Memory time of operands in L2, and the share of L2 that can hold them, as rows of an L40S show.
-constexpr double kCachedShare = 0.36, kCachedFill = 1;
+constexpr double kShareFromL2 = 0.36, kFillOfL2 = 1;
+
+// Constants after those that all products share.
+enum : std::size_t {
+  kCachedShare = TileIndex::count,
+  kCachedWeights,
+  kCachedOthers,
+  kQuantizeLaunches,
+  kQuantizePasses,
+  kQuantizeRowCycles
+};
+
 constexpr int kSplits[] = {1, 2, 4, 8, 16, 32, 64};
 
 std::vector<Tile> gemm_tiles() {
@@ -68,17 +79,16 @@ class PreparedGemm final : public PreparedRow {
   double floor() const override { return product_floor(product_, device_); }
   double cached_seconds(std::span<const double> k) const override {
     std::vector<double> cached(k.begin(), k.end());
-    cached[12] = std::min(cached[12], kCachedShare);
-    cached[13] = cached[14] = kCachedFill;
-    if (quantized_) cached[16] *= kCachedShare;
+    cached[kCachedShare] = std::min(cached[kCachedShare], kShareFromL2);
+    cached[kCachedWeights] = cached[kCachedOthers] = kFillOfL2;
+    if (quantized_) cached[kQuantizePasses] *= kShareFromL2;
     return fastest(*this, cached).seconds;
   }
   Explanation explain(std::size_t c, std::span<const double> k) const override {
     const TileCandidate& t = candidates_[c];
     std::string choice = fmt::format("tile {}x{}", t.tile.m, t.tile.n);
     if (t.splits > 1) choice += fmt::format(", split {}", t.splits);
-    return {choice, t.blocks, t.waves,
-            bound_of(tile_time(t, constants(k), device_), k[2] * device_.launch_s)};
+    return {choice, t.blocks, t.waves, bound_of(tile_time(t, constants(k), device_), constants(k).start_s)};
   }
   void add_features(std::size_t c, std::vector<double>& features) const override {
     add_tile_features(product_, candidates_[c], device_, features);
@@ -86,27 +96,17 @@ class PreparedGemm final : public PreparedRow {
 
  private:
   TileConstants constants(std::span<const double> k) const {
-    return {.compute_share = k[0],
-            .memory_share = k[1],
-            .start_s = k[2] * device_.launch_s,
-            .tile_s = k[3] * device_.cycle_s,
-            .load_intensity = k[4],
-            .edge_loss = k[5],
-            .split_s = k[6] * device_.cycle_s,
-            .split_share = k[7],
-            .long_loss = k[8],
-            .wave_overlap = k[9],
-            .step_s = k[10] * device_.cycle_s,
-            .reload_share = k[11],
-            .cached_share = k[12],
-            .cached_weights = k[13],
-            .cached_others = k[14]};
+    TileConstants c = tile_constants(k, device_);
+    c.cached_share = k[kCachedShare], c.cached_weights = k[kCachedWeights],
+    c.cached_others = k[kCachedOthers];
+    return c;
   }
   // Activations arrive in 16 bits: they are read, scaled and written in 8 before the product.
   double quantize(std::span<const double> k) const {
     const double bytes = 3 * product_.rows * product_.reduction;
-    return k[15] * device_.launch_s +
-           smooth_max(k[16] * bytes / (k[1] * device_.memory), k[17] * device_.cycle_s * product_.rows);
+    return k[kQuantizeLaunches] * device_.launch_s +
+           smooth_max(k[kQuantizePasses] * bytes / (k[TileIndex::memory_share] * device_.memory),
+                      k[kQuantizeRowCycles] * device_.cycle_s * product_.rows);
   }
 
   bool quantized_;

@@ -11,6 +11,9 @@
 namespace headroom {
 namespace {
 
+// Constants after those that all products share.
+enum : std::size_t { kLoneShare = TileIndex::count, kUnalignedLoss };
+
 constexpr double kMinTileShare = 0.03;  // of the rows: rarer tiles are exceptions
 constexpr std::size_t kMinTriedRows = 10, kTriedRows = 150;
 constexpr int kFirstVolta = 70;
@@ -97,8 +100,7 @@ class PreparedLinear final : public PreparedRow {
     const TileCandidate& t = candidates_[c];
     std::string choice = fmt::format("tile {}x{}", t.tile.m, t.tile.n);
     if (t.splits > 1) choice += fmt::format(", split {}", t.splits);
-    return {choice, t.blocks, t.waves,
-            bound_of(tile_time(t, constants(k), device_), k[2] * device_.launch_s)};
+    return {choice, t.blocks, t.waves, bound_of(tile_time(t, constants(k), device_), constants(k).start_s)};
   }
   void add_features(std::size_t c, std::vector<double>& features) const override {
     add_tile_features(product_, candidates_[c], device_, features);
@@ -106,22 +108,10 @@ class PreparedLinear final : public PreparedRow {
 
  private:
   TileConstants constants(std::span<const double> k) const {
-    return {.compute_share = k[0],
-            .memory_share = k[1],
-            .start_s = k[2] * device_.launch_s,
-            .tile_s = k[3] * device_.cycle_s,
-            .load_intensity = k[4] * (unaligned_ ? 1 + k[13] : 1),
-            .edge_loss = k[5],
-            .split_s = k[6] * device_.cycle_s,
-            .split_share = k[7],
-            .long_loss = k[8],
-            .wave_overlap = k[9],
-            .step_s = k[10] * device_.cycle_s,
-            .reload_share = k[11],
-            .cached_share = 1,
-            .cached_weights = 1,
-            .cached_others = 1,
-            .lone_share = k[12]};
+    TileConstants c = tile_constants(k, device_);
+    c.lone_share = k[kLoneShare];
+    if (unaligned_) c.load_intensity *= 1 + k[kUnalignedLoss];
+    return c;
   }
 
   DeviceRates device_;

@@ -29,7 +29,7 @@ class PublicTables : public ::testing::Test {
 };
 
 TEST_F(PublicTables, NoMeasurementIsBelowItsFloor) {
-  for (const char* file : {"gemm.csv.gz"}) {
+  for (const char* file : {"gemm.csv.gz", "linear_fp32.csv.gz"}) {
     const TimingTable table = read_timing_table(timings() / file);
     const KernelForm& form = form_of(table);
     std::map<std::string, Machine> machines;
@@ -53,6 +53,17 @@ TEST_F(PublicTables, ThreeHundredRowsOfAnH200TellItsOthers) {
   EXPECT_LE(bf16.coverage, 95);
 }
 
+// The names of kernels tell the tiles of a library; without them the times have to.
+TEST_F(PublicTables, LinearLayersNeedNoKernelNames) {
+  TimingTable table = read_timing_table(timings() / "linear_fp32.csv.gz");
+  const std::size_t name = table.need("kernel_name");
+  for (auto& row : table.rows) row[name].clear();
+  const TableCalibration fitted = calibrate_table(table, "p100-pcie", {.rows = 300, .seed = 5});
+  EXPECT_EQ(fitted.calibration.forms.at(0).members.at(0).traits.at("batched_tiles"),
+            std::vector<std::string>{"128x64"});
+  EXPECT_LE(fitted.parts[0].errors.mean, 9.5);
+}
+
 TEST_F(PublicTables, ADeviceThatWasNeverMeasuredIsPredictedByTheOthers) {
   const TimingTable table = read_timing_table(timings() / "gemm.csv.gz");
   const TableCalibration fitted = calibrate_table_shared(table, {.left_out = "h100-sxm"});
@@ -63,7 +74,7 @@ TEST_F(PublicTables, ADeviceThatWasNeverMeasuredIsPredictedByTheOthers) {
 
 // The constants that are built in are those that the verb makes from the tables, up to rounding by compilers.
 TEST_F(PublicTables, BuiltInConstantsAreThoseOfTheTables) {
-  for (const char* file : {"gemm.csv.gz"}) {
+  for (const char* file : {"gemm.csv.gz", "linear_fp32.csv.gz"}) {
     const TimingTable table = read_timing_table(timings() / file);
     const KernelForm& form = form_of(table);
     for (const TimingRow& row : rows_of(table, form, true)) {

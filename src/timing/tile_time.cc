@@ -57,7 +57,25 @@ void add_tile_features(const TiledProduct& product, const TileCandidate& c, cons
 }
 
 double product_floor(const TiledProduct& p, const DeviceRates& device) {
-  return std::max(p.flops() / device.flops, std::max(0.0, p.bytes() - device.l2_bytes) / device.memory);
+  const double compute = p.flops() / device.flops;
+  const double l2 = device.l2_rate > 0 ? p.bytes() / device.l2_rate : 0;
+  return std::max({compute, l2, std::max(0.0, p.bytes() - device.l2_bytes) / device.memory});
+}
+
+TileConstants tile_constants(std::span<const double> k, const DeviceRates& device) {
+  using I = TileIndex;
+  return {.compute_share = k[I::compute_share],
+          .memory_share = k[I::memory_share],
+          .start_s = k[I::start_launches] * device.launch_s,
+          .tile_s = k[I::tile_cycles] * device.cycle_s,
+          .load_intensity = k[I::load_intensity],
+          .edge_loss = k[I::edge_loss],
+          .split_s = k[I::split_cycles] * device.cycle_s,
+          .split_share = k[I::split_share],
+          .long_loss = k[I::long_loss],
+          .wave_overlap = k[I::wave_overlap],
+          .step_s = k[I::step_cycles] * device.cycle_s,
+          .reload_share = k[I::reload_share]};
 }
 
 TileTime tile_time(const TileCandidate& c, const TileConstants& k, const DeviceRates& device) {

@@ -4,6 +4,8 @@
 // and convolutions share it.
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,9 +69,30 @@ double product_floor(const TiledProduct& product, const DeviceRates& device);
 // Constants of the formula; see gemm_form.cc for their meaning.
 struct TileConstants {
   double compute_share, memory_share, start_s, tile_s, load_intensity, edge_loss, split_s, split_share,
-      long_loss, wave_overlap, step_s, reload_share, cached_share, cached_weights, cached_others;
+      long_loss, wave_overlap, step_s, reload_share;
+  double cached_share = 1, cached_weights = 1, cached_others = 1;  // 1: nothing is cached
   double lone_share = 0;  // of a multiprocessor that one block of 128x128 can use; 0: all of it
 };
+
+// The constants that forms of products begin with, in this order.
+struct TileIndex {
+  enum : std::size_t {
+    compute_share,
+    memory_share,
+    start_launches,
+    tile_cycles,
+    load_intensity,
+    edge_loss,
+    split_cycles,
+    split_share,
+    long_loss,
+    wave_overlap,
+    step_cycles,
+    reload_share,
+    count
+  };
+};
+TileConstants tile_constants(std::span<const double> k, const DeviceRates& device);
 
 struct TileTime {
   double compute = 0, load = 0, latency = 0;  // of all waves
