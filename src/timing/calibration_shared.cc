@@ -42,9 +42,17 @@ FormCalibration::Member member_of(const KernelForm& form, const DeviceRows& devi
 
 void add_left_out(LeftOutRows& out, const KernelForm& form, const FormCalibration& all,
                   const DeviceRows& device, std::size_t left_out) {
-  FormCalibration others;
-  for (std::size_t d = 0; d < all.members.size(); ++d)
-    if (d != left_out) others.members.push_back(all.members[d]);
+  // Devices of one generation are too much alike to tell how far a new one may be off.
+  const auto others_than = [&](auto&& same) {
+    FormCalibration others;
+    for (std::size_t d = 0; d < all.members.size(); ++d)
+      if (!same(d)) others.members.push_back(all.members[d]);
+    return others;
+  };
+  const int capability = all.members[left_out].compute_capability;
+  FormCalibration others =
+      others_than([&](std::size_t d) { return all.members[d].compute_capability == capability; });
+  if (others.members.empty()) others = others_than([&](std::size_t d) { return d == left_out; });
   const Traits& traits = others.traits_for(device.machine);
   for (const TimingRow& row : some_rows(device)) {
     const auto prepared = form.prepare(row, device.machine, traits);

@@ -95,10 +95,10 @@ PreparedRows PreparedRows::at(std::span<const std::size_t> indices) const {
   return part;
 }
 
-double mean_log_error(const PreparedRows& rows, std::span<const double> constants) {
+double mean_error(const PreparedRows& rows, std::span<const double> constants) {
   double sum = 0;
   for (std::size_t r = 0; r < rows.size(); ++r)
-    sum += std::abs(std::log(fastest(*rows.rows[r], constants).seconds / rows.measured_s[r]));
+    sum += std::abs(fastest(*rows.rows[r], constants).seconds / rows.measured_s[r] - 1);
   return sum / static_cast<double>(rows.size());
 }
 
@@ -119,7 +119,7 @@ std::vector<double> fit_constants(const std::vector<Constant>& constants, const 
       x = minimize(objective, x, variables.low(), variables.high(),
                    {.step = 0.4 / (1 + round), .evaluations = options.evaluations});
     }
-    const double value = mean_log_error(rows, variables.constants(x)) + variables.pull(x);
+    const double value = mean_error(rows, variables.constants(x)) + variables.pull(x);
     if (value < least) least = value, best = x;
   }
   return variables.constants(best);

@@ -30,7 +30,7 @@ struct FitOptions {
 std::vector<double> fit_constants(const std::vector<Constant>& constants, const PreparedRows& rows,
                                   const FitOptions& options = {});
 
-// Mean |log(predicted / measured)|.
-double mean_log_error(const PreparedRows& rows, std::span<const double> constants);
+// Mean |predicted / measured - 1|.
+double mean_error(const PreparedRows& rows, std::span<const double> constants);
 
 }  // namespace headroom

@@ -163,7 +163,7 @@ std::vector<std::string> tried_tiles(std::span<const TimingRow> rows, bool batch
       prepared.measured_s.push_back(row.us * 1e-6);
     }
     const auto constants = fit_constants(linear_constants(), prepared, {.starts = 1, .rounds = 1});
-    if (const double error = mean_log_error(prepared, constants); error < least) least = error, best = tiles;
+    if (const double error = mean_error(prepared, constants); error < least) least = error, best = tiles;
   }
   return best;
 }
