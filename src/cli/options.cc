@@ -26,6 +26,12 @@ DType Common::cpu_dtype() const {
 
 namespace {
 
+void require_choose(const std::string& choose) {
+  if (choose != "order" && choose != "predicted")
+    reject(nearest(choose, std::vector<std::string>{"order", "predicted"}), "--choose '{}' is not known",
+           choose);
+}
+
 // Kernels of this machine are chosen by its own times alone.
 Machine calibrated_here(const std::string& device) {
   const Machine machine = find_machine(device == "cpu" ? "here" : "here-gpu");
@@ -39,6 +45,7 @@ Machine calibrated_here(const std::string& device) {
 
 EngineOptions Common::engine_options(const std::vector<std::string>& usual_kernels) const {
   if (streams != 1 && streams != 2) reject("--streams is {}; it must be 1 or 2", streams);
+  require_choose(choose);
   return {.precision = dtype(),
           .tf32 = tf32(),
           .deterministic = deterministic,
@@ -90,10 +97,8 @@ Chooser Common::chooser(const std::vector<std::string>& usual) const {
 }
 
 Chooser Common::chooser_for(const Machine& machine, const std::vector<std::string>& usual) const {
+  require_choose(choose);
   if (choose == "order") return chooser(usual);
-  if (choose != "predicted")
-    reject(nearest(choose, std::vector<std::string>{"order", "predicted"}), "--choose '{}' is not known",
-           choose);
   return predicted_best(machine, time_model_for(machine), chooser(usual));
 }
 

@@ -33,7 +33,9 @@ struct Example {
     plan.graph.add_value(
         {.name = "out.bias", .type = {{10}}, .role = Role::parameter, .producer = kNone, .layer = "out"});
     prediction.has_times = true;
-    prediction.steps = {{1e-3, "compute", 2e-3}, {2e-3, "memory", 3e-3}, {0.4e-3, "L1", 0.4e-3}};
+    prediction.steps = {{1e-3, "compute", 2e-3, 1.8e-3, 2.4e-3},
+                        {2e-3, "memory", 3e-3, 2.7e-3, 3.6e-3},
+                        {0.4e-3, "L1", 0.4e-3, 0.4e-3, 0.5e-3}};
     measured.steps = {{.seconds = {4e-3}}, {.seconds = {5e-3, 6e-3, 9e-3}}, {.seconds = {2e-3}}};
   }
 };
@@ -91,20 +93,20 @@ TEST(Layers, AddUpToTheSteps) {
 TEST(LayerTable, BothReadings) {
   const Example e;
   EXPECT_EQ(layer_sheet(read_layers(e.plan, e.prediction, e.measured), true).text(),
-            "layer  output  parameters   MFLOP  forward ms  backward ms  GFLOP/s  floor ms  predicted ms  % "
-            "of roofline  bound by\n"
-            "------------------------------------------------------------------------------------------------"
-            "--------------------\n"
-            "fc     10           1,200    5500      3.0000       7.0000    550.0    2.9500        4.7000     "
-            "      29.5    memory\n"
-            "act    10               -  500.00      1.0000            -    500.0    0.2500        0.5000     "
-            "      25.0   compute\n"
-            "out                    10       0           -       1.0000      0.0    0.2000        0.2000     "
-            "      20.0        L1\n"
-            "------------------------------------------------------------------------------------------------"
-            "--------------------\n"
-            "total               1,210    6000      4.0000       8.0000    500.0    3.4000        5.4000     "
-            "      28.3\n");
+            "layer  output  parameters   MFLOP  forward ms  backward ms  GFLOP/s  floor ms  predicted m"
+            "s     low    high  off %  % of roofline  bound by\n"
+            "------------------------------------------------------------------------------------------"
+            "-------------------------------------------------\n"
+            "fc     10           1,200    5500      3.0000       7.0000    550.0    2.9500        4.700"
+            "0  4.2500  5.6500  -53.0           29.5    memory\n"
+            "act    10               -  500.00      1.0000            -    500.0    0.2500        0.500"
+            "0  0.4500  0.6000  -50.0           25.0   compute\n"
+            "out                    10       0           -       1.0000      0.0    0.2000        0.200"
+            "0  0.2000  0.2500  -80.0           20.0        L1\n"
+            "------------------------------------------------------------------------------------------"
+            "-------------------------------------------------\n"
+            "total               1,210    6000      4.0000       8.0000    500.0    3.4000        5.400"
+            "0  4.9000  6.5000  -55.0           28.3\n");
 }
 
 TEST(LayerTable, FloorsAlone) {

@@ -1,0 +1,72 @@
+#include "timing/choose.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ops/operator.h"
+#include "ops/testing/harness.h"
+
+namespace headroom {
+namespace {
+
+// A model that knows one kernel as fast, and the others as slow.
+class OneIsFast final : public TimeModel {
+ public:
+  explicit OneIsFast(std::string kernel) : kernel_(std::move(kernel)) {}
+  std::string_view name() const override { return "test"; }
+  Basis basis() const override { return Basis::assumed; }
+  StepTime time(const Step& step, const Machine&, const Target&) const override {
+    return {.seconds = step.kernel->name == kernel_ ? 1e-3 : 2e-3};
+  }
+  bool knows(const Step& step, const Machine&, const Target&) const override {
+    return unknown.empty() || step.kernel->name != unknown;
+  }
+  Factors run_factors() const override { return {}; }
+  std::string unknown;
+
+ private:
+  std::string kernel_;
+};
+
+struct Convolution {
+  Problem problem =
+      testing::problem_of(operator_of("conv2d"), {.inputs = {{8, 4, 16, 16}, {8, 4, 3, 3}}}, DType::f32);
+  Target target = cpu_capabilities();
+  std::vector<const Kernel*> rivals = rival_kernels(problem, target);
+};
+
+TEST(PredictedBest, TakesTheKernelWithTheLeastTime) {
+  const Convolution c;
+  ASSERT_GE(c.rivals.size(), 2u);
+  for (const Kernel* kernel : c.rivals) {
+    EXPECT_NE(kernel->name, "reference");
+    const OneIsFast model{std::string(kernel->name)};
+    const Choice choice = predicted_best({}, model)(c.problem, c.target);
+    EXPECT_EQ(choice.kernel, kernel);
+    EXPECT_NE(choice.why.find("least predicted time"), std::string::npos) << choice.why;
+  }
+}
+
+TEST(PredictedBest, NeitherChoosesWhatItDoesNotKnowNorOverrulesTheUser) {
+  const Convolution c;
+  OneIsFast model{std::string(c.rivals[1]->name)};
+  model.unknown = c.rivals[1]->name;
+  EXPECT_EQ(predicted_best({}, model)(c.problem, c.target).kernel, c.rivals[0]);
+  model.unknown.clear();
+  const Chooser by_name = forced({{"conv2d", std::string(c.rivals[0]->name)}});
+  EXPECT_EQ(predicted_best({}, model, by_name)(c.problem, c.target).kernel, c.rivals[0]);
+}
+
+TEST(AnyRival, IsTheSameForTheSameSeed) {
+  const Convolution c;
+  std::set<const Kernel*> drawn;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(any_rival(seed)(c.problem, c.target).kernel, any_rival(seed)(c.problem, c.target).kernel);
+    drawn.insert(any_rival(seed)(c.problem, c.target).kernel);
+  }
+  EXPECT_GE(drawn.size(), 2u);
+}
+
+}  // namespace
+}  // namespace headroom
