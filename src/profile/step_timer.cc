@@ -1,5 +1,7 @@
 #include "profile/step_timer.h"
 
+#include <omp.h>
+
 #include "base/units.h"
 
 namespace headroom {
@@ -52,7 +54,9 @@ Measurement StepTimer::measurement() {
 
 double timer_overhead_seconds() {
   constexpr std::size_t kRuns = 1000;
-  const auto cpu = open_device("cpu", 1);
+  const int threads = omp_get_max_threads();
+  const auto cpu = open_device("cpu", 1);  // which sets the number of threads
+  omp_set_num_threads(threads);
   StepTimer timer(*cpu, 1, kRuns);
   for (std::size_t i = 0; i < kRuns; ++i) {
     timer.begin(0, cpu->stream());

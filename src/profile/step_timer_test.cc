@@ -1,6 +1,7 @@
 #include "profile/step_timer.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <time.h>
 
 #include "base/units.h"
@@ -83,6 +84,14 @@ TEST(Resources, GrowWithTheProcess) {
   const Resources after = process_resources();
   EXPECT_GE(after.user_s + after.system_s, before.user_s + before.system_s + 10e-3);
   EXPECT_GT(after.peak_rss_bytes, 1 << 20) << "bytes, not kilobytes";
+}
+
+TEST(StepTimer, ItsOwnCostLeavesTheThreadsAlone) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  EXPECT_GT(timer_overhead_seconds(), 0);
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  omp_set_num_threads(before);
 }
 
 }  // namespace

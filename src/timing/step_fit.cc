@@ -12,6 +12,7 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kMinKindRows = 5, kMinCorrectedRows = 10;
+constexpr std::size_t kMaxCorrectedRows = 500;  // the work grows with the third power
 constexpr int kStepFolds = 5;
 constexpr double kStepPull = 1e-3;
 
@@ -48,7 +49,7 @@ std::vector<double> place_of_step(const StepAmounts& a) {
 }
 
 Ridge fit_correction(const StepRows& rows, const StepConstants& constants) {
-  if (rows.size() < kMinCorrectedRows) return {};
+  if (rows.size() < kMinCorrectedRows || rows.size() > kMaxCorrectedRows) return {};
   FeatureRows places;
   std::vector<double> targets;
   for (const StepRow* row : rows) {
@@ -65,7 +66,7 @@ std::map<std::string, StepCalibration::Kind> fit_kinds(const StepRows& rows) {
   const auto add = [&](const std::string& name, const StepRows& group, const StepConstants& start) {
     StepCalibration::Kind& kind = kinds[name];
     kind.constants = fit_step_constants(group, start);
-    kind.correction = fit_correction(group, kind.constants);
+    if (name.find(' ') != std::string::npos) kind.correction = fit_correction(group, kind.constants);
     kind.rows = group.size();
   };
   add("", rows, {});
