@@ -29,7 +29,7 @@ bench:  ## kernels and workloads timed against this machine's ceilings
 
 truth:  ## kernel times fitted to public tables, judged on rows and devices that were not fitted
 	@scripts/setup demo && scripts/build release headroom
-	scripts/truth
+	scripts/truth >docs/truth.md.new && mv docs/truth.md.new docs/truth.md
 
 gpu-check:  ## on a machine with a GPU: tests, sanitizers, trainings, ceilings, PyTorch beside it
 	@scripts/setup test && scripts/gpu-check

@@ -94,24 +94,26 @@ Sheet summary_sheet(const std::vector<PredictRow>& rows, const Net& net) {
   const std::string unit = text ? "tokens" : "images";
   const bool reasons =
       std::ranges::any_of(rows, [](const PredictRow& r) { return !reason_of(r.outlook).empty(); });
-  Sheet sheet(
-      "predictions",
-      {{.key = "machine", .title = "machine"},
-       {.key = "batch", .title = "batch"},
-       {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
-       {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
-       {.key = "low_ms", .title = "low", .unit = "ms", .priority = 2},
-       {.key = "high_ms", .title = "high", .unit = "ms", .priority = 2},
-       {.key = "basis", .title = "basis", .left = true, .priority = 3},
-       {.key = unit + "_per_s_at_floor",
-        .title = unit + "/s at the floor",
-        .format = Column::Format::commas,
-        .priority = 1},
-       {.key = unit + "_per_s_predicted", .title = unit + "/s predicted", .format = Column::Format::commas},
-       {.key = "memory_bytes", .title = "memory", .unit = "B", .format = Column::Format::bytes},
-       {.key = "fits", .title = "fits", .left = true},
-       {.key = "largest_batch", .title = ""},
-       {.key = "why_not", .title = reasons ? "why not" : "", .left = true, .wrap = true}});
+  Sheet sheet("predictions",
+              {{.key = "machine", .title = "machine"},
+               {.key = "batch", .title = "batch"},
+               {.key = "floor_ms", .title = "floor ms", .unit = "ms"},
+               {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
+               {.key = "low_ms", .title = "low", .unit = "ms"},
+               {.key = "high_ms", .title = "high", .unit = "ms"},
+               {.key = "basis", .title = "basis", .left = true, .priority = 1},
+               {.key = unit + "_per_s_at_floor",
+                .title = unit + "/s at the floor",
+                .format = Column::Format::commas,
+                .priority = 3},
+               {.key = unit + "_per_s_predicted",
+                .title = unit + "/s predicted",
+                .format = Column::Format::commas,
+                .priority = 2},
+               {.key = "memory_bytes", .title = "memory", .unit = "B", .format = Column::Format::bytes},
+               {.key = "fits", .title = "fits", .left = true},
+               {.key = "largest_batch", .title = ""},
+               {.key = "why_not", .title = reasons ? "why not" : "", .left = true, .wrap = true}});
   for (const PredictRow& row : rows) {
     if (!row.outlook.forecast) {
       sheet.row({row.machine,

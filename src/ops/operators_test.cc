@@ -36,8 +36,8 @@ class Kernels : public ::testing::TestWithParam<KernelTest> {};
 class CudaKernels : public Kernels {};
 class Gradients : public ::testing::TestWithParam<const Operator*> {};
 
-// What the reference computes of a problem. Kernels of one operator follow one another, and on a GPU there are
-// dozens of some: a result is kept until the next operator's turn.
+// What the reference computes of a problem. Kernels of one operator follow one another, and on a GPU there
+// are dozens of some: a result is kept until the next operator's turn.
 const Run& reference_run(const Operator& op, const Problem& problem, const std::vector<Values>& inputs) {
   static const Operator* of = nullptr;
   static std::map<std::string, Run> kept;

@@ -79,8 +79,10 @@ TEST(Record, HasItsKeysInOrder) {
       r["memory"],
       {"peak_step", "peak_bytes", "arena_bytes", "real_peak_bytes", "peak", "steps", "alive", "layers"},
       "memory");
-  expect_keys(r["prediction"], {"machine", "model", "floor_ms", "predicted_ms", "low_ms", "high_ms", "basis", "layers", "steps"},
-              "prediction");
+  expect_keys(
+      r["prediction"],
+      {"machine", "model", "floor_ms", "predicted_ms", "low_ms", "high_ms", "basis", "layers", "steps"},
+      "prediction");
   expect_keys(r["measurement"],
               {"source", "captured", "device", "threads", "step_ms", "images_per_s", "train_s", "eval_s",
                "wall_s", "user_s", "system_s", "peak_rss_bytes", "run_us", "steps", "layers"},

@@ -25,8 +25,8 @@ struct FitOptions {
   std::uint64_t seed = 17;
 };
 
-// The constants with the least mean error, |predicted / measured - 1|, by a simplex search over their logarithms
-// with a weak pull to the start. A constant that the rows do not tell apart stays near its start.
+// The constants with the least mean error, |predicted / measured - 1|, by a simplex search over their
+// logarithms with a weak pull to the start. A constant that the rows do not tell apart stays near its start.
 std::vector<double> fit_constants(const std::vector<Constant>& constants, const PreparedRows& rows,
                                   const FitOptions& options = {});
 

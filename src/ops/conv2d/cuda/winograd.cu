@@ -4,9 +4,9 @@
 namespace headroom::cuda {
 namespace {
 
-// y = A^T [(G g G^T) * (B^T d B)] A, with g 3 x 3, d 4 x 4, y 2 x 2. Each function does one dimension. Sums of
-// filters and of results are in fp64: what they add up is larger than what is left in the end, and with all
-// roundings of fp32 an output would err by more than a plain sum does.
+// y = A^T [(G g G^T) * (B^T d B)] A, with g 3 x 3, d 4 x 4, y 2 x 2. Each function does one dimension. Sums
+// of filters and of results are in fp64: what they add up is larger than what is left in the end, and with
+// all roundings of fp32 an output would err by more than a plain sum does.
 __device__ inline void transform_filter(double a, double b, double c, double* to, int step) {
   to[0] = a;
   to[step] = 0.5 * (a + b + c);
@@ -120,7 +120,8 @@ __global__ void transform_back(const __grid_constant__ Sweep s, const float* __r
 #pragma unroll
     for (int j = 0; j < 2; ++j)
       if (row + i < s.out_h && column + j < s.out_w)
-        y[plane * s.out_plane() + (row + i) * s.out_w + column + j] = activate(s.activation, static_cast<float>(pair[j] + shift));
+        y[plane * s.out_plane() + (row + i) * s.out_w + column + j] =
+            activate(s.activation, static_cast<float>(pair[j] + shift));
   }
 }
 
