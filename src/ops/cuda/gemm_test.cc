@@ -56,8 +56,8 @@ Error term_by_term(double k, Numbers numbers) {
 }
 bool adds_term_by_term(std::string_view kernel) {
   for (const std::string_view name :
-       {"cuda:async_tiles", "cuda:register_tiles", "cuda:block_64x16", "cuda:shared_2d", "cuda:shared_1d",
-        "cuda:threads_along_rows", "cuda:threads_along_columns"})
+       {"cuda:async_tiles", "cuda:register_tiles", "cuda:block_64x16", "cuda:outputs_4x4", "cuda:shared_2d",
+        "cuda:shared_1d", "cuda:threads_along_rows", "cuda:threads_along_columns"})
     if (kernel == name) return true;
   return false;
 }
