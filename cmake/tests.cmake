@@ -11,6 +11,7 @@ target_compile_definitions(headroom_tests PRIVATE
   HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_compile_options(headroom_tests PRIVATE -O1)
 headroom_quick_build(headroom_tests <gtest/gtest.h> <train/engine.h>)
+headroom_compile_together(headroom_tests)
 add_dependencies(headroom_tests headroom)
 if(NOT HEADROOM_SANITIZE)
   # Values are not part of the names: they hold addresses, which change from run to run.

@@ -66,13 +66,13 @@ std::string block(const std::string& text, const std::string& language, int numb
   return text.substr(at, text.find("```", at) - at);
 }
 
-struct Outcome {
+struct ExampleOutcome {
   int code = -1;
   std::string output;
 };
 
-Outcome headroom_says(const std::string& arguments) {
-  Outcome outcome;
+ExampleOutcome headroom_says(const std::string& arguments) {
+  ExampleOutcome outcome;
   FILE* pipe = ::popen((std::string(HEADROOM_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return outcome;
   char piece[4096];
@@ -201,7 +201,7 @@ TEST(Docs, EveryCommandIsKnown) {
     for (const std::string& line : matches(read_file(file), R"((?:^|\n)\$ headroom ([^\n]+))")) {
       std::vector<std::string> words = split(line, ' ');
       std::string verb = words[0];
-      Outcome help = headroom_says(verb + " --help");
+      ExampleOutcome help = headroom_says(verb + " --help");
       if (help.output.find("Subcommands:") != std::string::npos) {
         ASSERT_GT(words.size(), 1u) << line;
         verb += " " + words[1];
@@ -290,7 +290,7 @@ TEST(Docs, EveryPublicHeaderIsDescribed) {
 
 TEST_F(DocsRun, TheExampleTrainsAndItsRecordFitsTheSchema) {
   const fs::path record = folder_ / "record.json";
-  const Outcome outcome =
+  const ExampleOutcome outcome =
       headroom_says(fmt::format("train {} --train-size 256 --test-size 64 --threads 1 --record {}",
                                 (kRoot / "examples/tiny-net.json").string(), record.string()));
   ASSERT_EQ(outcome.code, 0) << outcome.output;

@@ -11,7 +11,7 @@
 namespace headroom::testing {
 namespace {
 
-constexpr double kTolerance = 1e-12;
+constexpr double kNormTolerance = 1e-12;
 constexpr std::uint64_t kFirstImages = 100;  // the tensor number of the first step's batch
 
 Net normalized_net() {
@@ -66,7 +66,7 @@ struct GoldenBatchNorm : ::testing::Test {
       const std::vector<double> got = stored(engine, name);
       ASSERT_EQ(got.size(), values.size());
       for (std::size_t i = 0; i < got.size(); ++i)
-        EXPECT_NEAR(got[i], values[i].get<double>(), kTolerance) << name << " " << i;
+        EXPECT_NEAR(got[i], values[i].get<double>(), kNormTolerance) << name << " " << i;
     }
   }
 
@@ -81,7 +81,7 @@ struct GoldenBatchNorm : ::testing::Test {
       const Json& want = golden_["steps"][std::to_string(step)];
       const double loss = engine.train_step(ready, images(step).data(), labels(step).data(),
                                             static_cast<std::int64_t>(step) + 1);
-      EXPECT_NEAR(loss, want["loss"].get<double>(), kTolerance);
+      EXPECT_NEAR(loss, want["loss"].get<double>(), kNormTolerance);
       expect_statistics(engine, want);
     }
   }

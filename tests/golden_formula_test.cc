@@ -8,7 +8,7 @@
 namespace headroom::testing {
 namespace {
 
-constexpr double kTolerance = 1e-10;
+constexpr double kFormulaTolerance = 1e-10;
 constexpr std::string_view kNetworks[] = {"mlp", "lenet5", "mixed"};
 
 TEST(GoldenFormula, ValuesAreThoseOfPython) {
@@ -37,7 +37,7 @@ TEST(GoldenFormula, InitialParametersAreThoseOfPython) {
     for (const auto& [name, dims] : golden.at("shapes").items()) {
       const auto values = golden_fill(tensor++, Shape(dims.get<std::vector<std::int64_t>>()));
       const Json& want = golden.at("initial").at(name);
-      EXPECT_EQ(compare_digest(want, values, kTolerance), "") << network << " " << name;
+      EXPECT_EQ(compare_digest(want, values, kFormulaTolerance), "") << network << " " << name;
       EXPECT_EQ(values.front(), want.at("first").at(0).get<double>()) << network << " " << name;
       EXPECT_EQ(values.back(), want.at("samples").at(15).get<double>()) << network << " " << name;
     }
@@ -52,7 +52,7 @@ class GoldenDigest : public ::testing::Test {
   const double rms_ =
       std::sqrt(want_.at("sum_of_squares").get<double>() / static_cast<double>(values_.size()));
 
-  std::string mismatch(double rtol = kTolerance) const { return compare_digest(want_, values_, rtol); }
+  std::string mismatch(double rtol = kFormulaTolerance) const { return compare_digest(want_, values_, rtol); }
 };
 
 TEST_F(GoldenDigest, SeesOneAlteredSample) {
@@ -113,9 +113,9 @@ TEST(GoldenDigestOfZeros, AllowsNothingElse) {
                      {"first", std::vector<double>(4)},
                      {"samples", std::vector<double>(16)}};
   std::vector<double> values(8);
-  EXPECT_EQ(compare_digest(want, values, kTolerance), "");
+  EXPECT_EQ(compare_digest(want, values, kFormulaTolerance), "");
   values[5] = 1e-300;
-  EXPECT_NE(compare_digest(want, values, kTolerance), "");
+  EXPECT_NE(compare_digest(want, values, kFormulaTolerance), "");
 }
 
 }  // namespace

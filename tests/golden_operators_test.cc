@@ -15,7 +15,7 @@
 namespace headroom::testing {
 namespace {
 
-constexpr double kTolerance = 1e-9;
+constexpr double kOperatorTolerance = 1e-9;
 
 Choice by_reference(const Problem& problem, const Target&) {
   return {&operator_of(problem.op).kernels.back(), "the definition", {}};
@@ -82,11 +82,12 @@ struct GoldenOperators : ::testing::Test {
     run.run();
 
     for (const auto& [name, digest] : golden_.at("values").items())
-      EXPECT_EQ(compare_digest(digest, run.read(built.values.at(name)), kTolerance), "") << name;
+      EXPECT_EQ(compare_digest(digest, run.read(built.values.at(name)), kOperatorTolerance), "") << name;
     for (const auto& [name, digest] : golden_.at("gradients").items()) {
       const auto gradient = built.gradients.find(built.values.at(name));
       ASSERT_NE(gradient, built.gradients.end()) << "no gradient of " << name;
-      EXPECT_EQ(compare_digest(digest, run.read(gradient->second), kTolerance), "") << "gradient of " << name;
+      EXPECT_EQ(compare_digest(digest, run.read(gradient->second), kOperatorTolerance), "")
+          << "gradient of " << name;
     }
     for (const auto& [name, want] : golden_.at("statistics").items()) {
       const std::vector<double> got = runner.stored(name);

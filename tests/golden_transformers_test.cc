@@ -9,7 +9,7 @@
 namespace headroom::testing {
 namespace {
 
-double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-10 : 1e-5; }
+double transformer_tolerance(DType dtype) { return dtype == DType::f64 ? 1e-10 : 1e-5; }
 constexpr std::uint64_t kFirstLabel = 1000;
 
 Values scaled(std::uint64_t tensor, const Shape& shape, double by) {
@@ -22,7 +22,7 @@ Values scaled(std::uint64_t tensor, const Shape& shape, double by) {
 struct Precision {
   DType dtype;
   bool tf32;
-  double tolerance;
+  double transformer_tolerance;
 };
 
 std::vector<Precision> precisions(const Kernel& kernel) {
@@ -51,9 +51,9 @@ void expect_attention(const Kernel& kernel, const Kernel& gradient, const Json& 
   SCOPED_TRACE(fmt::format("{} by {}{}", p.str(), kernel.name, how.tf32 ? " in tf32" : ""));
   const Values qkv = scaled(1, p.inputs[0].shape, 2), dy = scaled(2, p.outputs[0].shape, 1);
   const Run forward = run_kernel(kernel, p, {qkv}, how.tf32);
-  EXPECT_EQ(compare_digest(want["y"], forward.outputs[0], how.tolerance), "");
+  EXPECT_EQ(compare_digest(want["y"], forward.outputs[0], how.transformer_tolerance), "");
   const Run backward = run_kernel(gradient, g, {dy, qkv, forward.outputs[0], forward.outputs[1]}, how.tf32);
-  EXPECT_EQ(compare_digest(want["dqkv"], backward.outputs[0], how.tolerance), "");
+  EXPECT_EQ(compare_digest(want["dqkv"], backward.outputs[0], how.transformer_tolerance), "");
 }
 
 TEST(GoldenTransformers, AttentionOfEveryKernel) {
@@ -116,21 +116,23 @@ void expect_network(const Json& want, DType dtype) {
 
   Engine::Ready& eval = engine.ready(Mode::eval, batch);
   engine.run_batch(eval, items, labels.data());
-  EXPECT_EQ(compare_digest(want["logits"], eval.executor->read(eval.program.logits), tolerance(dtype)), "");
+  EXPECT_EQ(
+      compare_digest(want["logits"], eval.executor->read(eval.program.logits), transformer_tolerance(dtype)),
+      "");
   engine.set_learning_rate(want["rate"]);
   std::int64_t step = 0;
   for (const Json& loss : want["losses"]) {
     const double got = engine.train_step(ready, items, labels.data(), ++step);
-    EXPECT_NEAR(got, loss.get<double>(), tolerance(dtype)) << "step " << step;
+    EXPECT_NEAR(got, loss.get<double>(), transformer_tolerance(dtype)) << "step " << step;
     if (step > 1) continue;
     for (const auto& [name, digest] : want["gradients"].items())
-      EXPECT_EQ(
-          compare_digest(digest, ready.executor->read(gradient_of(ready.program, name)), tolerance(dtype)),
-          "")
+      EXPECT_EQ(compare_digest(digest, ready.executor->read(gradient_of(ready.program, name)),
+                               transformer_tolerance(dtype)),
+                "")
           << name;
   }
   for (const auto& [name, digest] : want["parameters"].items())
-    EXPECT_EQ(compare_digest(digest, parameter(engine, name), tolerance(dtype)), "") << name;
+    EXPECT_EQ(compare_digest(digest, parameter(engine, name), transformer_tolerance(dtype)), "") << name;
 }
 
 class GoldenTransformer : public ::testing::TestWithParam<std::string> {};

@@ -25,12 +25,12 @@ std::vector<double> initial(std::uint64_t tensor, const std::string& name, const
   return values;
 }
 
-struct Setting {
+struct ZooSetting {
   std::string name;
   DType dtype;
 };
 
-class GoldenZoo : public ::testing::TestWithParam<Setting> {
+class GoldenZoo : public ::testing::TestWithParam<ZooSetting> {
  protected:
   GoldenZoo()
       : golden_(golden_json("zoo-" + GetParam().name)),
@@ -112,8 +112,8 @@ TEST_P(GoldenZoo, OneStepAndThenEvaluation) {
       "");
 }
 
-std::vector<Setting> settings() {
-  std::vector<Setting> list;
+std::vector<ZooSetting> zoo_settings() {
+  std::vector<ZooSetting> list;
   for (const char* name : {"alexnet", "overfeat", "vgg11", "vgg13", "vgg16-bn", "vgg19", "googlenet",
                            "googlenet-bn", "resnet18-cifar", "resnet34", "resnet50", "resnet50-v1.5",
                            "resnet101", "squeezenet-1.0", "squeezenet-1.1", "mobilenet-v1", "mobilenet-v2"})
@@ -121,7 +121,7 @@ std::vector<Setting> settings() {
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenZoo, ::testing::ValuesIn(settings()), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(All, GoldenZoo, ::testing::ValuesIn(zoo_settings()), [](const auto& test) {
   std::string name = fmt::format("{}_{}", test.param.name, name_of(test.param.dtype));
   std::ranges::replace_if(
       name, [](char c) { return c == '-' || c == '.'; }, '_');

@@ -1,6 +1,7 @@
 #include "bench/switches.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "bench/random_batch.h"
 #include "cli/bench.h"
 #include "cli/progress.h"

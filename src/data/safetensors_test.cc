@@ -20,7 +20,7 @@ NamedTensor tensor(std::string name, Shape shape, std::initializer_list<T> value
   return t;
 }
 
-std::string file_of(const std::string& header, const std::string& data) {
+std::string safetensors_file(const std::string& header, const std::string& data) {
   std::string bytes;
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xFF);
   return bytes + header + data;
@@ -121,21 +121,22 @@ TEST(Safetensors, RejectsDamagedHeaders) {
     expect_rejected([&] { read_safetensors(path); }, parts);
   };
   auto expect_one = [&](const std::string& one, std::initializer_list<std::string_view> parts) {
-    expect(file_of("{" + one + "}", "12345678"), parts);
+    expect(safetensors_file("{" + one + "}", "12345678"), parts);
   };
   expect("", {"truncated"});
   expect("1234567", {"truncated"});
   expect(std::string(8, '\xff') + "{}", {"out of range"});
-  expect(file_of("{}", "").replace(0, 1, "\x40"), {"truncated", "64 bytes"});
-  expect(file_of("{\"w\":", ""), {"not valid JSON"});
-  expect(file_of("", ""), {"header", "is empty"});
-  expect(file_of("[1]", ""), {"does not hold a JSON object"});
-  expect(file_of("{\"\xff\":1}", ""), {"not valid JSON"});
-  expect(file_of(R"({"__metadata__":{"a":1}})", ""), {"metadata 'a'"});
-  expect(file_of(R"({"__metadata__":3})", ""), {"metadata"});
-  expect(file_of(R"({"w":3})", ""), {"'w'", "not a JSON object"});
-  expect(file_of(R"({"w":{"dtype":"F32","shape":[1]}})", "1234"), {"'w'", "data_offsets"});
-  expect(file_of(R"({"w":{"dtype":3,"shape":[1],"data_offsets":[0,4]}})", "1234"), {"'w'", "dtype 3"});
+  expect(safetensors_file("{}", "").replace(0, 1, "\x40"), {"truncated", "64 bytes"});
+  expect(safetensors_file("{\"w\":", ""), {"not valid JSON"});
+  expect(safetensors_file("", ""), {"header", "is empty"});
+  expect(safetensors_file("[1]", ""), {"does not hold a JSON object"});
+  expect(safetensors_file("{\"\xff\":1}", ""), {"not valid JSON"});
+  expect(safetensors_file(R"({"__metadata__":{"a":1}})", ""), {"metadata 'a'"});
+  expect(safetensors_file(R"({"__metadata__":3})", ""), {"metadata"});
+  expect(safetensors_file(R"({"w":3})", ""), {"'w'", "not a JSON object"});
+  expect(safetensors_file(R"({"w":{"dtype":"F32","shape":[1]}})", "1234"), {"'w'", "data_offsets"});
+  expect(safetensors_file(R"({"w":{"dtype":3,"shape":[1],"data_offsets":[0,4]}})", "1234"),
+         {"'w'", "dtype 3"});
   expect_one(entry("w", "F8_E4M3", "8", "0,8"), {"'w'", "unknown dtype", "F8_E4M3"});
   expect_one(entry("w", "F32", "3", "0,8"), {"'w'", "takes 12 bytes", "span 8"});
   expect_one(entry("w", "F32", "1", "0,8"), {"'w'", "takes 4 bytes", "span 8"});

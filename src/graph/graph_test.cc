@@ -9,14 +9,15 @@ namespace {
 
 using testing::expect_rejected;
 
-ValueId value(Graph& g, const char* name, Shape shape, Role role) {
+ValueId value_of(Graph& g, const char* name, Shape shape, Role role) {
   return g.add_value({.name = name, .type = {shape, DType::f32}, .role = role});
 }
 
 // y = relu(x w'), and the inputs of relu's gradient.
 Graph small() {
   Graph g;
-  const ValueId x = value(g, "x", {2, 3}, Role::input), w = value(g, "fc.weight", {4, 3}, Role::parameter);
+  const ValueId x = value_of(g, "x", {2, 3}, Role::input),
+                w = value_of(g, "fc.weight", {4, 3}, Role::parameter);
   const ValueId sum = g.add_node("linear", {x, w}, {}, "fc")[0];
   const ValueId y = g.add_node("relu", {sum}, {}, "act")[0];
   const ValueId back = g.add_node("relu_grad", {y, y}, {}, "act", Phase::backward)[0];
@@ -41,7 +42,7 @@ TEST(Graph, InfersAndNamesWhatANodeMakes) {
 
 TEST(Graph, ErrorsNameTheLayer) {
   Graph g;
-  const ValueId x = value(g, "x", {2, 3}, Role::input), w = value(g, "w", {4, 5}, Role::parameter);
+  const ValueId x = value_of(g, "x", {2, 3}, Role::input), w = value_of(g, "w", {4, 5}, Role::parameter);
   expect_rejected([&] { g.add_node("linear", {x, w}, {}, "fc7"); }, {"layer 'fc7'", "3", "5"});
   expect_rejected([&] { g.add_node("relo", {x}, {}, "act7"); }, {"layer 'act7'", "relo"});
   try {
@@ -86,7 +87,7 @@ TEST(Graph, APictureForGraphviz) {
 
 TEST(Graph, NamesWithQuotesStayInsideTheirStrings) {
   Graph g;
-  const ValueId x = value(g, "x", {2}, Role::input);
+  const ValueId x = value_of(g, "x", {2}, Role::input);
   g.add_node("relu", {x}, {}, "a \"b\" \\");
   EXPECT_NE(g.dot().find(R"(label="a \"b\" \\\nrelu")"), std::string::npos) << g.dot();
 }

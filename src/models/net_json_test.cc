@@ -102,7 +102,7 @@ TEST(NetJson, ErrorsNameFileLayerAndOption) {
   rejects(with_layer(R"({"type": "relu", "from": "input"})"), {"list of layer names"});
 }
 
-Shape output_of(const Net& net) {
+Shape shape_after(const Net& net) {
   Graph graph;
   std::vector<std::int64_t> dims = {2};
   dims.insert(dims.end(), net.input.begin(), net.input.end());
@@ -111,26 +111,27 @@ Shape output_of(const Net& net) {
 }
 
 TEST(Lower, GivesTheShapesOfTheLayers) {
-  EXPECT_EQ(output_of(find_net("lenet5")), (Shape{2, 10}));
+  EXPECT_EQ(shape_after(find_net("lenet5")), (Shape{2, 10}));
   Net images("n", {3, 9, 9});
   images.conv2d("c", {.maps = 4, .kernel = 3, .stride = 2}).avg_pool("p", {.kernel = 3, .stride = 1});
-  EXPECT_EQ(output_of(images), (Shape{2, 4, 2, 2}));
-  EXPECT_EQ(output_of(images.flatten()), (Shape{2, 16}));
+  EXPECT_EQ(shape_after(images), (Shape{2, 4, 2, 2}));
+  EXPECT_EQ(shape_after(images.flatten()), (Shape{2, 16}));
 }
 
 TEST(Lower, ErrorsNameTheLayer) {
   auto net = [] { return Net("n", {1, 8, 8}); };
-  expect_rejected([&] { output_of(net()); }, {"no layers"});
-  expect_rejected([&] { output_of(net().conv2d("c", {.maps = 0, .kernel = 3})); }, {"'c'", "maps is 0"});
-  expect_rejected([&] { output_of(net().conv2d("c", {.maps = 1, .kernel = 9})); }, {"'c'"});
-  expect_rejected([&] { output_of(net().conv2d("c", {.maps = 2, .kernel = 3, .groups = 2})); },
+  expect_rejected([&] { shape_after(net()); }, {"no layers"});
+  expect_rejected([&] { shape_after(net().conv2d("c", {.maps = 0, .kernel = 3})); }, {"'c'", "maps is 0"});
+  expect_rejected([&] { shape_after(net().conv2d("c", {.maps = 1, .kernel = 9})); }, {"'c'"});
+  expect_rejected([&] { shape_after(net().conv2d("c", {.maps = 2, .kernel = 3, .groups = 2})); },
                   {"'c'", "groups"});
-  expect_rejected([&] { output_of(net().flatten("f").conv2d("c", {.maps = 2})); }, {"'c'", "images"});
-  expect_rejected([&] { output_of(net().add("s", "input", "nowhere")); }, {"nowhere"});
-  expect_rejected([&] { output_of(net().linear("l", {.units = 3, .activation = "gulu"})); }, {"'l'", "gulu"});
+  expect_rejected([&] { shape_after(net().flatten("f").conv2d("c", {.maps = 2})); }, {"'c'", "images"});
+  expect_rejected([&] { shape_after(net().add("s", "input", "nowhere")); }, {"nowhere"});
+  expect_rejected([&] { shape_after(net().linear("l", {.units = 3, .activation = "gulu"})); },
+                  {"'l'", "gulu"});
   Net odd = net().linear("l", {.units = 3});
   odd.layers[0].options.set("init", std::string("hee"));
-  expect_rejected([&] { output_of(odd); }, {"'l'", "hee"});
+  expect_rejected([&] { shape_after(odd); }, {"'l'", "hee"});
 }
 
 TEST(Net, AppendKnowsTheOptionsOfEachType) {

@@ -9,15 +9,15 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kUs = 1000;
+constexpr std::int64_t kMicrosecond = 1000;
 constexpr double kTolerance = 1e-12;  // seconds
 
 void add_batch(Trace& t, std::int64_t begin_us, std::int64_t end_us) {
-  add_span(t, 0, "batch", begin_us * kUs, end_us * kUs, 0, SpanKind::batch);
+  add_span(t, 0, "batch", begin_us * kMicrosecond, end_us * kMicrosecond, 0, SpanKind::batch);
 }
 
 void add_steps(Trace& t, std::int64_t begin_us, std::int64_t end_us, int steps) {
-  add_window(t, 0, begin_us * kUs, end_us * kUs);
+  add_window(t, 0, begin_us * kMicrosecond, end_us * kMicrosecond);
   t.windows.back().steps = steps;
 }
 
@@ -37,10 +37,10 @@ Trace launch_bound() {
     add_batch(t, at, at + 75);
     for (std::int64_t i = 0; i < 4; ++i) {
       const std::int64_t call = at + 5 + 15 * i;
-      add_call(t, 0, "cudaLaunchKernel", call * kUs, (call + 10) * kUs, ++correlation);
-      add_kernel(t, 1, "k", (call + 12) * kUs, (call + 16) * kUs, correlation);
+      add_call(t, 0, "cudaLaunchKernel", call * kMicrosecond, (call + 10) * kMicrosecond, ++correlation);
+      add_kernel(t, 1, "k", (call + 12) * kMicrosecond, (call + 16) * kMicrosecond, correlation);
     }
-    add_call(t, 0, "cudaStreamSynchronize", (at + 65) * kUs, (at + 70) * kUs);
+    add_call(t, 0, "cudaStreamSynchronize", (at + 65) * kMicrosecond, (at + 70) * kMicrosecond);
   }
   add_steps(t, 0, 150, 2);
   return t;
@@ -71,13 +71,13 @@ TEST(Replay, CheaperLaunchCallsHelpAsLongAsTheHostIsBehind) {
 TEST(Replay, AllCallsBetweenTheLaunchesOfABatchBelongToThem) {
   Trace t{.lanes = {{"main"}, {"compute stream", true}}};
   add_batch(t, 0, 60);
-  add_call(t, 0, "cudaLaunchKernel", 0, 10 * kUs, 1);
-  add_call(t, 0, "cudaEventRecord", 12 * kUs, 14 * kUs, 2);
-  add_call(t, 0, "cudaMemcpyAsync", 16 * kUs, 20 * kUs, 3);
-  add_call(t, 0, "cudaLaunchKernel", 22 * kUs, 30 * kUs, 4);
-  add_kernel(t, 1, "a", 5 * kUs, 8 * kUs, 1);
-  add_copy(t, 1, Trace::CopyKind::host_to_device, 8, 18 * kUs, 19 * kUs, 3);
-  add_kernel(t, 1, "b", 27 * kUs, 30 * kUs, 4);
+  add_call(t, 0, "cudaLaunchKernel", 0, 10 * kMicrosecond, 1);
+  add_call(t, 0, "cudaEventRecord", 12 * kMicrosecond, 14 * kMicrosecond, 2);
+  add_call(t, 0, "cudaMemcpyAsync", 16 * kMicrosecond, 20 * kMicrosecond, 3);
+  add_call(t, 0, "cudaLaunchKernel", 22 * kMicrosecond, 30 * kMicrosecond, 4);
+  add_kernel(t, 1, "a", 5 * kMicrosecond, 8 * kMicrosecond, 1);
+  add_copy(t, 1, Trace::CopyKind::host_to_device, 8, 18 * kMicrosecond, 19 * kMicrosecond, 3);
+  add_kernel(t, 1, "b", 27 * kMicrosecond, 30 * kMicrosecond, 4);
   add_steps(t, 0, 60, 1);
   // The event and the second launch are gone with the 2 us before each of them.
   expect_us(Replay(t), {.one_launch_per_batch = true}, 60 - 4 - 10);
@@ -87,12 +87,12 @@ TEST(Replay, AllCallsBetweenTheLaunchesOfABatchBelongToThem) {
 Trace two_streams() {
   Trace t{.lanes = {{"main"}, {"compute stream", true}, {"side stream", true}}};
   add_batch(t, 0, 65);
-  add_call(t, 0, "cudaGraphLaunch", 0, 10 * kUs, 1);
-  add_call(t, 0, "cudaStreamSynchronize", 15 * kUs, 63 * kUs, 2);
-  add_kernel(t, 1, "A", 10 * kUs, 30 * kUs, 1);
-  add_kernel(t, 2, "B", 31 * kUs, 51 * kUs, 1);
-  add_kernel(t, 1, "C", 31 * kUs, 41 * kUs, 1);
-  add_kernel(t, 1, "D", 52 * kUs, 60 * kUs, 1);
+  add_call(t, 0, "cudaGraphLaunch", 0, 10 * kMicrosecond, 1);
+  add_call(t, 0, "cudaStreamSynchronize", 15 * kMicrosecond, 63 * kMicrosecond, 2);
+  add_kernel(t, 1, "A", 10 * kMicrosecond, 30 * kMicrosecond, 1);
+  add_kernel(t, 2, "B", 31 * kMicrosecond, 51 * kMicrosecond, 1);
+  add_kernel(t, 1, "C", 31 * kMicrosecond, 41 * kMicrosecond, 1);
+  add_kernel(t, 1, "D", 52 * kMicrosecond, 60 * kMicrosecond, 1);
   for (Trace::Kernel& k : t.kernels) k.graph_node = 7;
   add_steps(t, 0, 65, 1);
   return t;
@@ -120,12 +120,12 @@ TEST(Replay, OtherLaunchesThatHappenToFollowAreIndependent) {
 Trace copy_first() {
   Trace t{.lanes = {{"main"}, {"compute stream", true}}};
   add_batch(t, 0, 110);
-  add_call(t, 0, "cudaMemcpyAsync", 0, 5 * kUs, 1);
-  add_call(t, 0, "cudaStreamSynchronize", 6 * kUs, 50 * kUs, 2);
-  add_call(t, 0, "cudaGraphLaunch", 55 * kUs, 60 * kUs, 3);
-  add_call(t, 0, "cudaStreamSynchronize", 62 * kUs, 108 * kUs, 4);
-  add_copy(t, 1, Trace::CopyKind::host_to_device, 4'000'000, 8 * kUs, 48 * kUs, 1);
-  add_kernel(t, 1, "k", 65 * kUs, 105 * kUs, 3);
+  add_call(t, 0, "cudaMemcpyAsync", 0, 5 * kMicrosecond, 1);
+  add_call(t, 0, "cudaStreamSynchronize", 6 * kMicrosecond, 50 * kMicrosecond, 2);
+  add_call(t, 0, "cudaGraphLaunch", 55 * kMicrosecond, 60 * kMicrosecond, 3);
+  add_call(t, 0, "cudaStreamSynchronize", 62 * kMicrosecond, 108 * kMicrosecond, 4);
+  add_copy(t, 1, Trace::CopyKind::host_to_device, 4'000'000, 8 * kMicrosecond, 48 * kMicrosecond, 1);
+  add_kernel(t, 1, "k", 65 * kMicrosecond, 105 * kMicrosecond, 3);
   add_steps(t, 0, 110, 1);
   return t;
 }
@@ -149,8 +149,8 @@ TEST(Replay, CopiesAtAnotherRateOrHidden) {
 TEST(Replay, AKernelWaitsForACopyOfAnotherStream) {
   Trace t = copy_first();
   t.lanes.push_back({"copy stream", true});
-  t.copies[0].lane = 2, t.copies[0].begin_ns = 23 * kUs, t.copies[0].end_ns = 63 * kUs;
-  t.calls[1].end_ns = 8 * kUs;  // waits for nothing
+  t.copies[0].lane = 2, t.copies[0].begin_ns = 23 * kMicrosecond, t.copies[0].end_ns = 63 * kMicrosecond;
+  t.calls[1].end_ns = 8 * kMicrosecond;  // waits for nothing
   // The kernel begins 2 us after the copy's end, but because of its launch. A copy that ends 20 us later
   // holds it up: it begins after the usual 1 us, at 84 us.
   expect_us(Replay(t), {}, 110);
@@ -161,11 +161,11 @@ TEST(Replay, AKernelWaitsForACopyOfAnotherStream) {
 TEST(Replay, WaitingForAnEventIsWaitingForACopy) {
   Trace t{.lanes = {{"main"}, {"compute stream", true}, {"copy stream", true}}};
   add_batch(t, 0, 70);
-  add_call(t, 0, "cudaGraphLaunch", 0, 2 * kUs, 1);
-  add_call(t, 0, "cudaMemcpyAsync", 2 * kUs, 4 * kUs, 2);
-  add_call(t, 0, "cudaEventSynchronize", 4 * kUs, 52 * kUs, 3);
-  add_kernel(t, 1, "k", 5 * kUs, 51 * kUs, 1);
-  add_copy(t, 2, Trace::CopyKind::host_to_device, 1000, 10 * kUs, 50 * kUs, 2);
+  add_call(t, 0, "cudaGraphLaunch", 0, 2 * kMicrosecond, 1);
+  add_call(t, 0, "cudaMemcpyAsync", 2 * kMicrosecond, 4 * kMicrosecond, 2);
+  add_call(t, 0, "cudaEventSynchronize", 4 * kMicrosecond, 52 * kMicrosecond, 3);
+  add_kernel(t, 1, "k", 5 * kMicrosecond, 51 * kMicrosecond, 1);
+  add_copy(t, 2, Trace::CopyKind::host_to_device, 1000, 10 * kMicrosecond, 50 * kMicrosecond, 2);
   add_steps(t, 0, 70, 1);
   expect_us(Replay(t), {.kernel_factor = kernels_named(t, "k", 0.5)}, 70);
   expect_us(Replay(t), {.copy_factor = [](const Trace::Copy&) { return 0.5; }}, 51);  // the kernel's end
@@ -174,8 +174,9 @@ TEST(Replay, WaitingForAnEventIsWaitingForACopy) {
 TEST(Replay, APageableCopyKeepsTheHost) {
   Trace t{.lanes = {{"main"}, {"compute stream", true}}};
   add_batch(t, 0, 60);
-  add_call(t, 0, "cudaMemcpyAsync", 0, 50 * kUs, 1);
-  add_copy(t, 1, Trace::CopyKind::host_to_device, 1000, 8 * kUs, 48 * kUs, 1).pinned = false;
+  add_call(t, 0, "cudaMemcpyAsync", 0, 50 * kMicrosecond, 1);
+  add_copy(t, 1, Trace::CopyKind::host_to_device, 1000, 8 * kMicrosecond, 48 * kMicrosecond, 1).pinned =
+      false;
   add_steps(t, 0, 60, 1);
   const auto half = [](const Trace::Copy&) { return 0.5; };
   expect_us(Replay(t), {.copy_factor = half}, 40);
@@ -188,8 +189,8 @@ Trace slow_loader() {
   Trace t{.lanes = {{"main"}, {"loader 1"}}};
   for (std::int64_t at : {0, 80}) {
     add_batch(t, at, at + 80);
-    add_span(t, 0, "wait for the loader", at * kUs, (at + 30) * kUs, 1, SpanKind::wait);
-    add_span(t, 0, "linear", (at + 30) * kUs, (at + 80) * kUs, 1, SpanKind::step);
+    add_span(t, 0, "wait for the loader", at * kMicrosecond, (at + 30) * kMicrosecond, 1, SpanKind::wait);
+    add_span(t, 0, "linear", (at + 30) * kMicrosecond, (at + 80) * kMicrosecond, 1, SpanKind::step);
   }
   add_steps(t, 0, 160, 2);
   return t;
@@ -209,16 +210,16 @@ TEST(Replay, ALoaderThatIsWaitedForSetsThePace) {
 TEST(Replay, WaitsForOtherRanksCanBeSkippedInPart) {
   Trace t{.lanes = {{"main"}, {"stream 7", true}}};
   add_batch(t, 0, 100);
-  add_span(t, 0, "wait for other ranks", 50 * kUs, 90 * kUs, 1, SpanKind::wait);
-  add_kernel(t, 1, "ncclDevKernel_AllReduce", 10 * kUs, 95 * kUs);
+  add_span(t, 0, "wait for other ranks", 50 * kMicrosecond, 90 * kMicrosecond, 1, SpanKind::wait);
+  add_kernel(t, 1, "ncclDevKernel_AllReduce", 10 * kMicrosecond, 95 * kMicrosecond);
   add_steps(t, 0, 100, 1);
-  const IntervalSet skipped({{50 * kUs, 80 * kUs}});
+  const IntervalSet skipped({{50 * kMicrosecond, 80 * kMicrosecond}});
   expect_us(Replay(t), {}, 100);
   expect_us(Replay(t), {.skipped = skipped}, 70);
   t.kernels[0].name = t.name_id("gemm");
   expect_us(Replay(t), {.skipped = skipped}, 95);
   t.kernels.clear();  // on a CPU the exchange is a step
-  add_span(t, 0, "all_reduce", 40 * kUs, 95 * kUs, 1, SpanKind::step);
+  add_span(t, 0, "all_reduce", 40 * kMicrosecond, 95 * kMicrosecond, 1, SpanKind::step);
   expect_us(Replay(t), {}, 100);
   expect_us(Replay(t), {.skipped = skipped}, 70);
   expect_us(Replay(t), {.step_factor = [](const Trace::Span&) { return 2.0; }}, 115);
@@ -226,16 +227,16 @@ TEST(Replay, WaitsForOtherRanksCanBeSkippedInPart) {
 
 TEST(Replay, CallsCanVanish) {
   Trace t = copy_first();
-  add_call(t, 0, "cudaMalloc", 52 * kUs, 54 * kUs, 9);
+  add_call(t, 0, "cudaMalloc", 52 * kMicrosecond, 54 * kMicrosecond, 9);
   const auto without = [&](const Trace::Call& c) { return t.text(c.name) == "cudaMalloc" ? 0.0 : 1; };
   expect_us(Replay(t), {.call_factor = without}, 108);
 }
 
 TEST(Replay, WindowsAndRanksAreSeparate) {
   Trace t = launch_bound();
-  t.windows[0].end_ns = 75 * kUs, t.windows[0].steps = 1;
-  add_window(t, 0, 75 * kUs, 150 * kUs);
-  add_window(t, 3, 0, 40 * kUs);
+  t.windows[0].end_ns = 75 * kMicrosecond, t.windows[0].steps = 1;
+  add_window(t, 0, 75 * kMicrosecond, 150 * kMicrosecond);
+  add_window(t, 3, 0, 40 * kMicrosecond);
   expect_us(Replay(t), {}, 75);
   expect_us(Replay(t), {.no_synchronisation = true, .one_launch_per_batch = true}, 36);  // each by itself
   expect_us(Replay(t, 3), {}, 40);

@@ -17,7 +17,7 @@ using Values = std::vector<double>;
 
 constexpr std::int64_t kBatch = 12, kInputs = 8, kClasses = 3;
 
-Values weights(const Engine& engine, const std::string& name) {
+Values gradient_weights(const Engine& engine, const std::string& name) {
   Values values(static_cast<std::size_t>(engine.storage().type(name).shape.numel()));
   engine.storage().read(name, values.data(), values.size() * sizeof(double));
   return values;
@@ -59,7 +59,8 @@ TEST_F(Gradients, AreScaledToTheNormAskedFor) {
   Engine clipped = make({.update = {.clip_norm = limit}});
   step(clipped, 1);
   for (const std::string& name : names_) {
-    const Values first = weights(plain, name), g = gradient(plain, name), after = weights(clipped, name);
+    const Values first = gradient_weights(plain, name), g = gradient(plain, name),
+                 after = gradient_weights(clipped, name);
     for (std::size_t i = 0; i < first.size(); ++i)
       EXPECT_NEAR(after[i], first[i] - g[i] * limit / norm, 1e-15 * (1 + std::abs(g[i]))) << name << " " << i;
   }
@@ -71,7 +72,8 @@ TEST_F(Gradients, BelowTheNormKeepTheirBits) {
     bound.clip_norm = 1e3;
     Engine plain = make({.update = free}), clipped = make({.update = bound});
     for (int i = 0; i < 3; ++i) EXPECT_EQ(step(plain, 0.1), step(clipped, 0.1));
-    for (const std::string& name : names_) EXPECT_EQ(weights(plain, name), weights(clipped, name)) << name;
+    for (const std::string& name : names_)
+      EXPECT_EQ(gradient_weights(plain, name), gradient_weights(clipped, name)) << name;
   }
 }
 
@@ -79,10 +81,10 @@ TEST_F(Gradients, OfZeroAreLeftAlone) {
   Engine engine = make({.update = {.clip_norm = 0.5}});
   const Values none(32 * kInputs, 0.0);
   for (const char* name : {"out.weight", "hidden.weight"})
-    engine.storage().write(name, none.data(), weights(engine, name).size() * sizeof(double));
+    engine.storage().write(name, none.data(), gradient_weights(engine, name).size() * sizeof(double));
   std::fill(images_.begin(), images_.end(), 0.0);  // equal labels, equal scores: every gradient is 0
   EXPECT_NEAR(step(engine, 1), std::log(3.0), 1e-15);
-  for (double w : weights(engine, "out.weight")) EXPECT_EQ(w, 0);
+  for (double w : gradient_weights(engine, "out.weight")) EXPECT_EQ(w, 0);
 }
 
 // -log of the share that softmax gives to each class, for every image.
@@ -114,7 +116,7 @@ TEST_F(Gradients, OfSmoothedLabelsFollowTheirLoss) {
   EXPECT_NEAR(step(engine, 0), wanted, 1e-14);
   constexpr double kStep = 1e-5;
   for (const std::string& name : names_) {
-    const Values g = gradient(engine, name), first = weights(engine, name);
+    const Values g = gradient(engine, name), first = gradient_weights(engine, name);
     for (std::size_t i = 0; i < first.size(); i += 5) {
       Values moved = first;
       auto loss_at = [&](double w) {
@@ -145,7 +147,7 @@ struct InParts : ::testing::Test {
     TrainObserver nobody;
     TrainResult result = train(engine, data_, options, nobody);
     for (const std::string& name : engine.storage().names(Role::parameter))
-      after.push_back(weights(engine, name));
+      after.push_back(gradient_weights(engine, name));
     return result;
   }
   static Net dropping() {  // parts must drop what the whole batch drops
