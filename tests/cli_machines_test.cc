@@ -51,7 +51,7 @@ TEST_F(CliMachines, AllNamesMachinesWithoutThePrecision) {
   EXPECT_FALSE(all.at("a100-80gb").contains("why_not"));
   const std::string csv =
       succeed({"predict", "lenet5", "--machine", "all", "--precision", "bf16", "--csv"}).out;
-  EXPECT_NE(csv.find("\nk80,64,,,,,,,,,-,,\"k80 does not compute in bf16; it has fp64, fp32\"\n"),
+  EXPECT_NE(csv.find("\nk80,64,,,,,,,,,,-,,\"k80 does not compute in bf16; it has fp64, fp32\"\n"),
             std::string::npos)
       << csv;
 }

@@ -9,6 +9,8 @@
 #include "bench/sampler.h"
 #include "machine/timing.h"
 #include "plan/memory_need.h"
+#include "profile/kernel_tracer.h"
+#include "profile/profiler.h"
 #include "profile/step_timer.h"
 #include "timing/choose.h"
 
@@ -16,6 +18,7 @@ namespace headroom {
 namespace {
 
 constexpr double kUsualSeconds = 0.05;  // of a probe's step, at half of the machine's peak
+constexpr double kSmallestOnCpus = 0.003, kSmallestOnGpus = 1e-4;  // share of that in the smallest probes
 constexpr std::int64_t kMaxBatch = 4096;
 
 double flops_of(const Plan& plan) {
@@ -30,20 +33,28 @@ std::int64_t batch_for(const Engine& engine, const Probe& probe, Mode mode, cons
     return build(probe.net, build_request(engine.options(), engine.target(), mode, batch)).plan;
   };
   const Plan one = plan_at(2);
-  const double wanted = probe.share * kUsualSeconds * 0.5 * vector_peak(machine, DType::f32);
+  const double smallest = machine.kind == "cpu" ? kSmallestOnCpus : kSmallestOnGpus;
+  const double wanted =
+      std::pow(smallest, 1 - probe.size) * kUsualSeconds * 0.5 * vector_peak(machine, DType::f32);
   const double batch = std::max(1.0, 2 * wanted / std::max(1.0, flops_of(one)));
   const double memory = 0.1 * machine.memory().bytes, need = std::max(1.0, memory_need(one).total() / 2);
-  return std::clamp<std::int64_t>(std::llround(std::min(batch, memory / need)), 1, kMaxBatch);
+  const std::int64_t fitting =
+      std::clamp<std::int64_t>(std::llround(std::min(batch, memory / need)), 1, kMaxBatch);
+  return probe.round_batch && fitting > 16 ? fitting / 16 * 16 : fitting;
 }
 
 class Probes {
  public:
-  Probes(Device& device, const Machine& machine, const CalibrateOptions& options)
-      : device_(device), machine_(machine), options_(options) {}
+  Probes(Device& device, const Machine& machine) : device_(device), machine_(machine) {
+    try {
+      tracer_ = make_kernel_tracer(device);
+    } catch (const Error&) {
+      // It is timed by events, which count the start of each step in.
+    }
+  }
 
   // One run of a probe: whole runs first, then step by step.
-  void time(const Probe& probe, Mode mode) {
-    EngineOptions engine_options = options_.engine;
+  void time(const Probe& probe, Mode mode, EngineOptions engine_options) {
     // Every third run has kernels that are not the first of their list.
     if (runs.size() % 3 == 2) engine_options.choose = any_rival(runs.size());
     Engine engine(probe.net, device_, engine_options);
@@ -59,38 +70,67 @@ class Probes {
       else
         engine.train_step(ready, data.image(0), data.label(0), 1, recorders);
     };
-    const Sampled whole = sample(
-        device_, {.warm_ups = 2, .min_samples = 5, .max_samples = 9, .max_seconds = 0.4}, [&] { step({}); });
-    constexpr std::size_t kRuns = 5;
-    StepTimer timer(device_, ready.plan().steps.size(), kRuns);
-    Recorder* const recorders[] = {&timer};
-    for (std::size_t i = 0; i < kRuns; ++i) step(recorders);
-    add(ready.plan(), timer.measurement(), whole.median);
+    const Sampled whole = sample(device_,
+                                 {.warm_ups = 2,
+                                  .min_samples = 5,
+                                  .max_samples = 9,
+                                  .max_seconds = 0.4,
+                                  .min_sample_seconds = engine.queues() ? kQueuedSeconds : 0},
+                                 [&] { step({}); });
+    add(ready.plan(), time_steps(ready.plan().steps.size(), step), whole.median);
   }
 
   std::vector<StepRow> rows;
   std::vector<RunRow> runs;
 
  private:
+  static constexpr int kRuns = 5;
+  static constexpr double kQueuedSeconds = 0.005;  // of one sample of short runs, which follow one another
+
+  // Kernels of a captured step, if the device can be traced; else each step by itself.
+  Measurement time_steps(std::size_t steps, const std::function<void(Recorders)>& step) {
+    if (tracer_ == nullptr) {
+      StepTimer timer(device_, steps, kRuns);
+      Recorder* const recorders[] = {&timer};
+      for (int i = 0; i < kRuns; ++i) step(recorders);
+      return timer.measurement();
+    }
+    const std::int64_t origin = spans::now_ns();
+    tracer_->start();
+    Recorder* const recorders[] = {tracer_.get()};
+    for (int i = 0; i < 2; ++i) step(recorders);  // captures
+    device_.stream().synchronize();
+    Trace::Window window;
+    window.begin_ns = spans::now_ns() - origin;
+    for (int i = 0; i < kRuns; ++i) step(recorders);
+    device_.stream().synchronize();
+    window.end_ns = spans::now_ns() - origin, window.steps = kRuns, window.captured = true;
+    Trace trace;
+    tracer_->stop(trace, origin, 0);
+    trace.windows.push_back(window);
+    return measured_steps(trace, steps);
+  }
+
   void add(const Plan& plan, const Measurement& measurement, double whole_s) {
     const int run = static_cast<int>(runs.size());
     runs.push_back({run, whole_s});
     const double own = measurement.source == Measurement::Source::wall_clock ? timer_overhead_seconds() : 0;
     for (std::size_t s = 0; s < plan.steps.size(); ++s)
       rows.push_back({amounts_of(plan.steps[s], machine_, plan.binding.target),
-                      std::max(1e-8, measurement.median_s(s) - own), run});
+                      std::max(1e-8, measurement.median_s(s) - own), run, plan.steps[s].stream,
+                      plan.steps[s].waits});
   }
 
   Device& device_;
   const Machine& machine_;
-  const CalibrateOptions& options_;
+  std::unique_ptr<KernelTracer> tracer_;  // null: none
 };
 
 }  // namespace
 
 StepCalibration calibrate_steps(Device& device, const Machine& machine, const CalibrateOptions& options,
                                 const std::function<void(double, const std::string&)>& progress) {
-  Probes probes(device, machine, options);
+  Probes probes(device, machine);
   const double begin = now_s();
   const auto passed = [&] { return (now_s() - begin) / options.seconds; };
   for (std::uint64_t number = 0; passed() < 1; ++number) {
@@ -98,7 +138,7 @@ StepCalibration calibrate_steps(Device& device, const Machine& machine, const Ca
     if (progress) progress(passed(), probe.net.name);
     for (const Mode mode : {Mode::train, Mode::eval}) {
       if (passed() >= 1) break;
-      probes.time(probe, mode);
+      probes.time(probe, mode, options.engines[number % options.engines.size()]);
     }
   }
   StepCalibration calibration = fit_steps(std::move(probes.rows), std::move(probes.runs));

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "machine/machine.h"
 #include "timing/step_model.h"
@@ -10,8 +11,8 @@
 namespace headroom {
 
 struct CalibrateOptions {
-  EngineOptions engine;
-  double seconds = 60;  // for the probes; the fit comes on top
+  std::vector<EngineOptions> engines;  // one for each precision; probes take them in turn
+  double seconds = 60;                 // for the probes; the fit comes on top
 };
 
 // Times the steps of random networks on a device, training and inference in turn, and fits constants to them.

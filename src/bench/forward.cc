@@ -22,13 +22,13 @@ Sampled time_steps(Engine& engine, Device& device, const ForwardRequest& request
 
 }  // namespace
 
-ForwardTiming bench_forward(Device& device, const EngineOptions& options, const Net& net,
-                            const ForwardRequest& wanted) {
+ForwardTiming bench_forward(Device& device, const Machine& machine, const EngineOptions& options,
+                            const Net& net, const ForwardRequest& wanted) {
   ForwardRequest request = wanted;
   if (const std::int64_t fixed = fixed_batch(net); fixed > 0) request.batch = fixed;  // set by some files
   require_random_batch(net);
   Engine engine(net, device, options);
-  ForwardTiming timing{net.name, request.batch, engine.parameter_count(), 0, {}, {}};
+  ForwardTiming timing{net.name, request.batch, engine.parameter_count(), 0, {}, {}, {}, {}};
   Arena arena(device);
   Engine::Ready ready =
       engine.make_ready(build_request(options, engine.target(), Mode::infer, request.batch), arena);
@@ -37,7 +37,11 @@ ForwardTiming bench_forward(Device& device, const EngineOptions& options, const 
   const RandomBatch data(device, program, request.batch);
   ready.executor->bind(program.images, data.image(0));
   timing.forward_s = sample(device, sampling(request), [&] { ready.executor->run(); });
-  if (request.steps) timing.step_s = time_steps(engine, device, request);
+  timing.predicted_forward = predicted_run(ready.plan(), machine);
+  if (request.steps) {
+    timing.step_s = time_steps(engine, device, request);
+    timing.predicted_step = predicted_run(engine.ready(Mode::train, request.batch).plan(), machine);
+  }
   return timing;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "bench/predicted_run.h"
 #include "bench/sampler.h"
 #include "train/engine.h"
 
@@ -14,6 +15,7 @@ struct ForwardTiming {
   double flop = 0;  // products and sums of a batch
   Sampled forward_s;
   Sampled step_s;  // no samples: not requested
+  PredictedRun predicted_forward, predicted_step;
 };
 
 struct ForwardRequest {
@@ -22,7 +24,7 @@ struct ForwardRequest {
   bool steps = false;  // also training steps with momentum
 };
 
-ForwardTiming bench_forward(Device& device, const EngineOptions& options, const Net& net,
-                            const ForwardRequest& request);
+ForwardTiming bench_forward(Device& device, const Machine& machine, const EngineOptions& options,
+                            const Net& net, const ForwardRequest& request);
 
 }  // namespace headroom

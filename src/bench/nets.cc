@@ -43,10 +43,10 @@ class Runner {
     return eval.executor->read(eval.program.logits);
   }
 
+  const Plan& plan(Mode mode) { return engine_.ready(mode, workload_.batch).plan(); }
   double flop(Mode mode) {
     double total = 0;
-    for (const Step& step : engine_.ready(mode, workload_.batch).plan().steps)
-      total += step.cost.multiply_add;
+    for (const Step& step : plan(mode).steps) total += step.cost.multiply_add;
     return total;
   }
   std::int64_t parameters() const { return engine_.parameter_count(); }
@@ -107,8 +107,9 @@ std::vector<NetWorkload> net_workloads(DeviceKind device) {
           {"ece408", device == DeviceKind::cpu ? 100 : 10'000}};
 }
 
-NetBench bench_nets(Device& device, const EngineOptions& options, const std::vector<NetWorkload>& workloads,
-                    int rounds, const std::function<void(const std::string&)>& progress) {
+NetBench bench_nets(Device& device, const Machine& machine, const EngineOptions& options,
+                    const std::vector<NetWorkload>& workloads, int rounds,
+                    const std::function<void(const std::string&)>& progress) {
   NetBench bench;
   std::vector<std::unique_ptr<Runner>> runners;
   const std::unique_ptr<Product> product = make_product(device, options);
@@ -129,7 +130,9 @@ NetBench bench_nets(Device& device, const EngineOptions& options, const std::vec
                           .epoch_s = {},
                           .forward_flop = r.flop(Mode::eval),
                           .step_flop = r.flop(Mode::train),
-                          .parameters = r.parameters()});
+                          .parameters = r.parameters(),
+                          .predicted_forward = predicted_run(r.plan(Mode::eval), machine),
+                          .predicted_step = predicted_run(r.plan(Mode::train), machine)});
   }
   const std::vector<Sampled> timed =
       sample_in_turn({.warm_ups = 3,

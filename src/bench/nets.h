@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/predicted_run.h"
 #include "bench/sampler.h"
 #include "train/engine.h"
 
@@ -23,6 +24,7 @@ struct NetTiming {
   Sampled forward_s, step_s, epoch_s;      // no samples: not timed
   double forward_flop = 0, step_flop = 0;  // products and sums of one batch
   std::int64_t parameters = 0;
+  PredictedRun predicted_forward, predicted_step;
   double flop_per_s() const { return step_flop / step_s.median; }
   double forward_flop_per_s() const { return forward_flop / forward_s.median; }
 };
@@ -44,7 +46,8 @@ struct NetBench {
 // Checks each network against the reference kernels on a small batch, then times all of them and the baseline
 // in turn, `rounds` times, so that a slow phase of the machine affects all. Random images, initial weights.
 // Steps are queued as in training, with a wait at the end of a sample.
-NetBench bench_nets(Device& device, const EngineOptions& options, const std::vector<NetWorkload>& workloads,
-                    int rounds, const std::function<void(const std::string&)>& progress);
+NetBench bench_nets(Device& device, const Machine& machine, const EngineOptions& options,
+                    const std::vector<NetWorkload>& workloads, int rounds,
+                    const std::function<void(const std::string&)>& progress);
 
 }  // namespace headroom

@@ -127,6 +127,7 @@ OperatorTiming time_case(Device& device, Executor& executor, const Machine& mach
                    .flops = step.cost.flops(),
                    .bytes = step.cost.bytes(),
                    .floor_s = prediction.steps[0].floor_s,
+                   .predicted = predicted_run(prediction),
                    .bound = prediction.steps[0].bound,
                    .level = level.name,
                    .level_rate = level.bytes_per_s};

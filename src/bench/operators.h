@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/predicted_run.h"
 #include "bench/sampler.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
@@ -17,6 +18,7 @@ struct OperatorTiming {
   Sampled seconds;
   double flops = 0, bytes = 0;  // minimum, from the schema
   double floor_s = 0;
+  PredictedRun predicted;
   std::string bound;      // the limit behind the floor
   std::string level;      // the level that holds inputs and outputs
   double level_rate = 0;  // its bytes per second

@@ -17,6 +17,7 @@ class Draw {
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_.below(next_++, std::uint64_t(n)));
   }
+  double uniform() { return random_.uniform(next_++); }
   bool often() { return below(3) > 0; }
   // Whole numbers as likely to be in [low, 2 low] as in any other octave; multiples of `unit` most of the
   // time.
@@ -187,8 +188,8 @@ Probe draw_probe(std::uint64_t number) {
   Draw draw(number);
   Net net = kKinds[number % std::size(kKinds)](draw);
   net.name = fmt::format("probe {}: {}", number, net.name);
-  const double shares[] = {1, 0.25, 0.05, 1};
-  return {std::move(net), shares[draw.below(std::size(shares))]};
+  const double size = draw.uniform();
+  return {std::move(net), size, draw.often()};
 }
 
 }  // namespace headroom

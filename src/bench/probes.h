@@ -10,7 +10,8 @@ namespace headroom {
 // A network drawn at random, for the sake of its steps: their times tell what a machine's kernels cost.
 struct Probe {
   Net net;
-  double share = 1;  // of the usual work of a probe: small ones show what starting a step costs
+  double size = 1;          // 0 to 1: small ones show what starting a step costs
+  bool round_batch = true;  // a multiple of 16, as people choose it
 };
 
 // The probe of a number, always the same: perceptrons, convolutions of all kinds, residual and parallel

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "bench/operators.h"
 #include "cli/bench_output.h"
+#include "cli/bench_predicted.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/record.h"
@@ -19,7 +20,7 @@ struct BenchOpsRequest {
 
 Json to_json(const OperatorBench& bench, const Machine& machine) {
   Json list = Json::array();
-  for (const OperatorTiming& t : bench.timings)
+  for (const OperatorTiming& t : bench.timings) {
     list.push_back({{"operator", t.problem.op},
                     {"problem", t.problem.str()},
                     {"kernel", t.kernel},
@@ -33,6 +34,8 @@ Json to_json(const OperatorBench& bench, const Machine& machine) {
                     {"floor_ms", t.floor_s * 1e3},
                     {"bound", t.bound},
                     {"percent_of_roofline", 100 * t.floor_s / t.seconds.median}});
+    add_predicted(list.back(), "", t.predicted, t.seconds.median);
+  }
   return {{"device", machine.title}, {"operators", list}, {"left_out", bench.left_out}};
 }
 
@@ -45,22 +48,26 @@ std::string shortened(std::string problem) {
 
 BenchTable operators_table(const OperatorBench& bench) {
   using enum Column::Format;
-  Sheet sheet(
-      "operators",
-      {{.key = "problem", .title = "problem"},
-       {.key = "kernel", .title = "kernel", .left = true},
-       {.key = "ms", .title = "ms", .unit = "ms"},
-       {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths, .priority = 1},
-       {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths, .priority = 4},
-       {.key = "level", .title = "in", .priority = 3},
-       {.key = "fraction_of_bandwidth", .title = "of its bandwidth", .format = hundredths, .priority = 2},
-       {.key = "fraction_of_copy", .title = "of a copy", .format = hundredths, .priority = 2},
-       {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths}});
+  std::vector<Column> columns = {
+      {.key = "problem", .title = "problem"},
+      {.key = "kernel", .title = "kernel", .left = true},
+      {.key = "ms", .title = "ms", .unit = "ms"},
+      {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths, .priority = 1},
+      {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths, .priority = 4},
+      {.key = "level", .title = "in", .priority = 3},
+      {.key = "fraction_of_bandwidth", .title = "of its bandwidth", .format = hundredths, .priority = 2},
+      {.key = "fraction_of_copy", .title = "of a copy", .format = hundredths, .priority = 2},
+      {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths}};
+  append(columns, predicted_columns());
+  Sheet sheet("operators", columns);
   std::vector<Sampled> medians;
   for (const OperatorTiming& t : bench.timings) {
-    sheet.row({shortened(t.problem.str()), t.kernel, t.seconds.median * 1e3, t.bytes_per_s() / 1e9,
-               t.flops / t.seconds.median / 1e9, t.level, t.share_of_bandwidth(), t.share_of_copy(),
-               100 * t.floor_s / t.seconds.median});
+    std::vector<Cell> cells = {
+        shortened(t.problem.str()),        t.kernel, t.seconds.median * 1e3, t.bytes_per_s() / 1e9,
+        t.flops / t.seconds.median / 1e9,  t.level,  t.share_of_bandwidth(), t.share_of_copy(),
+        100 * t.floor_s / t.seconds.median};
+    append(cells, predicted_cells(t.predicted, t.seconds.median));
+    sheet.row(cells);
     medians.insert(medians.end(), {t.seconds, t.copy_seconds});
   }
   std::string below =

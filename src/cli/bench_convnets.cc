@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "bench/published_convnets.h"
 #include "cli/bench.h"
+#include "cli/bench_predicted.h"
 #include "cli/options.h"
 #include "report/record.h"
 #include "report/sampling.h"
@@ -51,11 +52,13 @@ Json to_json(const ConvnetTiming& t) {
                          {"tflops_per_s", t.step_flop / t.step_s.median / 1e12},
                          {"percent_of_roofline", 100 * t.step_floor_s / t.step_s.median},
                          {"step", spread_json(t.step_s)}};
+  add_predicted(json["whole_steps"], "step_", predicted_run(t.prediction), t.step_s.median);
   for (std::size_t s = 0; s < t.plan.steps.size(); ++s)
     json["steps"].push_back({{"problem", t.plan.steps[s].problem.str()},
                              {"kernel", t.plan.steps[s].full_name()},
                              {"phase", name_of(t.plan.steps[s].phase)},
                              {"ms", t.measurement.median_s(s) * 1e3},
+                             {"predicted_ms", t.prediction.steps[s].predicted_s * 1e3},
                              {"floor_ms", t.prediction.steps[s].floor_s * 1e3}});
   json["peak_bytes"] = t.peak_bytes;
   json["code"] = {{"layers", t.features.layers},
@@ -103,24 +106,34 @@ Sheet separate_loops(const std::vector<ConvnetTiming>& timings) {
 
 Sheet whole_steps(const std::vector<ConvnetTiming>& timings) {
   using enum Column::Format;
-  Sheet sheet(
-      "whole steps",
-      {{.key = "name", .title = "whole steps"},
-       {.key = "batch", .title = "batch"},
-       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-       {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
-       {.key = "step_ms", .title = "step ms", .unit = "ms"},
-       {.key = "step_p10_to_p90", .title = "10 to 90 %", .priority = 4},
-       {.key = "images_per_s", .title = "images/s", .format = commas, .priority = 2},
-       {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s", .priority = 3},
-       {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths, .priority = 1},
-       {.key = "peak_bytes", .title = "peak memory", .unit = "B", .format = bytes, .priority = 5}});
-  for (const ConvnetTiming& t : timings)
-    if (!is_layer(t))
-      sheet.row({t.name, std::int64_t{t.batch}, t.step_forward_s.median * 1e3, t.step_backward_s.median * 1e3,
-                 t.step_s.median * 1e3, fmt::format("{} to {}", ms(t.step_s.p10), ms(t.step_s.p90)),
-                 double(t.batch) / t.step_s.median, t.step_flop / t.step_s.median / 1e12,
-                 100 * t.step_floor_s / t.step_s.median, t.peak_bytes});
+  std::vector<Column> columns = {
+      {.key = "name", .title = "whole steps"},
+      {.key = "batch", .title = "batch"},
+      {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+      {.key = "backward_ms", .title = "backward ms", .unit = "ms"},
+      {.key = "step_ms", .title = "step ms", .unit = "ms"},
+      {.key = "step_p10_to_p90", .title = "10 to 90 %", .priority = 4},
+      {.key = "images_per_s", .title = "images/s", .format = commas, .priority = 2},
+      {.key = "tflops_per_s", .title = "TFLOP/s", .unit = "TFLOP/s", .priority = 3},
+      {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths, .priority = 1},
+      {.key = "peak_bytes", .title = "peak memory", .unit = "B", .format = bytes, .priority = 5}};
+  append(columns, predicted_columns("step_"));
+  Sheet sheet("whole steps", columns);
+  for (const ConvnetTiming& t : timings) {
+    if (is_layer(t)) continue;
+    std::vector<Cell> cells = {t.name,
+                               std::int64_t{t.batch},
+                               t.step_forward_s.median * 1e3,
+                               t.step_backward_s.median * 1e3,
+                               t.step_s.median * 1e3,
+                               fmt::format("{} to {}", ms(t.step_s.p10), ms(t.step_s.p90)),
+                               double(t.batch) / t.step_s.median,
+                               t.step_flop / t.step_s.median / 1e12,
+                               100 * t.step_floor_s / t.step_s.median,
+                               t.peak_bytes};
+    append(cells, predicted_cells(predicted_run(t.prediction), t.step_s.median));
+    sheet.row(cells);
+  }
   return sheet;
 }
 

@@ -3,6 +3,7 @@
 
 #include "bench/random_batch.h"
 #include "cli/bench_output.h"
+#include "cli/bench_predicted.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "models/zoo.h"
@@ -26,7 +27,9 @@ Json to_json(const ForwardTiming& t) {
                {"forward_ms", t.forward_s.median * 1e3},
                {"forward_min_ms", t.forward_s.min * 1e3},
                {"forward", spread_json(t.forward_s)}};
+  add_predicted(json, "forward_", t.predicted_forward, t.forward_s.median);
   if (t.step_s.samples > 0) {
+    add_predicted(json, "step_", t.predicted_step, t.step_s.median);
     json["step_ms"] = t.step_s.median * 1e3;
     json["step_min_ms"] = t.step_s.min * 1e3;
     json["step"] = spread_json(t.step_s);
@@ -34,38 +37,59 @@ Json to_json(const ForwardTiming& t) {
   return json;
 }
 
-BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps) {
+Sheet timings_sheet(const std::vector<ForwardTiming>& timings, bool steps) {
   using enum Column::Format;
-  Sheet sheet("forward",
-              {{.key = "name", .title = "network"},
-               {.key = "batch", .title = "batch"},
-               {.key = "parameters", .title = "parameters", .format = commas, .priority = 2},
-               {.key = "gflop", .title = "GFLOP", .unit = "GFLOP", .priority = 3},
-               {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-               {.key = "forward_min_ms", .title = "fastest", .unit = "ms", .priority = 1},
-               {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
-               {.key = "step_ms", .title = steps ? "step ms" : "", .unit = "ms"},
-               {.key = "step_min_ms", .title = steps ? "fastest" : "", .unit = "ms", .priority = 1}});
-  std::vector<Sampled> medians;
-  for (const ForwardTiming& t : timings) {
-    sheet.row({t.model, std::int64_t{t.batch}, std::int64_t{t.parameters}, t.flop / 1e9,
-               t.forward_s.median * 1e3, t.forward_s.min * 1e3, t.flop / t.forward_s.median / 1e9,
-               known(t.step_s.median * 1e3), known(t.step_s.min * 1e3)});
-    medians.insert(medians.end(), {t.forward_s, t.step_s});
+  std::vector<Column> columns = {
+      {.key = "name", .title = "network"},
+      {.key = "batch", .title = "batch"},
+      {.key = "parameters", .title = "parameters", .format = commas, .priority = 4},
+      {.key = "gflop", .title = "GFLOP", .unit = "GFLOP", .priority = 5},
+      {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+      {.key = "forward_min_ms", .title = "fastest", .unit = "ms", .priority = 3},
+      {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths, .priority = 1}};
+  append(columns, predicted_columns("forward_"));
+  if (steps) {
+    append(columns, {{.key = "step_ms", .title = "step ms", .unit = "ms"},
+                     {.key = "step_min_ms", .title = "fastest", .unit = "ms", .priority = 3}});
+    append(columns, predicted_columns("step_"));
   }
-  return {sheet, "",
-          "\nMedians and the fastest; random images, weights as initialised.\n" + sampling_note(medians)};
+  Sheet sheet("forward", columns);
+  for (const ForwardTiming& t : timings) {
+    std::vector<Cell> cells = {t.model,
+                               std::int64_t{t.batch},
+                               std::int64_t{t.parameters},
+                               t.flop / 1e9,
+                               t.forward_s.median * 1e3,
+                               t.forward_s.min * 1e3,
+                               t.flop / t.forward_s.median / 1e9};
+    append(cells, predicted_cells(t.predicted_forward, t.forward_s.median));
+    if (steps) {
+      append(cells, {t.step_s.median * 1e3, t.step_s.min * 1e3});
+      append(cells, predicted_cells(t.predicted_step, t.step_s.median));
+    }
+    sheet.row(cells);
+  }
+  return sheet;
+}
+
+BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps, const std::string& device) {
+  std::vector<Sampled> medians;
+  for (const ForwardTiming& t : timings) medians.insert(medians.end(), {t.forward_s, t.step_s});
+  return {timings_sheet(timings, steps), "",
+          "\nMedians and the fastest; random images, weights as initialised.\n" +
+              predicted_note(timings.front().predicted_forward.basis, device) + sampling_note(medians)};
 }
 
 void run(const BenchForwardRequest& r) {
   require_output(r.target, r.common);
-  require_tables(r.common.tables, timings_table({}, r.timing.steps).sheet);
+  require_tables(r.common.tables, timings_sheet({}, r.timing.steps));
   if (r.timing.batch < 1) reject("--batch is {}; it must be at least 1", r.timing.batch);
   if (!(r.timing.seconds > 0 && r.timing.seconds <= 3600))
     reject("--seconds is {}; it must be above 0, and at most 3600", r.timing.seconds);
   if (r.models.empty())
     reject(Hint{"headroom model list names them"}, "bench forward needs a network to time");
   const auto device = r.common.open();
+  const Machine machine = r.common.machine(*device);
   std::vector<ForwardTiming> timings;
   EngineOptions options = r.common.engine_options();
   options.update.momentum = 0.9;
@@ -76,18 +100,18 @@ void run(const BenchForwardRequest& r) {
     Progress progress("bench");
     for (const Net& net : nets) {
       progress.stage(net.name);
-      timings.push_back(bench_forward(*device, options, net, r.timing));
+      timings.push_back(bench_forward(*device, machine, options, net, r.timing));
     }
   }
   Json nets = Json::array();
   for (const ForwardTiming& t : timings) nets.push_back(to_json(t));
   finish_bench({"bench forward",
-                {timings_table(timings, r.timing.steps)},
+                {timings_table(timings, r.timing.steps, r.common.device)},
                 {{"device", device->capabilities().name},
                  {"threads", device->capabilities().threads},
                  {"precision", r.common.precision},
                  {"nets", nets}}},
-               r.common, r.target, nullptr);
+               r.common, r.target, &machine);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "bench/random_batch.h"
 #include "cli/bench.h"
+#include "cli/bench_predicted.h"
 #include "cli/progress.h"
 #include "models/onnx/imported.h"
 #include "predict/predict.h"
@@ -43,6 +44,8 @@ Json to_json(const NetBench& bench, const Machine& machine, const Common& common
                          {"forward_fraction_of_sgemm", t.forward_flop_per_s() / base},
                          {"forward", spread_json(t.forward_s)},
                          {"step", spread_json(t.step_s)}});
+    add_predicted(workloads.back(), "forward_", t.predicted_forward, t.forward_s.median);
+    add_predicted(workloads.back(), "step_", t.predicted_step, t.step_s.median);
     if (t.epoch_s.samples > 0) {
       workloads.back()["epoch_ms"] = t.epoch_s.median * 1e3;
       workloads.back()["epoch_images"] = t.workload.epoch_images;
@@ -64,28 +67,40 @@ Sheet nets_sheet(const NetBench& bench) {
   using enum Column::Format;
   const double base = bench.product.flop_per_s();
   const bool epochs = bench.nets.at(0).epoch_s.samples > 0;
-  Sheet sheet("nets", {{.key = "name", .title = "workload"},
-                       {.key = "batch", .title = "batch"},
-                       {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
-                       {.key = "step_ms", .title = "step ms", .unit = "ms"},
-                       {.key = "step_p10_to_p90", .title = "10 to 90 %", .priority = 4},
-                       {.key = "gflop", .title = "GFLOP", .unit = "GFLOP", .priority = 3},
-                       {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
-                       {.key = "fraction_of_sgemm",
-                        .title = epochs ? "of matmul" : "of sgemm",
-                        .format = thousandths,
-                        .priority = 1},
-                       {.key = "forward_fraction_of_sgemm",
-                        .title = epochs ? "forward of matmul" : "forward of sgemm",
-                        .format = thousandths,
-                        .priority = 2},
-                       {.key = "epoch_ms", .title = epochs ? "epoch ms" : "", .unit = "ms", .priority = 3}});
-  for (const NetTiming& t : bench.nets)
-    sheet.row(
-        {t.workload.model, std::int64_t{t.workload.batch}, t.forward_s.median * 1e3, t.step_s.median * 1e3,
-         fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
-         t.step_flop / 1e9, t.flop_per_s() / 1e9, t.flop_per_s() / base, t.forward_flop_per_s() / base,
-         known(t.epoch_s.median * 1e3)});
+  std::vector<Column> columns = {
+      {.key = "name", .title = "workload"},
+      {.key = "batch", .title = "batch"},
+      {.key = "forward_ms", .title = "forward ms", .unit = "ms"},
+      {.key = "step_ms", .title = "step ms", .unit = "ms"},
+      {.key = "step_p10_to_p90", .title = "10 to 90 %", .priority = 4},
+      {.key = "gflop", .title = "GFLOP", .unit = "GFLOP", .priority = 3},
+      {.key = "gflops_per_s", .title = "GFLOP/s", .unit = "GFLOP/s", .format = tenths},
+      {.key = "fraction_of_sgemm",
+       .title = epochs ? "of matmul" : "of sgemm",
+       .format = thousandths,
+       .priority = 1},
+      {.key = "forward_fraction_of_sgemm",
+       .title = epochs ? "forward of matmul" : "forward of sgemm",
+       .format = thousandths,
+       .priority = 2},
+      {.key = "epoch_ms", .title = epochs ? "epoch ms" : "", .unit = "ms", .priority = 3}};
+  append(columns, predicted_columns("step_"));
+  Sheet sheet("nets", columns);
+  for (const NetTiming& t : bench.nets) {
+    std::vector<Cell> cells = {
+        t.workload.model,
+        std::int64_t{t.workload.batch},
+        t.forward_s.median * 1e3,
+        t.step_s.median * 1e3,
+        fmt::format("{} to {}", fixed_or_small(t.step_s.p10 * 1e3), fixed_or_small(t.step_s.p90 * 1e3)),
+        t.step_flop / 1e9,
+        t.flop_per_s() / 1e9,
+        t.flop_per_s() / base,
+        t.forward_flop_per_s() / base,
+        known(t.epoch_s.median * 1e3)};
+    append(cells, predicted_cells(t.predicted_step, t.step_s.median));
+    sheet.row(cells);
+  }
   return sheet;
 }
 
@@ -101,7 +116,7 @@ BenchTable nets_table(const NetBench& bench, const Machine& machine, const Commo
                       "in turn.\n",
                       where, bench.product.size, si(base, "FLOP/s"), 100 * base / peak, si(peak, "FLOP/s"),
                       counted(bench.product.seconds.samples, "round")) +
-              sampling_note(medians)};
+              predicted_note(bench.nets.at(0).predicted_step.basis, common.device) + sampling_note(medians)};
 }
 
 constexpr std::int64_t kUsualBatch = 128;
@@ -135,8 +150,8 @@ void run(const BenchNetsRequest& r) {
   auto progress_lines = [](Progress& p) { return [&p](const std::string& stage) { p.line(stage); }; };
   if (wanted("course")) {
     Progress progress("bench");
-    const NetBench bench = bench_nets(*device, r.common.engine_options(), net_workloads(device->kind()),
-                                      r.rounds, progress_lines(progress));
+    const NetBench bench = bench_nets(*device, machine, r.common.engine_options(),
+                                      net_workloads(device->kind()), r.rounds, progress_lines(progress));
     output.json.update(to_json(bench, machine, r.common));
     output.tables.push_back(nets_table(bench, machine, r.common));
   }

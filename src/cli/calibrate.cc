@@ -22,13 +22,14 @@ struct CalibrateRequest {
   std::int64_t rows = 0;
   std::uint64_t seed = 0;
   double seconds = kCalibrateSeconds;
+  std::string precisions;
   Common common;
 };
 
 // Without a table, the timings are made here.
 bool measures(const CalibrateRequest& r) {
   if (!r.table.empty()) return false;
-  if (r.machine.empty() && r.out.empty() && !r.shared && r.leave_out.empty() && r.rows == 0) return true;
+  if (r.machine.empty() && !r.shared && r.leave_out.empty() && r.rows == 0) return true;
   reject(Hint{"headroom calibrate --table rows.csv --machine h200 -o mine.json; without these options it "
               "measures this machine"},
          "--table is missing");
@@ -94,7 +95,7 @@ Json parts_json(const TableCalibration& result) {
 }
 
 void run(const CalibrateRequest& r) {
-  if (measures(r)) return run_calibrate_device(r.common, r.seconds);
+  if (measures(r)) return run_calibrate_device(r.common, {r.precisions, r.seconds, r.out});
   require_request(r);
   const TimingTable table = read_timing_table(r.table);
   const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
@@ -125,15 +126,18 @@ void add_calibrate(Command app) {
   verb.option("--table", r->table, "CSV of timings, plain or gzipped: device,dtype,m,n,k,us and others");
   verb.option("--machine", r->machine, "fit the rows of this machine");
   verb.flag("--shared", r->shared, "fit what all devices of the table share, for devices never measured");
-  verb.option("-o,--output", r->out, "the file to write, for predict --machine or --constants");
+  verb.option("-o,--output", r->out,
+              "the file to write, for predict --machine or --constants; without --table also the constants "
+              "alone, as time-models/ holds them for machines never measured");
   verb.option("--rows", r->rows,
               "fit only this many rows, chosen at random, and judge on the others; 0: all");
   verb.option("--leave-out", r->leave_out, "with --shared: leave out this device and judge on it");
   verb.option("--seed", r->seed, "seed of the choice of --rows");
   verb.option("--seconds", r->seconds, "without --table: time for random networks on this machine");
   verb.option("--device", r->common.device, "without --table: cpu, cuda, or cuda:1 for the second GPU");
-  verb.option("--precision", r->common.precision,
-              "without --table: fp32 or fp64; on GPUs also tf32, bf16, fp16");
+  verb.option("--precision", r->precisions,
+              "without --table: some of fp32, fp64, on GPUs also tf32, bf16, fp16, with commas between them; "
+              "else fp32, on GPUs fp32,tf32,bf16");
   verb.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   add_json(verb, r->common);
   add_table_options(verb, r->common.tables);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/sheet.h"
 #include "base/text.h"
@@ -46,14 +47,27 @@ std::string summary(const StepCalibration& c) {
       c.run_errors.mean, c.run_factors.low, c.run_factors.high);
 }
 
+std::vector<EngineOptions> engines_for(Common common, const std::string& precisions, DeviceKind device) {
+  const std::string usual = device == DeviceKind::cpu ? "fp32" : "fp32,tf32,bf16";
+  std::vector<EngineOptions> engines;
+  for (const std::string& name : split(precisions.empty() ? usual : precisions, ',')) {
+    common.precision = name;
+    engines.push_back(common.engine_options());
+    // Winners of random problems are of no use to others.
+    engines.back().tuning = nullptr, engines.back().on_tuning = {};
+  }
+  return engines;
+}
+
 }  // namespace
 
-void run_calibrate_device(const Common& common, double seconds) {
-  if (!(seconds >= 1 && seconds <= 3600))
-    reject(Hint{"60 seconds are usual"}, "--seconds is {}; it must be between 1 and 3600", seconds);
+void run_calibrate_device(Common common, const CalibrateDevice& r) {
+  if (!(r.seconds >= 1 && r.seconds <= 3600))
+    reject(Hint{"60 seconds are usual"}, "--seconds is {}; it must be between 1 and 3600", r.seconds);
+  if (!r.constants.empty()) require_writable(r.constants);
   const auto device = common.open();
   const Machine machine = common.machine(*device);
-  CalibrateOptions options{.engine = common.engine_options(), .seconds = seconds};
+  const CalibrateOptions options{engines_for(common, r.precisions, device->kind()), r.seconds};
   const StepCalibration c = [&] {
     Progress progress("calibrate");
     return calibrate_steps(*device, machine, options, [&](double share, const std::string& probe) {
@@ -61,6 +75,7 @@ void run_calibrate_device(const Common& common, double seconds) {
     });
   }();
   save_calibration(c);
+  if (!r.constants.empty()) write_file(r.constants, shared_constants(c, machine).dump(1) + "\n");
   const std::string file = calibration_file(c.machine).string();
   if (common.json) {
     Json json = to_json(c);

@@ -6,8 +6,13 @@ namespace headroom::cli {
 
 inline constexpr double kCalibrateSeconds = 60;
 
-// Times random networks on a device for so many seconds, fits the constants of its kernels, saves them beside
-// the measured machine, and prints how well they predict what they were not fitted to.
-void run_calibrate_device(const Common& common, double seconds);
+struct CalibrateDevice {
+  std::string precisions;  // with commas between them; empty: the usual ones of the device
+  double seconds = kCalibrateSeconds;
+  std::string constants;  // a file for the constants alone; empty: none
+};
+// Times random networks on a device, fits the constants of its kernels, saves them beside the measured
+// machine, and prints how well they predict what they were not fitted to.
+void run_calibrate_device(Common common, const CalibrateDevice& request);
 
 }  // namespace headroom::cli

@@ -10,9 +10,11 @@
 #include "cli/run_setup.h"
 #include "cli/verbs.h"
 #include "models/layers.h"
+#include "report/kernel_sheet.h"
 #include "report/layers.h"
 #include "report/unknown.h"
 #include "timing/kernel_form.h"
+#include "train/settings.h"
 
 namespace headroom::cli {
 namespace {
@@ -76,6 +78,14 @@ void print_layers(const Forecast& f, const PredictRequest& r, const Net& net, Mo
                  : does_not_fit(f));
 }
 
+// Why each kernel was chosen, and what is known of it on that machine.
+void explain(const Forecast& f, const PredictRequest& r) {
+  note(f.built->explain());
+  const Machine machine = machine_named(f.prediction.machine, r.common.threads, warn);
+  print(fmt::format("kernels on {}:\n", machine.name));
+  print(kernel_sheet(f.built->plan, f.prediction, machine).text(r.common.tables.view()) + "\n");
+}
+
 void run_net(const PredictRequest& r) {
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   require_tables(r.common.tables, layer_sheet({}, true));
@@ -106,19 +116,21 @@ void run_net(const PredictRequest& r) {
   bool explained = !r.common.explain;
   for (const PredictRow& row : rows) {
     if (!row.outlook.forecast) continue;
-    if (!std::exchange(explained, true)) note(row.outlook.forecast->built->explain());
+    if (!std::exchange(explained, true)) explain(*row.outlook.forecast, r);
     if (layers) print_layers(*row.outlook.forecast, r, net, mode);
   }
   print(summary_sheet(rows, net).text(r.common.tables.view()));
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
-  print("\n" +
-        paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "
-                  "these steps one by one cannot take less; one that fuses more of them can. "
-                  "Predicted: what the chosen kernels should take, and the interval that 9 of 10 such runs "
-                  "stay in. Its constants are fitted to the machine (calibrated, by headroom calibrate) or "
-                  "assumed.",
-                  r.common.tables.view()));
+  print(
+      "\n" +
+      paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "
+                "these steps one by one cannot take less; one that fuses more of them can. "
+                "Predicted: what the chosen kernels should take, and the interval that 9 of 10 such runs "
+                "stay in. Its constants are fitted to the machine (calibrated, by headroom calibrate), to "
+                "another of its kind (shared), or assumed. Copies: the batch from the host, behind the step "
+                "before; --copies makes the step wait for them.",
+                r.common.tables.view()));
 }
 
 void run(const PredictRequest& r) {
@@ -143,6 +155,8 @@ void add_predict(Command app) {
   verb.option("--batch", r->batches, "images per step, comma-separated");
   verb.option("--mode", r->mode, "train or eval; by default train if the network can be trained");
   verb.flag("--csv", r->csv, "print one line for each machine and batch as comma-separated values");
+  verb.flag("--copies", r->copies,
+            "images come from the host with every step: the step takes as long as the longer of the two");
   verb.option("--table", r->table.table, "CSV with the sizes of a kernel's calls: predicts each row");
   verb.option("--constants", r->table.constants, "with --table: constants written by headroom calibrate");
   verb.option("-o,--output", r->table.out,

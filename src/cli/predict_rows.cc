@@ -55,6 +55,12 @@ std::string reason_of(const Outlook& outlook) {
   return fmt::format("needs {} of {}", human_bytes(f.memory_needed), human_bytes(f.memory_there));
 }
 
+void finish_copies(const PredictRequest& r, std::vector<PredictRow>& rows) {
+  if (!r.copies) return;
+  for (PredictRow& row : rows)
+    if (row.outlook.forecast) wait_for_copies(row.outlook.forecast->prediction);
+}
+
 }  // namespace
 
 std::vector<PredictRow> forecasts(const PredictRequest& r, const Net& net, Mode mode, std::int64_t batch) {
@@ -73,6 +79,7 @@ std::vector<PredictRow> forecasts(const PredictRequest& r, const Net& net, Mode 
   if (!every_machine(r)) {
     for (const Machine& m : machines)
       rows.push_back({m.name, batch, {forecast(net, m, options_for(m), mode, batch, r.common.threads), {}}});
+    finish_copies(r, rows);
     return rows;
   }
   if (r.common.choose != "order")
@@ -81,6 +88,7 @@ std::vector<PredictRow> forecasts(const PredictRequest& r, const Net& net, Mode 
   std::vector<Outlook> outlooks = forecast_many(net, machines, options, mode, batch, r.common.threads, plans);
   for (std::size_t i = 0; i < machines.size(); ++i)
     rows.push_back({machines[i].name, batch, std::move(outlooks[i])});
+  finish_copies(r, rows);
   if (std::ranges::none_of(rows, [](const PredictRow& row) { return row.outlook.forecast.has_value(); }))
     throw *rows.back().outlook.why_not;
   std::ranges::sort(rows, {}, &PredictRow::machine);
@@ -101,6 +109,7 @@ Sheet summary_sheet(const std::vector<PredictRow>& rows, const Net& net) {
                {.key = "predicted_ms", .title = "predicted ms", .unit = "ms"},
                {.key = "low_ms", .title = "low", .unit = "ms"},
                {.key = "high_ms", .title = "high", .unit = "ms"},
+               {.key = "copies_ms", .title = "copies", .unit = "ms", .dash_zero = true, .priority = 4},
                {.key = "basis", .title = "basis", .left = true, .priority = 1},
                {.key = unit + "_per_s_at_floor",
                 .title = unit + "/s at the floor",
@@ -126,6 +135,7 @@ Sheet summary_sheet(const std::vector<PredictRow>& rows, const Net& net) {
                  {},
                  {},
                  {},
+                 {},
                  std::string("-"),
                  {},
                  reason_of(row.outlook)});
@@ -137,7 +147,8 @@ Sheet summary_sheet(const std::vector<PredictRow>& rows, const Net& net) {
     const bool fits = f.fits(), times = fits && p.has_times;
     sheet.row({p.machine, batch, fits ? Cell(p.floor_s * 1e3) : Cell(),
                times ? Cell(p.predicted_s * 1e3) : Cell(), times ? Cell(p.low_s * 1e3) : Cell(),
-               times ? Cell(p.high_s * 1e3) : Cell(), times ? Cell(std::string(name_of(p.basis))) : Cell(),
+               times ? Cell(p.high_s * 1e3) : Cell(), times ? Cell(p.copies_s * 1e3) : Cell(),
+               times ? Cell(std::string(name_of(p.basis))) : Cell(),
                fits ? Cell(each * double(batch) / p.floor_s) : Cell(),
                times ? Cell(each * double(batch) / p.predicted_s) : Cell(), f.memory_needed,
                std::string(f.memory_there <= 0 ? "unknown"

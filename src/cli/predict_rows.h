@@ -15,6 +15,7 @@ struct PredictRequest {
   PredictTableRequest table;  // of `predict gemm --table`
   std::vector<std::string> dims;
   bool csv = false;
+  bool copies = false;  // images come from the host with every step
   Common common;
 };
 inline bool every_machine(const PredictRequest& r) { return r.machines == "all"; }

@@ -28,7 +28,7 @@ struct KernelLaunch {
   double l2_bytes = 0;      // through L2; 0: no more than from memory
   ProductExtent extent;     // of the product it computes
   ProductExtent tile;       // of one block
-  std::int64_t blocks = 0;  // 0: not known
+  std::int64_t blocks = 0;  // CPUs: pieces that threads share out; 0: not known
   double useful = 1;        // the share of its tiles that holds wanted results
   int count = 1;
 };

@@ -1,7 +1,6 @@
 #include "predict/predict.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace headroom {
 namespace {
@@ -16,20 +15,37 @@ StepPrediction floor_of(const Step& step, const Machine& machine, const Target& 
   return {.floor_s = std::max(compute, memory), .bound = compute >= memory ? "compute" : level.name};
 }
 
+double copy_seconds(const Plan& plan, const Machine& machine) {
+  if (machine.kind == "cpu") return 0;
+  const Machine::HostLink& link = machine.host_link;
+  double bytes = 0;
+  for (const ValueId id : plan.graph.with_role(Role::input))
+    bytes += double(plan.graph.value(id).type.bytes());
+  return time_at(bytes, link.upload > 0 ? link.upload : link.bytes_per_s);
+}
+
 }  // namespace
 
-double end_of_schedule(const Plan& plan, std::span<const double> seconds, std::span<const double> busy) {
-  std::vector<double> ends(plan.steps.size());
-  double of_stream[2] = {}, end = 0;
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    double& stream = of_stream[plan.steps[s].stream == 0 ? 0 : 1];
+void wait_for_copies(Prediction& p) {
+  for (double* seconds : {&p.predicted_s, &p.low_s, &p.high_s})
+    if (*seconds > 0) *seconds = std::max(*seconds, p.copies_s);
+}
+
+double end_of_schedule(std::span<const ScheduledStep> steps) {
+  std::vector<double> ends(steps.size());
+  double of_stream[2] = {}, end = 0, busy = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    double& stream = of_stream[steps[s].stream == 0 ? 0 : 1];
     double begin = stream;
-    for (const int before : plan.steps[s].waits)
-      begin = std::max(begin, ends[static_cast<std::size_t>(before)]);
-    ends[s] = stream = begin + seconds[s];
-    end = std::max(end, ends[s]);
+    for (const int before : steps[s].waits) begin = std::max(begin, ends[static_cast<std::size_t>(before)]);
+    ends[s] = stream = begin + steps[s].seconds + steps[s].gap;
+    end = std::max(end, ends[s]), busy += steps[s].busy;
   }
-  return std::max(end, std::accumulate(busy.begin(), busy.end(), 0.0));
+  return std::max(end, busy);
+}
+
+Prediction predict(const Plan& plan, const Machine& machine) {
+  return predict(plan, machine, default_time_model(machine));
 }
 
 Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& model) {
@@ -37,9 +53,10 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
   const Target& target = plan.binding.target;
   prediction.has_times = (machine.kind == "cpu") == (target.device.kind == DeviceKind::cpu);
   prediction.basis = model.basis();
-  std::vector<double> seconds, busy;
+  std::vector<ScheduledStep> schedule;
   for (const Step& step : plan.steps) {
     StepPrediction p = floor_of(step, machine, target);
+    ScheduledStep scheduled{.stream = step.stream, .waits = step.waits};
     if (prediction.has_times) {
       const StepTime time = model.time(step, machine, target);
       const double exchange = exchange_seconds(step, machine, target);
@@ -47,13 +64,15 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
       p.low_s = std::max(p.floor_s, time.low) + exchange;
       p.high_s = std::max(p.predicted_s, time.high + exchange);
       p.limit = exchange > time.seconds ? "exchange" : time.bound;
-      busy.push_back(std::min(p.predicted_s, std::max(p.floor_s, time.busy) + exchange));
+      scheduled.seconds = p.predicted_s, scheduled.gap = time.gap;
+      scheduled.busy = std::min(p.predicted_s, std::max(p.floor_s, time.busy) + exchange);
     }
-    seconds.push_back(p.predicted_s);
+    schedule.push_back(scheduled);
     prediction.floor_s += p.floor_s;
     prediction.steps.push_back(std::move(p));
   }
-  if (prediction.has_times) prediction.predicted_s = end_of_schedule(plan, seconds, busy);
+  if (prediction.has_times) prediction.predicted_s = model.run_start_s() + end_of_schedule(schedule);
+  prediction.copies_s = copy_seconds(plan, machine);
   const TimeModel::Factors factors = model.run_factors();
   prediction.low_s = std::max(prediction.floor_s, factors.low * prediction.predicted_s);
   prediction.high_s = factors.high * prediction.predicted_s;

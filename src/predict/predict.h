@@ -28,12 +28,27 @@ struct Prediction {
   double low_s = 0, high_s = 0;  // 90 % interval of the whole run
   TimeModel::Basis basis = TimeModel::Basis::assumed;
   bool has_times = false;  // false: floors only
+  // The batch from the host to a GPU, by its copy engine; 0: nothing to copy, or no link is known. It is part
+  // of the run only where `wait_for_copies` says so: data usually stays on the device.
+  double copies_s = 0;
 };
 
-Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& model = default_time_model());
+Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& model);
+Prediction predict(const Plan& plan, const Machine& machine);  // by the built-in constants
 
-// The end of a run whose steps take these times: each stream does its steps in order, a step waits for those
-// it names, and what keeps the device busy (`busy`, at most `seconds`) adds up over all streams.
-double end_of_schedule(const Plan& plan, std::span<const double> seconds, std::span<const double> busy);
+// For data that does not stay on the device: copies run behind the step before, so that a run takes as long
+// as the longer of the two.
+void wait_for_copies(Prediction& prediction);
+
+// A step of a run, with its times.
+struct ScheduledStep {
+  double seconds = 0, gap = 0;
+  double busy = 0;  // at most `seconds`
+  int stream = 0;
+  std::span<const int> waits;  // for the ends of these earlier steps
+};
+// The end of the run: each stream does its steps in order, a step waits for those it names, and what keeps
+// the device busy adds up over all streams.
+double end_of_schedule(std::span<const ScheduledStep> steps);
 
 }  // namespace headroom

@@ -94,13 +94,15 @@ TEST(Floor, AnUnknownRateBoundsNothing) {
 }
 
 constexpr const char* kConstants =
-    R"({"name": "toy", "families": {"plain": {"efficiency": 1}, "half": {"efficiency": 0.5, "half_extent": 1}}})";
+    R"({"name": "toy", "kinds": {"plain": {"efficiency": 1}, "half": {"efficiency": 0.5, "half_n": 1}}})";
+// The time of arithmetic and memory traffic that overlap.
+double together(double a, double b) { return std::pow(std::pow(a, 4) + std::pow(b, 4), 0.25); }
 
 // People edit the file of constants, so errors in it are named.
 TEST(TimeModel, RejectsWhatItCannotUse) {
   const auto wrong = [](const std::string& text) {
     try {
-      RooflineModel(text, "constants.json");
+      ConstantsModel(text, "constants.json");
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -109,14 +111,15 @@ TEST(TimeModel, RejectsWhatItCannotUse) {
   EXPECT_EQ(wrong(kConstants), "");
   EXPECT_NE(wrong("[]"), "");
   EXPECT_NE(wrong(R"({"name": "x"})"), "");
-  EXPECT_NE(wrong(R"({"name": "x", "families": {}})").find("plain"), std::string::npos);
-  EXPECT_NE(wrong(R"({"name": "x", "families": {"plain": {"efficiency": -1}}})").find("efficiency"),
+  EXPECT_NE(wrong(R"({"name": "x", "kinds": {}})").find("plain"), std::string::npos);
+  EXPECT_NE(wrong(R"({"name": "x", "kinds": {"plain": {"efficiency": -1}}})").find("efficiency"),
             std::string::npos);
 }
 
 // A kernel whose family has no constants could not be predicted.
 TEST(TimeModel, HasConstantsForEveryKernel) {
-  const auto& model = dynamic_cast<const RooflineModel&>(default_time_model());
+  const auto& on_cpus = dynamic_cast<const ConstantsModel&>(default_time_model(toy("cpu")));
+  const auto& on_gpus = dynamic_cast<const ConstantsModel&>(default_time_model(toy("gpu")));
   Capabilities gpu{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132};
   std::size_t works = 0;
   for (const Operator& op : operators())
@@ -128,8 +131,9 @@ TEST(TimeModel, HasConstantsForEveryKernel) {
             const Target target(kernel.device == DeviceKind::cuda ? gpu : cpu_capabilities(2),
                                 {.tf32 = tf32});
             if (!accepts(kernel, problem, target).ok) continue;
+            const auto& model = kernel.device == DeviceKind::cuda ? on_gpus : on_cpus;
             for (const KernelLaunch& launch : kernel.work(problem, target).launches) {
-              EXPECT_TRUE(model.has(launch.family)) << op.schema.name << " by " << kernel.name;
+              EXPECT_TRUE(model.has(std::string(launch.family))) << op.schema.name << " by " << kernel.name;
               EXPECT_GE(launch.flops, 0) << problem.str();
               EXPECT_GT(launch.useful, 0) << problem.str();
               EXPECT_LE(launch.useful, 1) << problem.str();
@@ -169,20 +173,20 @@ TEST(Work, OfConvolutionsForGpusNamesUnitsAndBlocks) {
 
 TEST(Prediction, ReadsTheKernelsWork) {
   Plan plan = one_step({.multiply_add = 1e9, .bytes_read = 1e6}, work_of(2e9, 2e6, 3, "half"));
-  const RooflineModel model(kConstants, "a test");
-  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, 4e-3 + 3e-6);
-  plan.steps[0].work.main().extent = {.n = 3};  // half extent 1: three quarters of the peak
-  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, 4e-3 / 0.75 + 3e-6);
+  const ConstantsModel model(kConstants, "a test");
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, together(4e-3, 0.2e-3) + 3e-6);
+  plan.steps[0].work.main().extent = {.n = 3};  // half at 1: three quarters of the peak
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, together(4e-3 / 0.75, 0.2e-3) + 3e-6);
   plan.steps[0].work.main().extent = {};
   plan.steps[0].work.main().useful = 0.5;
-  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, 8e-3 + 3e-6);
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, together(8e-3, 0.2e-3) + 3e-6);
   plan.steps[0].work = work_of(1e9, 1e9, 0);
-  EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 0.1);
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, together(1e-3, 0.1));
   plan.steps[0].work = work_of(1, 900, 0);
   plan.steps[0].cost = {};
-  EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 9e-9);
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, together(1e-12, 9e-9));
   plan.steps[0].workspace = 900;  // together with the rest it no longer fits L1
-  EXPECT_DOUBLE_EQ(predict(plan, toy()).predicted_s, 90e-9);
+  EXPECT_DOUBLE_EQ(predict(plan, toy(), model).predicted_s, together(1e-12, 90e-9));
 }
 
 TEST(Prediction, IsNeverBelowTheFloor) {
@@ -206,6 +210,42 @@ TEST(Prediction, AddsUpOverTheSteps) {
   EXPECT_EQ(p.machine, "toy");
 }
 
+// Two streams: the second waits for step 0, step 3 for it; gaps come after steps.
+TEST(Schedule, EndsWithItsLastStep) {
+  const std::vector<int> first = {0}, second = {1};
+  std::vector<ScheduledStep> steps = {{.seconds = 1, .gap = 0.5},
+                                      {.seconds = 4, .stream = 1, .waits = first},
+                                      {.seconds = 2},
+                                      {.seconds = 1, .waits = second}};
+  EXPECT_DOUBLE_EQ(end_of_schedule(steps), 1.5 + 4 + 1);
+  steps[3].waits = {};
+  EXPECT_DOUBLE_EQ(end_of_schedule(steps), 1.5 + 4) << "the other stream is done before";
+  for (ScheduledStep& step : steps) step.busy = step.seconds;
+  EXPECT_DOUBLE_EQ(end_of_schedule(steps), 8) << "what keeps the device busy does not overlap";
+  EXPECT_EQ(end_of_schedule({}), 0);
+}
+
+// Few pieces leave cores idle; a vector that one thread takes moves at the rate of one core.
+TEST(StepAmounts, CountTheCoresThatTakePart) {
+  Machine m = toy();
+  m.cores = 4;
+  m.levels.back().one_core_bytes_per_s = 4e9;
+  Plan plan = one_step({}, work_of(1e9, 1e8, 1, "half"));
+  Step& step = plan.steps[0];
+  const auto at = [&](std::int64_t blocks) {
+    step.work.main().blocks = blocks;
+    return amounts_of(step, m, plan.binding.target);
+  };
+  EXPECT_DOUBLE_EQ(at(0).peak, 1e12) << "nothing is known: all take part";
+  EXPECT_DOUBLE_EQ(at(1).peak, 0.25e12);
+  EXPECT_DOUBLE_EQ(at(1).rate, 4e9);
+  EXPECT_DOUBLE_EQ(at(4).peak, 1e12);
+  EXPECT_DOUBLE_EQ(at(4).rate, 10e9);
+  EXPECT_DOUBLE_EQ(at(5).peak, 1e12 * 5 / 8) << "three wait while one does the fifth";
+  step.work.main().family = "plain";
+  EXPECT_DOUBLE_EQ(at(0).peak, 0.25e12) << "one element is for one thread";
+}
+
 TEST(Prediction, AnotherKindOfMachineGetsFloorsAlone) {
   const Plan plan = one_step({.multiply_add = 1e9}, work_of(1e9, 0));
   const Prediction p = predict(plan, toy("gpu"));
@@ -221,11 +261,11 @@ TEST(Prediction, AnOperatorWithoutKernelHasItsFloor) {
   g.outputs = {g.add_node("local_contrast_norm", {x}, {}, "contrast")[0]};
   const Plan plan =
       make_plan(g, testing::cpu_binding(Mode::eval, 4), even_without_kernel(first_that_accepts));
-  const Prediction p = predict(plan, toy());
+  const Prediction p = predict(plan, toy(), ConstantsModel(kConstants, "a test"));
   ASSERT_EQ(p.steps.size(), 1u);
   const Cost cost = schema_of("local_contrast_norm").cost(plan.steps[0].problem);
   EXPECT_DOUBLE_EQ(p.floor_s, std::max(cost.flops() / 1e12, cost.bytes() / 10e9));
-  EXPECT_DOUBLE_EQ(p.predicted_s, p.floor_s + 1e-6);
+  EXPECT_DOUBLE_EQ(p.predicted_s, together(cost.flops() / 1e12, cost.bytes() / 10e9) + 1e-6);
 }
 
 // Unrolling moves a matrix that the schema does not count: 8 images, 9 values per window, 16 windows.

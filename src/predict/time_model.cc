@@ -14,27 +14,13 @@ double rate(const Machine& m, const char* name) {
   return it == m.peak_flops.end() ? 0 : it->second;
 }
 
-RooflineModel::Family family_from(const Json& json, std::string_view origin, const std::string& name) {
-  RooflineModel::Family family;
-  const auto read = [&](const char* field, double& value, bool required) {
-    if (!required && !json.contains(field)) return;
-    if (!json.contains(field) || !json.at(field).is_number() || !(json.at(field).get<double>() > 0))
-      reject("{}: family '{}': '{}' must be a number above 0", origin, name, field);
-    value = json.at(field).get<double>();
-  };
-  if (!json.is_object()) reject("{}: family '{}' is not an object", origin, name);
-  read("efficiency", family.efficiency, true);
-  read("half_extent", family.half_extent, false);
-  return family;
-}
-
-// "interval": [low, high], factors of a predicted time.
-TimeModel::Factors interval_from(const Json& json, std::string_view origin) {
-  if (!json.contains("interval")) return {};
-  const Json& pair = json.at("interval");
+// Two factors of a predicted time: one of at most 1, one of at least 1.
+TimeModel::Factors factors_from(const Json& json, const char* key, std::string_view origin) {
+  if (!json.contains(key)) return {};
+  const Json& pair = json.at(key);
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number() ||
       !(pair[0].get<double>() > 0) || pair[0].get<double>() > 1 || pair[1].get<double>() < 1)
-    reject("{}: 'interval' must be two factors, one of at most 1 and one of at least 1", origin);
+    reject("{}: '{}' must be two factors, one of at most 1 and one of at least 1", origin, key);
   return {pair[0].get<double>(), pair[1].get<double>()};
 }
 
@@ -84,53 +70,74 @@ double vector_peak(const Machine& machine, DType dtype) {
   return rate(machine, "fp32");
 }
 
-RooflineModel::RooflineModel(std::string_view text, std::string_view origin) {
+ConstantsModel::ConstantsModel(std::string_view text, std::string_view origin) {
   const Json json = parse_object(text, origin);
-  if (!json.contains("name") || !json.at("name").is_string() || !json.contains("families") ||
-      !json.at("families").is_object())
-    reject("{}: a time model has a 'name' and 'families'", origin);
+  if (!json.contains("name") || !json.at("name").is_string()) reject("{}: a time model has a 'name'", origin);
   name_ = json.at("name").get<std::string>();
-  factors_ = interval_from(json, origin);
-  for (const auto& [family, constants] : json.at("families").items())
-    families_[family] = family_from(constants, origin, family);
-  if (!has("plain")) reject("{}: family 'plain' is missing", origin);
+  basis_ = basis_named(json.value("basis", "assumed"));
+  factors_ = factors_from(json, "interval", origin);
+  run_factors_ = json.contains("run_interval") ? factors_from(json, "run_interval", origin) : factors_;
+  add_kinds(text, origin);
+  if (!has("plain")) reject("{}: kind 'plain' is missing", origin);
 }
 
-double RooflineModel::efficiency(const KernelLaunch& launch) const {
-  const auto it = families_.find(launch.family);
-  if (it == families_.end()) fail("time model '{}' has no family '{}'", name_, launch.family);
-  double share = it->second.efficiency * launch.useful;
-  for (const std::int64_t extent : {launch.extent.m, launch.extent.n, launch.extent.k})
-    if (extent > 0) share *= double(extent) / (double(extent) + it->second.half_extent);
-  return share;
+void ConstantsModel::add_kinds(std::string_view text, std::string_view origin) {
+  const Json json = parse_object(text, origin);
+  if (!json.contains("kinds") || !json.at("kinds").is_object())
+    reject("{}: a time model has 'kinds' of steps", origin);
+  for (const auto& [name, constants] : json.at("kinds").items()) {
+    if (!constants.is_object()) reject("{}: kind '{}' is not an object", origin, name);
+    Kind kind{
+        .shares = {.efficiency = 1, .half_m = 0, .half_n = 0, .half_k = 0, .memory_share = 1, .start_s = 0}};
+    const std::pair<const char*, double*> fields[] = {{"efficiency", &kind.shares.efficiency},
+                                                      {"half_m", &kind.shares.half_m},
+                                                      {"half_n", &kind.shares.half_n},
+                                                      {"half_k", &kind.shares.half_k},
+                                                      {"memory_share", &kind.shares.memory_share},
+                                                      {"starts", &kind.starts}};
+    for (const auto& [field, value] : fields) {
+      if (!constants.contains(field)) continue;
+      if (!constants.at(field).is_number() || !(constants.at(field).get<double>() > 0))
+        reject("{}: kind '{}': '{}' must be a number above 0", origin, name, field);
+      *value = constants.at(field).get<double>();
+    }
+    kinds_.emplace(name, kind);
+  }
 }
 
-StepTime RooflineModel::time(const Step& step, const Machine& machine, const Target& target) const {
-  const double products = product_peak(machine, float_type(step.problem), target.policy.tf32);
-  const double moved = step.work.bytes() + static_cast<double>(step.workspace);
-  const Machine::Level& level = machine.level_for(moved);
-  const double memory = time_at(step.work.bytes(), level.bytes_per_s),
-               launches = step.work.launch_count() * machine.launch.host_s;
-  double compute = 0;
-  for (const KernelLaunch& launch : step.work.launches)
-    compute += time_at(launch.flops, products * efficiency(launch));
-  const double busy = std::max(compute, memory), seconds = busy + launches;
+const ConstantsModel::Kind& ConstantsModel::kind_of(const StepAmounts& amounts) const {
+  for (const std::string& name : {amounts.kind, amounts.family})
+    if (const auto it = kinds_.find(name); it != kinds_.end()) return it->second;
+  return kinds_.at("plain");
+}
+
+StepTime ConstantsModel::time(const Step& step, const Machine& machine, const Target& target) const {
+  const StepAmounts amounts = amounts_of(step, machine, target);
+  const Kind& kind = kind_of(amounts);
+  StepConstants constants = kind.shares;
+  constants.start_s = kind.starts * machine.launch.host_s;
+  const StepTimeParts parts = parts_of(amounts, constants);
+  const double seconds = parts.seconds();
   return {.seconds = seconds,
           .low = factors_.low * seconds,
           .high = factors_.high * seconds,
-          .busy = busy,
-          .bound = launches > busy     ? "launch"
-                   : compute >= memory ? "compute"
-                                       : level.name};
+          .busy = parts.busy(),
+          .bound = bound_of(parts, amounts)};
 }
 
-const TimeModel& default_time_model() {
-  static const RooflineModel model = [] {
+const TimeModel& default_time_model(const Machine& machine) {
+  static const auto text_of = [](const std::string& name) -> std::string_view {
     for (const EmbeddedFile& file : embedded_time_models())
-      if (file.name == "roofline") return RooflineModel(file.text, "built-in time model roofline");
-    fail("the built-in time model is missing");
-  }();
-  return model;
+      if (file.name == name) return file.text;
+    fail("the built-in time model '{}' is missing", name);
+  };
+  static const auto built_in = [](const std::string& kind) {
+    ConstantsModel model(text_of(kind), fmt::format("built-in time model {}", kind));
+    model.add_kinds(text_of(kind + "-rungs"), fmt::format("built-in time model {}-rungs", kind));
+    return model;
+  };
+  static const ConstantsModel cpu = built_in("cpu"), gpu = built_in("gpu");
+  return machine.kind == "cpu" ? cpu : gpu;
 }
 
 double exchange_seconds(const Step& step, const Machine& machine, const Target& target) {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "machine/machine.h"
 #include "plan/plan.h"
+#include "predict/step_constants.h"
 
 namespace headroom {
 
@@ -15,6 +15,7 @@ struct StepTime {
   double seconds = 0;
   double low = 0, high = 0;  // 90 % of such steps take a time between these
   double busy = 0;           // the part in which nothing else can use the device; the rest is latency
+  double gap = 0;            // after it, until the next step of its stream begins
   std::string bound;         // what takes most of it: "compute", "launch", or a memory level
 };
 
@@ -36,35 +37,38 @@ class TimeModel {
     double low = 1, high = 1;
   };
   virtual Factors run_factors() const = 0;
+  virtual double run_start_s() const { return 0; }  // what a run takes on top of its steps
 };
 std::string_view name_of(TimeModel::Basis basis);
 TimeModel::Basis basis_named(std::string_view name);  // "assumed" for any other name
 
-// The max of arithmetic and memory traffic, each at a share of the machine's ceilings, plus the launches. Its
-// constants come from a file (time-models/roofline.json), one entry per family of kernels.
-class RooflineModel final : public TimeModel {
+// Constants of kernels that stand in files (time-models/cpu.json, gpu.json), for machines that nobody
+// calibrated: shares of what the machine's own units and memories reach, starts as multiples of its own.
+class ConstantsModel final : public TimeModel {
  public:
-  struct Family {
-    double efficiency = 1;   // share of the peak for products of the step's type
-    double half_extent = 0;  // extent of a product at which half of that is reached; 0: any extent
-  };
-  RooflineModel(std::string_view json, std::string_view origin);  // rejects any other file
+  ConstantsModel(std::string_view json, std::string_view origin);  // rejects any other file
+  void add_kinds(std::string_view json, std::string_view origin);  // of another file; known kinds stay
 
   std::string_view name() const override { return name_; }
-  Basis basis() const override { return Basis::assumed; }
+  Basis basis() const override { return basis_; }
   StepTime time(const Step& step, const Machine& machine, const Target& target) const override;
-  Factors run_factors() const override { return factors_; }
-  bool has(std::string_view family) const { return families_.contains(family); }
+  Factors run_factors() const override { return run_factors_; }
+  bool has(const std::string& family) const { return kinds_.contains(family); }
 
  private:
-  double efficiency(const KernelLaunch& launch) const;
+  struct Kind {
+    StepConstants shares;  // its start is replaced by:
+    double starts = 1;     // times the machine's cost of a launch
+  };
+  const Kind& kind_of(const StepAmounts& amounts) const;  // of the kind, else of the family, else "plain"
 
   std::string name_;
-  Factors factors_;  // of steps, and of whole runs
-  std::map<std::string, Family, std::less<>> families_;
+  Basis basis_ = Basis::assumed;
+  Factors factors_, run_factors_;  // of steps, of whole runs
+  std::map<std::string, Kind> kinds_;
 };
 
-const TimeModel& default_time_model();  // the built-in constants
+const TimeModel& default_time_model(const Machine& machine);  // built-in constants for its kind
 
 // The time a step waits for other ranks, by the link that `bench allreduce` measured, as if none of it were
 // hidden; 0 if no link is known.

@@ -255,8 +255,21 @@ Json spread_json(const Spread& s) {
   return {{"median", s.median * 1e3}, {"p10", s.p10 * 1e3}, {"p90", s.p90 * 1e3}, {"samples", s.samples}};
 }
 
+// What the total is made of. Steps of two streams overlap, and copies run behind the step before: the parts
+// may add up to more than it.
+Json prediction_parts(const Plan& plan, const Prediction& p) {
+  Json parts = {
+      {"forward_ms", 0.0}, {"backward_ms", 0.0}, {"update_ms", 0.0}, {"copies_ms", p.copies_s * 1e3}};
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    Json& part = parts[fmt::format("{}_ms", name_of(plan.steps[s].phase))];
+    part = part.get<double>() + p.steps[s].predicted_s * 1e3;
+  }
+  return parts;
+}
+
 Json prediction_json(const Plan& plan, const Prediction& p) {
   Json json = prediction_head(p);
+  if (p.has_times) json["parts"] = prediction_parts(plan, p);
   json["layers"] = layers_json(read_layers(plan, p));
   json["steps"] = prediction_steps(p);
   return json;

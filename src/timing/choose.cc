@@ -33,17 +33,24 @@ std::vector<const Kernel*> rival_kernels(const Problem& problem, const Target& t
   return rivals;
 }
 
+std::vector<RivalTime> rival_times(const Problem& problem, const Target& target, const Machine& machine,
+                                   const TimeModel& model) {
+  std::vector<RivalTime> times;
+  for (const Kernel* kernel : rival_kernels(problem, target))
+    times.push_back({kernel, predicted_seconds(*kernel, problem, target, machine, model)});
+  return times;
+}
+
 Chooser predicted_best(Machine machine, const TimeModel& model, Chooser otherwise) {
   return [machine = std::move(machine), &model, otherwise = std::move(otherwise)](const Problem& problem,
                                                                                   const Target& target) {
     Choice choice = otherwise(problem, target);
-    const std::vector<const Kernel*> rivals = rival_kernels(problem, target);
+    const std::vector<RivalTime> rivals = rival_times(problem, target, machine, model);
     if (choice.kernel == nullptr || choice.why == "forced" || rivals.size() < 2) return choice;
     const Kernel* best = nullptr;
     double least = 0;
     std::string times;
-    for (const Kernel* kernel : rivals) {
-      const double seconds = predicted_seconds(*kernel, problem, target, machine, model);
+    for (const auto& [kernel, seconds] : rivals) {
       if (seconds <= 0) continue;
       times += fmt::format("{}{} {}", times.empty() ? "" : ", ", kernel->name, human_seconds(seconds));
       if (best == nullptr || seconds < least) best = kernel, least = seconds;

@@ -10,6 +10,13 @@ namespace headroom {
 // Later ones are there for learners, or for what the others refuse.
 std::vector<const Kernel*> rival_kernels(const Problem& problem, const Target& target);
 
+struct RivalTime {
+  const Kernel* kernel = nullptr;
+  double seconds = 0;  // 0: the model does not know it
+};
+std::vector<RivalTime> rival_times(const Problem& problem, const Target& target, const Machine& machine,
+                                   const TimeModel& model);
+
 // The rival with the least predicted time. A kernel that the model does not know is not chosen; one that the
 // user named is. `model` must outlive the chooser.
 Chooser predicted_best(Machine machine, const TimeModel& model, Chooser otherwise = first_that_accepts);

@@ -14,48 +14,61 @@ namespace {
 constexpr std::size_t kMinKindRows = 5, kMinCorrectedRows = 10;
 constexpr std::size_t kMaxCorrectedRows = 500;  // the work grows with the third power
 constexpr int kStepFolds = 5;
+constexpr double kMaxCorrection = 1;  // of the logarithm
 constexpr double kStepPull = 1e-3;
 
 using StepRows = std::vector<const StepRow*>;
 
 StepConstants constants_at(std::span<const double> x) {
-  return {std::exp(x[0]), std::exp(x[1]), std::exp(x[2]), std::exp(x[3])};
+  return {std::exp(x[0]), std::exp(x[1]), std::exp(x[2]), std::exp(x[3]), std::exp(x[4]), std::exp(x[5])};
+}
+
+// A step that launches nothing takes next to nothing, but not 0.
+double seconds_by(const StepAmounts& amounts, const StepConstants& constants) {
+  return std::max(1e-9, parts_of(amounts, constants).seconds());
 }
 
 // The least mean |log(predicted / measured)|, with a weak pull to the start: a constant that the rows do not
 // tell apart stays there.
 StepConstants fit_step_constants(const StepRows& rows, const StepConstants& start) {
-  const std::vector<double> from = {std::log(start.efficiency), std::log(start.half_extent),
+  const std::vector<double> from = {std::log(start.efficiency),   std::log(start.half_m),
+                                    std::log(start.half_n),       std::log(start.half_k),
                                     std::log(start.memory_share), std::log(start.start_s)};
-  const std::vector<double> low = {std::log(1e-4), std::log(0.1), std::log(0.01), std::log(1e-8)},
-                            high = {0, std::log(500.0), std::log(4.0), std::log(1e-3)};
+  const std::vector<double>
+      low = {std::log(1e-4), std::log(0.1), std::log(0.1), std::log(0.1), std::log(0.01), std::log(1e-8)},
+      high = {0, std::log(500.0), std::log(500.0), std::log(500.0), std::log(4.0), std::log(1e-3)};
   const auto objective = [&](std::span<const double> x) {
     const StepConstants constants = constants_at(x);
     double sum = 0, pull = 0;
     for (const StepRow* row : rows)
-      sum += std::abs(std::log(parts_of(row->amounts, constants).seconds() / row->seconds));
+      sum += std::abs(std::log(seconds_by(row->amounts, constants) / row->seconds));
     for (std::size_t i = 0; i < x.size(); ++i) pull += (x[i] - from[i]) * (x[i] - from[i]);
     return sum / double(rows.size()) + kStepPull * pull;
   };
-  std::vector<double> best = minimize(objective, from, low, high, {.step = 0.5, .evaluations = 500});
-  best = minimize(objective, best, low, high, {.step = 0.2, .evaluations = 300});
+  std::vector<double> best = minimize(objective, from, low, high, {.step = 0.5, .evaluations = 700});
+  best = minimize(objective, best, low, high, {.step = 0.2, .evaluations = 400});
   return constants_at(best);
 }
 
 std::vector<double> place_of_step(const StepAmounts& a) {
   std::vector<double> place;
+  const StepAmounts::Geometry& g = a.geometry;
   for (const double x : {a.flops, a.bytes, a.m, a.n, a.k}) place.push_back(0.5 * std::log2(1 + x));
+  for (const double x : {g.row_in, g.row_out}) place.push_back(0.5 * std::log2(x));
+  for (const double x : {g.taps, g.stride}) place.push_back(std::log2(x));
   return place;
 }
 
 Ridge fit_correction(const StepRows& rows, const StepConstants& constants) {
-  if (rows.size() < kMinCorrectedRows || rows.size() > kMaxCorrectedRows) return {};
+  if (rows.size() < kMinCorrectedRows) return {};
   FeatureRows places;
   std::vector<double> targets;
-  for (const StepRow* row : rows) {
+  const std::size_t stride = (rows.size() + kMaxCorrectedRows - 1) / kMaxCorrectedRows;
+  for (std::size_t r = 0; r < rows.size(); r += stride) {
+    const StepRow* row = rows[r];
     places.add(place_of_step(row->amounts));
-    const double residual = std::log(row->seconds / parts_of(row->amounts, constants).seconds());
-    targets.push_back(std::clamp(residual, -0.5, 0.5));
+    const double residual = std::log(row->seconds / seconds_by(row->amounts, constants));
+    targets.push_back(std::clamp(residual, -kMaxCorrection, kMaxCorrection));
   }
   return Ridge::fit(places, targets);
 }
@@ -102,11 +115,6 @@ UnseenSteps predict_unseen(const std::vector<StepRow>& rows) {
   return unseen;
 }
 
-double median_ratio(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values.empty() ? 1 : values[values.size() / 2];
-}
-
 JudgedErrors judge_all(const std::vector<double>& predicted, const std::vector<double>& measured,
                        const Intervals& intervals) {
   std::vector<JudgedRow> rows;
@@ -138,16 +146,63 @@ void judge_steps(StepCalibration& c, const UnseenSteps& unseen) {
   }
 }
 
+// Rows of one run, and what the device is busy with of each.
+struct ProbeRun {
+  std::span<const StepRow> rows;
+  std::size_t first = 0;
+  std::vector<double> busy;
+  double seconds = 0;
+};
+
+std::vector<ProbeRun> runs_of(const StepCalibration& c) {
+  std::vector<ProbeRun> runs;
+  for (const RunRow& run : c.runs) {
+    const auto is_of = [&](const StepRow& row) { return row.run == run.run; };
+    const auto begin = std::ranges::find_if(c.rows, is_of);
+    const auto end = std::find_if_not(begin, c.rows.end(), is_of);
+    ProbeRun part{
+        .rows = {begin, end}, .first = static_cast<std::size_t>(begin - c.rows.begin()), .busy = {}};
+    for (const StepRow& row : part.rows) part.busy.push_back(c.busy_share(row.amounts));
+    part.seconds = run.seconds;
+    if (!part.rows.empty()) runs.push_back(std::move(part));
+  }
+  return runs;
+}
+
+// From measured steps, so that errors of the step model have no part in it.
+RunConstants fit_run_constants(const std::vector<ProbeRun>& runs) {
+  std::vector<std::vector<double>> seconds;
+  for (const ProbeRun& run : runs) {
+    seconds.emplace_back();
+    for (const StepRow& row : run.rows) seconds.back().push_back(row.seconds);
+  }
+  const auto constants = [](std::span<const double> x) {
+    return RunConstants{std::exp(x[0]), std::exp(x[1]), std::exp(x[2])};
+  };
+  const auto objective = [&](std::span<const double> x) {
+    double sum = 0;
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      sum += std::abs(
+          std::log(run_seconds(runs[r].rows, seconds[r], runs[r].busy, constants(x)) / runs[r].seconds));
+    return sum / double(runs.size());
+  };
+  const std::vector<double> from = {0, std::log(1e-7), std::log(1e-6)},
+                            low = {std::log(0.25), std::log(1e-10), std::log(1e-10)},
+                            high = {std::log(4.0), std::log(1e-4), std::log(1e-3)};
+  const std::vector<double> best = minimize(objective, from, low, high, {.step = 0.5, .evaluations = 400});
+  return constants(minimize(objective, best, low, high, {.step = 0.1, .evaluations = 200}));
+}
+
 // A whole run is predicted from its steps; what is left over is an error that all of them share.
 void judge_runs(StepCalibration& c, const UnseenSteps& unseen) {
-  std::map<int, double> predicted, stepwise;
-  for (std::size_t r = 0; r < c.rows.size(); ++r)
-    predicted[c.rows[r].run] += unseen.predicted[r], stepwise[c.rows[r].run] += c.rows[r].seconds;
-  std::vector<double> shares, p, m;
-  for (const RunRow& run : c.runs) shares.push_back(run.seconds / stepwise.at(run.run));
-  c.whole = median_ratio(shares);
-  for (const RunRow& run : c.runs) p.push_back(predicted.at(run.run) * c.whole), m.push_back(run.seconds);
-  if (p.empty()) return;
+  const std::vector<ProbeRun> runs = runs_of(c);
+  if (runs.empty()) return;
+  c.run = fit_run_constants(runs);
+  std::vector<double> p, m;
+  for (const ProbeRun& run : runs) {
+    const std::span<const double> steps(unseen.predicted.data() + run.first, run.rows.size());
+    p.push_back(run_seconds(run.rows, steps, run.busy, c.run)), m.push_back(run.seconds);
+  }
   const Intervals intervals = Intervals::from_residuals(p, log_ratios(p, m));
   c.run_errors = judge_all(p, m, intervals);
   c.run_factors = {1, 1};
@@ -161,7 +216,7 @@ void judge_runs(StepCalibration& c, const UnseenSteps& unseen) {
 
 double StepCalibration::seconds_of(const StepAmounts& amounts) const {
   const Kind& kind = kind_of(amounts);
-  const double formula = parts_of(amounts, kind.constants).seconds();
+  const double formula = seconds_by(amounts, kind.constants);
   return kind.correction.empty() ? formula
                                  : formula * std::exp(kind.correction.predict(place_of_step(amounts)));
 }

@@ -6,36 +6,9 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "predict/predict.h"
 
 namespace headroom {
-
-StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& target) {
-  StepAmounts a;
-  const KernelLaunch main = step.work.launches.empty() ? KernelLaunch{} : step.work.launches.front();
-  a.family = main.family;
-  a.kind = fmt::format("{} {}", main.family, step.problem.op);
-  if (is_16bit(float_type(step.problem)) || target.policy.tf32)
-    a.kind += target.policy.tf32 ? " tf32" : " 16bit";
-  a.flops = step.work.flops() / std::max(1e-3, main.useful);
-  const auto peak = machine.peak_flops.find(std::string(name_of(main.unit)));
-  a.peak = peak != machine.peak_flops.end() ? peak->second : vector_peak(machine, float_type(step.problem));
-  a.bytes = step.work.bytes();
-  const Machine::Level& level = machine.level_for(a.bytes + static_cast<double>(step.workspace));
-  a.rate = level.bytes_per_s, a.level = level.name;
-  a.m = double(main.extent.m), a.n = double(main.extent.n), a.k = double(main.extent.k);
-  a.launches = std::max(1, step.work.launch_count());
-  return a;
-}
-
-double StepTimeParts::busy() const { return std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25); }
-
-StepTimeParts parts_of(const StepAmounts& a, const StepConstants& c) {
-  double share = c.efficiency;
-  for (const double extent : {a.m, a.n, a.k})
-    if (extent > 0) share *= extent / (extent + c.half_extent);
-  return {time_at(a.flops, a.peak * share), time_at(a.bytes, a.rate * c.memory_share),
-          a.launches * c.start_s};
-}
 
 const StepCalibration::Kind& StepCalibration::kind_of(const StepAmounts& amounts) const {
   for (const std::string& name : {amounts.kind, amounts.family})
@@ -43,28 +16,42 @@ const StepCalibration::Kind& StepCalibration::kind_of(const StepAmounts& amounts
   return kinds.at("");
 }
 
+double StepCalibration::busy_share(const StepAmounts& amounts) const {
+  const StepTimeParts parts = parts_of(amounts, kind_of(amounts).constants);
+  return parts.seconds() > 0 ? parts.busy() / parts.seconds() : 0;
+}
+
+double run_seconds(std::span<const StepRow> rows, std::span<const double> seconds,
+                   std::span<const double> busy, const RunConstants& c) {
+  std::vector<ScheduledStep> steps;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    steps.push_back({.seconds = c.whole * seconds[r],
+                     .gap = rows[r].amounts.launches * c.gap_s,
+                     .busy = c.whole * seconds[r] * busy[r],
+                     .stream = rows[r].stream,
+                     .waits = rows[r].waits});
+  return c.start_s + end_of_schedule(steps);
+}
+
 StepTime CalibratedModel::time(const Step& step, const Machine& machine, const Target& target) const {
   const StepAmounts amounts = amounts_of(step, machine, target);
   const StepTimeParts parts = parts_of(amounts, calibration_.kind_of(amounts).constants);
-  const double seconds = calibration_.seconds_of(amounts) * calibration_.whole;
+  const double seconds = calibration_.seconds_of(amounts) * calibration_.run.whole;
   const Intervals::Bucket& interval = calibration_.intervals.at(seconds);
   // A kind that no probe had is known by its family or by all steps: its interval is twice as wide.
   const double wider = calibration_.kinds.contains(amounts.kind) ? 1 : 2;
   return {.seconds = seconds,
           .low = seconds * std::pow(interval.low, wider),
           .high = seconds * std::pow(interval.high, wider),
-          .busy = seconds * parts.busy() / parts.seconds(),
-          .bound = parts.start > parts.busy()      ? "launch"
-                   : parts.compute >= parts.memory ? "compute"
-                                                   : amounts.level};
+          .busy = seconds * calibration_.busy_share(amounts),
+          .gap = amounts.launches * calibration_.run.gap_s,
+          .bound = bound_of(parts, amounts)};
 }
-
-TimeModel::Factors CalibratedModel::run_factors() const { return calibration_.run_factors; }
 
 const TimeModel& time_model_for(const Machine& machine) {
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<CalibratedModel>> models;  // by machine; null: none
-  if (!machine.measured) return default_time_model();
+  if (!machine.measured) return default_time_model(machine);
   const std::scoped_lock lock(mutex);
   auto it = models.find(machine.name);
   if (it == models.end()) {
@@ -73,7 +60,7 @@ const TimeModel& time_model_for(const Machine& machine) {
     it = models.emplace(machine.name, found ? std::make_unique<CalibratedModel>(std::move(*found)) : nullptr)
              .first;
   }
-  return it->second ? static_cast<const TimeModel&>(*it->second) : default_time_model();
+  return it->second ? static_cast<const TimeModel&>(*it->second) : default_time_model(machine);
 }
 
 }  // namespace headroom

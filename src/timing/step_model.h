@@ -3,52 +3,40 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "predict/step_constants.h"
 #include "predict/time_model.h"
 #include "timing/intervals.h"
 #include "timing/ridge.h"
 
 namespace headroom {
 
-// What the time of a step follows from, on one machine. Steps of one kind share constants.
-struct StepAmounts {
-  std::string kind;            // "cpu.gemm conv2d": the family of its main kernel, and the operator
-  std::string family;          // "cpu.gemm"
-  double flops = 0, peak = 0;  // of the unit that does the products, FLOP/s; 0: unknown
-  double bytes = 0, rate = 0;  // of the smallest memory that holds them, bytes/s; 0: unknown
-  double m = 0, n = 0, k = 0;  // extents of its product; 0: does not apply
-  double launches = 1;
-  std::string level;  // that memory
-};
-StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& target);
-
-struct StepConstants {
-  double efficiency = 0.5;    // share of the peak that long products reach
-  double half_extent = 4;     // extent of a product at which half of that is left
-  double memory_share = 0.5;  // share of the memory's rate
-  double start_s = 1e-6;      // of a launch
-};
-// The parts of a step's time. The whole is a smooth maximum of the first two, plus the third.
-struct StepTimeParts {
-  double compute = 0, memory = 0, start = 0;
-  double busy() const;
-  double seconds() const { return busy() + start; }
-};
-StepTimeParts parts_of(const StepAmounts& amounts, const StepConstants& constants);
-
 // One measured step of a probe network.
 struct StepRow {
   StepAmounts amounts;
   double seconds = 0;
   int run = 0;  // which probe, in which mode: rows of one run are left out together
+  int stream = 0;
+  std::vector<int> waits = {};  // for these rows, counted from the first of its run
 };
-// One measured run of a whole probe: its steps are the rows of that number.
+// One measured run of a whole probe: its steps are the rows of that number, in their order.
 struct RunRow {
   int run = 0;
   double seconds = 0;
 };
+
+// How the time of a run follows from those of its steps.
+struct RunConstants {
+  double whole = 1;    // factor of every step: in a run they meet other caches and clocks than alone
+  double gap_s = 0;    // after every launch
+  double start_s = 0;  // of the run
+};
+// The seconds of a run. `seconds` are those of its rows, `busy` the shares of them that keep the device busy.
+double run_seconds(std::span<const StepRow> rows, std::span<const double> seconds,
+                   std::span<const double> busy, const RunConstants& constants);
 
 // Constants fitted to one machine, with the errors they make on runs that the fit did not see.
 struct StepCalibration {
@@ -60,9 +48,9 @@ struct StepCalibration {
   };
   std::string machine, title, libraries;
   int cores = 0;
-  std::map<std::string, Kind> kinds;     // of kinds, of families, and "" of all together
-  Intervals intervals;                   // of steps
-  double whole = 1;                      // a run takes so many times the sum of its steps
+  std::map<std::string, Kind> kinds;  // of kinds, of families, and "" of all together
+  Intervals intervals;                // of steps
+  RunConstants run;
   TimeModel::Factors run_factors;        // of whole runs
   JudgedErrors step_errors, run_errors;  // on runs not seen
   std::vector<StepRow> rows;             // all of it follows from these
@@ -70,12 +58,15 @@ struct StepCalibration {
 
   const Kind& kind_of(const StepAmounts& amounts) const;  // the nearest: kind, family, all
   double seconds_of(const StepAmounts& amounts) const;
+  double busy_share(const StepAmounts& amounts) const;  // of those seconds
 };
 // Rejects fewer than `kMinStepRows` rows.
 inline constexpr std::size_t kMinStepRows = 20;
 StepCalibration fit_steps(std::vector<StepRow> rows, std::vector<RunRow> runs);
 
 Json to_json(const StepCalibration& calibration);
+// The constants alone, as a ConstantsModel reads them: shares of this machine's peaks, for other machines.
+Json shared_constants(const StepCalibration& calibration, const Machine& machine);
 StepCalibration step_calibration_from_json(const Json& json, const std::string& origin);
 
 // Beside the user's machine files: cache_dir()/calibrations/NAME.json.
@@ -94,7 +85,8 @@ class CalibratedModel final : public TimeModel {
   bool knows(const Step& step, const Machine& machine, const Target& target) const override {
     return calibration_.kinds.contains(amounts_of(step, machine, target).kind);
   }
-  Factors run_factors() const override;
+  Factors run_factors() const override { return calibration_.run_factors; }
+  double run_start_s() const override { return calibration_.run.start_s; }
 
  private:
   StepCalibration calibration_;

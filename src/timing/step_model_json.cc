@@ -11,11 +11,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStepKey = "step_times";
-constexpr std::size_t kStepPlaces = 5;  // of a correction
+constexpr int kStepVersion = 2;
+constexpr std::size_t kStepPlaces = 9;  // of a correction
 
 Json step_kind_json(const StepCalibration::Kind& k) {
   Json json = {{"efficiency", rounded(k.constants.efficiency)},
-               {"half_extent", rounded(k.constants.half_extent)},
+               {"half_m", rounded(k.constants.half_m)},
+               {"half_n", rounded(k.constants.half_n)},
+               {"half_k", rounded(k.constants.half_k)},
                {"memory_share", rounded(k.constants.memory_share)},
                {"start_us", rounded(k.constants.start_s * 1e6)},
                {"rows", k.rows},
@@ -42,7 +45,8 @@ double above_zero(const Json& json, const char* key, const std::string& origin) 
 
 StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin) {
   StepCalibration::Kind kind;
-  kind.constants = {above_zero(json, "efficiency", origin), above_zero(json, "half_extent", origin),
+  kind.constants = {above_zero(json, "efficiency", origin),   above_zero(json, "half_m", origin),
+                    above_zero(json, "half_n", origin),       above_zero(json, "half_k", origin),
                     above_zero(json, "memory_share", origin), above_zero(json, "start_us", origin) * 1e-6};
   kind.rows = json.value("rows", std::size_t{0});
   if (json.contains("unseen_error")) kind.errors = step_errors_from(json.at("unseen_error"));
@@ -54,7 +58,8 @@ StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin
 Json step_row_json(const StepRow& r) {
   const StepAmounts& a = r.amounts;
   return Json::array({r.run, a.kind, a.family, a.flops, a.peak, a.bytes, a.rate, a.m, a.n, a.k, a.launches,
-                      rounded(r.seconds * 1e6)});
+                      rounded(r.seconds * 1e6), r.stream, r.waits, a.geometry.row_in, a.geometry.row_out,
+                      a.geometry.taps, a.geometry.stride});
 }
 
 StepRow step_row_from(const Json& j) {
@@ -66,6 +71,9 @@ StepRow step_row_from(const Json& j) {
                              &a.n,     &a.k,    &a.launches, &row.seconds};
   for (std::size_t i = 0; i < std::size(numbers); ++i) *numbers[i] = j.at(3 + i).get<double>();
   row.seconds *= 1e-6;
+  row.stream = j.at(12).get<int>(), row.waits = j.at(13).get<std::vector<int>>();
+  double* const geometry[] = {&a.geometry.row_in, &a.geometry.row_out, &a.geometry.taps, &a.geometry.stride};
+  for (std::size_t i = 0; i < std::size(geometry); ++i) *geometry[i] = j.at(14 + i).get<double>();
   return row;
 }
 
@@ -77,15 +85,19 @@ Json to_json(const StepCalibration& c) {
   for (const StepRow& row : c.rows) rows.push_back(step_row_json(row));
   for (const RunRow& run : c.runs) runs.push_back(Json::array({run.run, rounded(run.seconds * 1e6)}));
   return {
-      {kStepKey, 1},
+      {kStepKey, kStepVersion},
       {"about",
        "constants of kernel times, fitted to the rows below; rows are run, kind, family, FLOP, peak FLOP/s, "
-       "bytes, bytes/s, m, n, k, launches, us"},
+       "bytes, bytes/s, m, n, k, launches, us, stream, rows it waits for, lengths of rows in and out, taps, "
+       "stride"},
       {"machine", c.machine},
       {"title", c.title},
       {"cores", c.cores},
       {"libraries", c.libraries},
-      {"whole", rounded(c.whole)},
+      {"run",
+       {{"whole", rounded(c.run.whole)},
+        {"gap_us", rounded(c.run.gap_s * 1e6)},
+        {"start_us", rounded(c.run.start_s * 1e6)}}},
       {"run_interval", {rounded(c.run_factors.low), rounded(c.run_factors.high)}},
       {"unseen_steps", to_json(c.step_errors)},
       {"unseen_runs", to_json(c.run_errors)},
@@ -95,13 +107,49 @@ Json to_json(const StepCalibration& c) {
       {"rows", rows}};
 }
 
+Json shared_constants(const StepCalibration& c, const Machine& machine) {
+  // On another machine errors are wider than on the one of the fit: twice, by assumption.
+  const auto twice = [](double low, double high) {
+    return Json::array({rounded(low * low), rounded(high * high)});
+  };
+  const Intervals::Bucket steps = c.intervals.at(1e-3);
+  Json kinds = Json::object();
+  for (const auto& [name, kind] : c.kinds) {
+    const StepConstants& k = kind.constants;
+    Json json = {{"efficiency", rounded(k.efficiency)},
+                 {"half_m", rounded(k.half_m)},
+                 {"half_n", rounded(k.half_n)},
+                 {"half_k", rounded(k.half_k)},
+                 {"memory_share", rounded(k.memory_share)}};
+    if (machine.launch.host_s > 0) json["starts"] = rounded(k.start_s / machine.launch.host_s);
+    if (!name.empty()) kinds[name] = json;
+    if (name.empty() && !c.kinds.contains("plain")) kinds["plain"] = json;
+  }
+  return {
+      {"name", machine.kind},
+      {"basis", name_of(TimeModel::Basis::shared)},
+      {"interval", twice(steps.low, steps.high)},
+      {"run_interval", twice(c.run_factors.low, c.run_factors.high)},
+      {"about", fmt::format("fitted to {} timings of {} runs of random networks on {} ({} cores). "
+                            "efficiency: share of the peak of the unit that the kernel uses; "
+                            "half_m, half_n, half_k: rows, columns, terms of a product at which half of that "
+                            "is left; "
+                            "memory_share: share of the memory's rate; starts: times the machine's "
+                            "cost of a launch",
+                            c.rows.size(), c.runs.size(), c.title, c.cores)},
+      {"kinds", kinds}};
+}
+
 StepCalibration step_calibration_from_json(const Json& json, const std::string& origin) {
-  if (!json.contains(kStepKey)) reject("{}: not a calibration of step times", origin);
+  if (json.value(kStepKey, 0) != kStepVersion)
+    reject(Hint{"calibrate again"}, "{}: not a calibration of step times of this version", origin);
   try {
     StepCalibration c;
     c.machine = json.at("machine").get<std::string>(), c.title = json.at("title").get<std::string>();
     c.cores = json.at("cores").get<int>(), c.libraries = json.at("libraries").get<std::string>();
-    c.whole = above_zero(json, "whole", origin);
+    const Json& whole = json.at("run");
+    c.run = {above_zero(whole, "whole", origin), above_zero(whole, "gap_us", origin) * 1e-6,
+             above_zero(whole, "start_us", origin) * 1e-6};
     c.run_factors = {json.at("run_interval").at(0).get<double>(),
                      json.at("run_interval").at(1).get<double>()};
     c.step_errors = step_errors_from(json.at("unseen_steps")),

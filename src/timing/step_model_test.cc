@@ -18,7 +18,7 @@ namespace {
 
 // Rows of a machine that obeys the formula, with some noise; each run has one step of each kind.
 std::vector<StepRow> made_up_rows(double noise, int runs = 40) {
-  const StepConstants product{0.8, 6, 0.7, 2e-6}, plain{0.05, 4, 0.9, 1e-6};
+  const StepConstants product{0.8, 6, 6, 6, 0.7, 2e-6}, plain{0.05, 4, 4, 4, 0.9, 1e-6};
   std::vector<StepRow> rows;
   for (int run = 0; run < runs; ++run) {
     const Philox random(static_cast<std::uint64_t>(run), 5);
@@ -64,12 +64,28 @@ TEST(StepCalibration, FindsConstantsThatPredictRunsItDidNotSee) {
   const StepCalibration c = fit_steps(rows, runs_of(rows, 1.1));
   EXPECT_LT(c.step_errors.median, 5);
   EXPECT_LT(c.run_errors.median, 5);
-  EXPECT_NEAR(c.whole, 1.1, 0.001) << "what a run takes beside its steps";
+  EXPECT_NEAR(c.run.whole, 1.1, 0.001) << "what a run takes beside its steps";
   EXPECT_GT(c.step_errors.coverage, 84);
   EXPECT_LT(c.run_factors.low, 1);
   EXPECT_GT(c.run_factors.high, 1);
   EXPECT_EQ(c.kinds.at("cpu.gemm linear").rows, 40u);
   EXPECT_NEAR(c.kinds.at("cpu.gemm linear").constants.efficiency, 0.8, 0.15);
+}
+
+// Half of the steps run beside the others, each launch is followed by a gap, and the run has a start.
+TEST(StepCalibration, RunsFollowTheirSchedule) {
+  std::vector<StepRow> rows = made_up_rows(0);
+  const RunConstants truth{.whole = 1.05, .gap_s = 2e-6, .start_s = 9e-6};
+  std::vector<RunRow> runs;
+  for (std::size_t r = 0; r < rows.size(); r += 2) {
+    rows[r + 1].stream = 1;
+    const double seconds[] = {rows[r].seconds, rows[r + 1].seconds}, busy[] = {0.1, 0.1};
+    runs.push_back({rows[r].run, run_seconds(std::span(rows).subspan(r, 2), seconds, busy, truth)});
+  }
+  const StepCalibration c = fit_steps(rows, runs);
+  EXPECT_LT(c.run_errors.median, 3);
+  EXPECT_NEAR(c.run.whole, 1.05, 0.05);
+  EXPECT_GT(c.run.gap_s + c.run.start_s, 5e-6);
 }
 
 // A kind that no probe had is known by its family, and another family by all steps.
@@ -114,7 +130,7 @@ TEST(StepCalibration, FileHoldsWhatWasFitted) {
 // half the time.
 TEST(StepCalibration, FollowsPhysics) {
   const StepAmounts a{.flops = 1e9, .peak = 1e12, .bytes = 1e7, .rate = 1e11, .m = 64, .n = 64, .k = 64};
-  const StepConstants c{0.7, 8, 0.8, 3e-6};
+  const StepConstants c{0.7, 8, 8, 8, 0.8, 3e-6};
   const double seconds = parts_of(a, c).seconds();
   StepAmounts b = a;
   b.peak *= 1.5;

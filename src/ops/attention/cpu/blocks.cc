@@ -205,7 +205,12 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 Work work(const Problem& p, const Target& target) {
-  return least_work(p, target).with("cpu.attention", ordinary_unit(p.outputs[0].dtype));
+  const AttentionProblem attention = attention_problem(p);
+  Work work = least_work(p, target);
+  work.with("cpu.attention", ordinary_unit(p.outputs[0].dtype));
+  work.main().blocks = attention.batch * attention.heads;
+  if (p.op == "attention") work.main().blocks *= (attention.time + kRows - 1) / kRows;
+  return work;
 }
 
 }  // namespace

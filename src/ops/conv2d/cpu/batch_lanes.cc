@@ -54,6 +54,10 @@ Work work(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
   Work work = least_work(p, target);
   work.with("cpu.batch_lanes", ordinary_unit(p.outputs[0].dtype), {.n = c.group_maps()});
+  const std::int64_t lanes =
+      dispatch_float(p.outputs[0].dtype, []<class T>() -> std::int64_t { return simd::kLanes<T>; });
+  work.main().blocks = (c.batch + lanes - 1) / lanes;
+  work.main().useful = double(c.batch) / double(work.main().blocks * lanes);
   return work.add_bytes(work.bytes());  // inputs and outputs are written once more, in lane order
 }
 

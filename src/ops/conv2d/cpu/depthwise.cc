@@ -236,7 +236,8 @@ std::size_t workspace(const Problem& p, const Target& target) {
 Work work(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   const Conv2d c = parse_conv2d(p);
-  work.with("cpu.depthwise", ordinary_unit(p.outputs[0].dtype));
+  work.with("cpu.depthwise", ordinary_unit(p.outputs[0].dtype), {.n = c.output_plane()});
+  work.main().blocks = p.op == "conv2d_grad_weight" ? c.channels : c.batch * c.channels;
   return work.add_bytes(2.0 * double(c.batch * c.input_image()) * double(size_of(p.outputs[0].dtype)));
 }
 

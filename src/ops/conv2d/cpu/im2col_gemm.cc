@@ -161,8 +161,10 @@ Work work(const Problem& p, const Target& target) {
   if (!c.is_pointwise())  // the unrolled matrix is written once and read once
     work.add_bytes(2 * element * double(c.batch) * double(c.groups) * double(c.depth()) *
                    double(c.output_plane()));
-  return work.with("cpu.gemm", ordinary_unit(p.outputs[0].dtype),
-                   {c.group_maps(), c.output_plane(), c.depth()});
+  work.with("cpu.gemm", ordinary_unit(p.outputs[0].dtype), {c.group_maps(), c.output_plane(), c.depth()});
+  // One image alone is shared out by the product; its gradient of weights is not.
+  if (c.batch > 1 || p.op == "conv2d_grad_weight") work.main().blocks = c.batch;
+  return work;
 }
 
 Launcher prepare(const Problem& p, const LaunchContext& context) {

@@ -91,7 +91,9 @@ Work work(const Problem& p, const Target& target) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() {
     const auto kernel = kernel_of<T>(p, target);
     Work work = least_work(p, target);
-    work.with("cpu.pixel_lanes", ordinary_unit(p.outputs[0].dtype));
+    work.with("cpu.pixel_lanes", ordinary_unit(p.outputs[0].dtype),
+              {.n = kernel.c.output_plane(), .k = kernel.c.depth()});
+    if (kernel.each_alone()) work.main().blocks = kernel.c.batch * kernel.c.groups;
     work.add_bytes(2.0 * double(kernel.c.batch * kernel.c.groups * kernel.source.elements()) * sizeof(T));
     const double maps = double(kernel.c.group_maps()), tiles = std::ceil(maps / pixels::kTileMaps);
     work.main().useful = maps <= 4 ? 0.5 : maps / (tiles * pixels::kTileMaps);

@@ -79,11 +79,11 @@ struct PixelLanes {
   PixelLanes(const Conv2d& convolution, bool transpose, int max_threads);
 
   Scratch scratch() const;
+  bool each_alone() const;  // threads take whole groups of an image, rather than parts of one
   void run(const T* x, const T* w, const Finish<T>& finish, T* y, T* workspace) const;
 
  private:
   struct Part;
-  bool each_alone() const;  // threads take whole groups of an image, rather than parts of one
   void copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const;
   void unroll(const T* x, std::int64_t k, T* to) const;
   void pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const;

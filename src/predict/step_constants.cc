@@ -1,0 +1,98 @@
+#include "predict/step_constants.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/cpu/parallel.h"
+#include "predict/time_model.h"
+
+namespace headroom {
+namespace {
+
+double row_of(const std::vector<TensorType>& tensors) {
+  if (tensors.empty() || tensors[0].shape.rank() == 0) return 1;
+  return double(tensors[0].shape[tensors[0].shape.rank() - 1]);
+}
+
+// Convolutions have their taps in the shape of their filters, pools in an attribute.
+double taps_of(const Problem& problem) {
+  double taps = 1;
+  for (const std::int64_t side : problem.attrs.integers("kernel")) taps *= double(side);
+  if (!problem.op.starts_with("conv2d") || problem.inputs.size() < 2) return taps;
+  const Shape& filters =
+      problem.op == "conv2d_grad_weight" ? problem.outputs[0].shape : problem.inputs[1].shape;
+  return filters.rank() == 4 ? double(filters[2] * filters[3]) : taps;
+}
+
+// Pools move by their window unless they say otherwise.
+double stride_of(const Problem& problem) {
+  for (const char* name : {"strides", "kernel"})
+    if (const auto list = problem.attrs.integers(name); !list.empty()) return double(list[0]);
+  return 1;
+}
+
+// Pieces that cores share out; 0: enough for all. Elementwise kernels of CPUs leave short vectors to one
+// thread.
+double pieces_of(const Step& step, const KernelLaunch& main, const Machine& machine) {
+  if (main.blocks > 0) return double(main.blocks);
+  if (main.family != "plain" || machine.kind != "cpu") return 0;
+  std::int64_t elements = 1;
+  for (const auto* list : {&step.problem.inputs, &step.problem.outputs})
+    for (const TensorType& type : *list) elements = std::max(elements, type.shape.numel());
+  return std::ceil(double(elements) / kElementwiseGrain);
+}
+
+void leave_cores_idle(StepAmounts& a, double pieces, const Machine& machine, const Machine::Level& level) {
+  const double cores = machine.cores;
+  if (pieces <= 0 || cores <= 1) return;
+  // The threads of a CPU wait for the last of them. Blocks of a GPU share a multiprocessor: there it is
+  // smooth.
+  const double rounds = machine.kind == "cpu" ? std::ceil(pieces / cores) : std::max(1.0, pieces / cores);
+  a.peak *= pieces / (rounds * cores);
+  if (level.one_core_bytes_per_s > 0) a.rate = std::min(a.rate, pieces * level.one_core_bytes_per_s);
+}
+
+}  // namespace
+
+StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& target) {
+  StepAmounts a;
+  const KernelLaunch main = step.work.launches.empty() ? KernelLaunch{} : step.work.launches.front();
+  a.family = main.family;
+  a.kind = fmt::format("{} {}", step.kernel_name(), step.problem.op);
+  if (is_16bit(float_type(step.problem)) || target.policy.tf32)
+    a.kind += target.policy.tf32 ? " tf32" : " 16bit";
+  a.flops = step.work.flops() / std::max(1e-3, main.useful);
+  const auto peak = machine.peak_flops.find(std::string(name_of(main.unit)));
+  a.peak = peak != machine.peak_flops.end() ? peak->second : vector_peak(machine, float_type(step.problem));
+  a.bytes = step.work.bytes();
+  const Machine::Level& level = machine.level_for(a.bytes + static_cast<double>(step.workspace));
+  a.rate = level.bytes_per_s, a.level = level.name;
+  leave_cores_idle(a, pieces_of(step, main, machine), machine, level);
+  a.m = double(main.extent.m), a.n = double(main.extent.n), a.k = double(main.extent.k);
+  a.launches = step.work.launch_count();
+  a.geometry = {row_of(step.problem.inputs), row_of(step.problem.outputs), taps_of(step.problem),
+                stride_of(step.problem)};
+  return a;
+}
+
+double StepTimeParts::busy() const {
+  const double longest = std::max(compute, memory);
+  if (longest <= 0) return 0;
+  const double a = compute / longest, b = memory / longest;
+  return longest * std::pow(a * a * a * a + b * b * b * b, 0.25);
+}
+
+StepTimeParts parts_of(const StepAmounts& a, const StepConstants& c) {
+  double share = c.efficiency;
+  for (const auto& [extent, half] : {std::pair{a.m, c.half_m}, {a.n, c.half_n}, {a.k, c.half_k}})
+    if (extent > 0) share *= extent / (extent + half);
+  return {time_at(a.flops, a.peak * share), time_at(a.bytes, a.rate * c.memory_share),
+          a.launches * c.start_s};
+}
+
+std::string bound_of(const StepTimeParts& parts, const StepAmounts& amounts) {
+  if (parts.start > parts.busy()) return "launch";
+  return parts.compute >= parts.memory ? "compute" : amounts.level;
+}
+
+}  // namespace headroom

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+namespace headroom {
+
+// What the time of a step follows from, on one machine. Steps of one kind share constants.
+struct StepAmounts {
+  std::string kind;    // "cpu:pixel_lanes conv2d": kernel and operator
+  std::string family;  // "cpu.gemm"
+  // Of the unit that does the products, FLOP/s, and of the smallest memory that holds the bytes, bytes/s, as
+  // far as the cores take part: few pieces leave some idle. 0: unknown.
+  double flops = 0, peak = 0;
+  double bytes = 0, rate = 0;
+  double m = 0, n = 0, k = 0;  // extents of its product; 0: does not apply
+  double launches = 1;
+  std::string level;  // that memory
+  // Of its tensors, for what no formula says: lengths of rows, taps of its window, and how far it moves.
+  struct Geometry {
+    double row_in = 1, row_out = 1, taps = 1, stride = 1;
+  };
+  Geometry geometry;
+};
+StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& target);
+
+struct StepConstants {
+  double efficiency = 0.5;  // share of the unit's peak that long products reach
+  // Rows, columns and terms of a product at which half of that is left.
+  double half_m = 4, half_n = 4, half_k = 4;
+  double memory_share = 0.5;  // share of the memory's rate
+  double start_s = 1e-6;      // of a launch
+};
+// The parts of a step's time. The whole is a smooth maximum of the first two, plus the third.
+struct StepTimeParts {
+  double compute = 0, memory = 0, start = 0;
+  double busy() const;
+  double seconds() const { return busy() + start; }
+};
+StepTimeParts parts_of(const StepAmounts& amounts, const StepConstants& constants);
+// What takes most of it: "compute", "launch", or the level of memory.
+std::string bound_of(const StepTimeParts& parts, const StepAmounts& amounts);
+
+}  // namespace headroom
