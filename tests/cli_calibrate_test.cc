@@ -36,6 +36,19 @@ TEST_F(CliCalibrate, ThisMachineIsKnownFromThenOn) {
   EXPECT_EQ(succeed_json({"predict", "lenet5"}).at("predictions").at(0).at("basis"), "calibrated");
 }
 
+// It is of one machine: another number of threads, and a damaged file, are said and not used.
+TEST_F(CliCalibrate, ACalibrationOfAnotherMachineIsSaid) {
+  const std::string saved = succeed_json({"calibrate", "--seconds", "1.5"}).at("file");
+  Json json = Json::parse(read_file(saved));
+  json["cores"] = 999;
+  write_file(saved, json.dump());
+  const Outcome other = succeed({"predict", "lenet5"});
+  EXPECT_NE(other.err.find("of another machine"), std::string::npos) << other.err;
+  EXPECT_NE(other.out.find("shared"), std::string::npos) << other.out;
+  write_file(saved, "{");
+  EXPECT_NE(succeed({"predict", "lenet5"}).err.find("calibration is not used"), std::string::npos);
+}
+
 // For machines that nobody measured: shares of peaks, and starts as multiples of this machine's own.
 TEST_F(CliCalibrate, ConstantsAloneAreWrittenOnRequest) {
   succeed({"calibrate", "--seconds", "1.5", "-o", "constants.json"});

@@ -111,6 +111,8 @@ Machine Common::machine(Device& opened) const {
   Machine machine = ceilings_of(opened, threads, !one_of_several, warn);
   if (!machine.doubt.empty())
     warn(fmt::format("the ceilings of this machine are doubtful: {}", machine.doubt));
+  use_libraries(machine, opened.capabilities().libraries);
+  if (const std::string doubt = calibration_doubt(machine); !doubt.empty()) warn(doubt);
   return machine;
 }
 

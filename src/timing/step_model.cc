@@ -39,7 +39,7 @@ StepTime CalibratedModel::time(const Step& step, const Machine& machine, const T
   const double seconds = calibration_.seconds_of(amounts) * calibration_.run.whole;
   const Intervals::Bucket& interval = calibration_.intervals.at(seconds);
   // A kind that no probe had is known by its family or by all steps: its interval is twice as wide.
-  const double wider = calibration_.kinds.contains(amounts.kind) ? 1 : 2;
+  const double wider = wider_ * (calibration_.kinds.contains(amounts.kind) ? 1 : 2);
   return {.seconds = seconds,
           .low = seconds * std::pow(interval.low, wider),
           .high = seconds * std::pow(interval.high, wider),
@@ -48,19 +48,49 @@ StepTime CalibratedModel::time(const Step& step, const Machine& machine, const T
           .bound = bound_of(parts, amounts)};
 }
 
-const TimeModel& time_model_for(const Machine& machine) {
+TimeModel::Factors CalibratedModel::run_factors() const {
+  return {std::pow(calibration_.run_factors.low, wider_), std::pow(calibration_.run_factors.high, wider_)};
+}
+
+namespace {
+
+struct KnownModel {
+  std::unique_ptr<CalibratedModel> model;  // null: none
+  std::string doubt;
+};
+
+// Read once for each machine of this process; the reference stays valid.
+KnownModel& known_model(const Machine& machine) {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<CalibratedModel>> models;  // by machine; null: none
-  if (!machine.measured) return default_time_model(machine);
+  static std::map<std::string, KnownModel> models;
   const std::scoped_lock lock(mutex);
-  auto it = models.find(machine.name);
-  if (it == models.end()) {
-    std::string why;
-    std::optional<StepCalibration> found = find_calibration(machine, why);
-    it = models.emplace(machine.name, found ? std::make_unique<CalibratedModel>(std::move(*found)) : nullptr)
-             .first;
+  const auto [it, is_new] = models.try_emplace(fmt::format("{} {}", machine.name, machine.cores));
+  if (is_new && machine.measured) {
+    std::optional<StepCalibration> found = find_calibration(machine, it->second.doubt);
+    if (found) it->second.model = std::make_unique<CalibratedModel>(std::move(*found));
   }
-  return it->second ? static_cast<const TimeModel&>(*it->second) : default_time_model(machine);
+  return it->second;
+}
+
+}  // namespace
+
+const TimeModel& time_model_for(const Machine& machine) {
+  if (!machine.measured) return default_time_model(machine);
+  const KnownModel& known = known_model(machine);
+  return known.model ? static_cast<const TimeModel&>(*known.model) : default_time_model(machine);
+}
+
+std::string calibration_doubt(const Machine& machine) {
+  return machine.measured ? known_model(machine).doubt : std::string();
+}
+
+void use_libraries(const Machine& machine, const std::string& libraries) {
+  if (!machine.measured) return;
+  KnownModel& known = known_model(machine);
+  if (!known.model || known.model->libraries() == libraries) return;
+  known.model->widen(2);
+  known.doubt = fmt::format("{} was calibrated with {}, and now has {}: intervals are twice as wide",
+                            machine.name, known.model->libraries(), libraries);
 }
 
 }  // namespace headroom

@@ -85,14 +85,21 @@ class CalibratedModel final : public TimeModel {
   bool knows(const Step& step, const Machine& machine, const Target& target) const override {
     return calibration_.kinds.contains(amounts_of(step, machine, target).kind);
   }
-  Factors run_factors() const override { return calibration_.run_factors; }
+  Factors run_factors() const override;
   double run_start_s() const override { return calibration_.run.start_s; }
+  const std::string& libraries() const { return calibration_.libraries; }
+  void widen(double times) { wider_ = times; }  // all intervals, by their logarithms
 
  private:
   StepCalibration calibration_;
+  double wider_ = 1;
 };
 
 // The model that knows a machine best: its own calibration, else the built-in constants.
 const TimeModel& time_model_for(const Machine& machine);
+// What its user should know of the calibration: it is damaged, or of another machine or other libraries.
+std::string calibration_doubt(const Machine& machine);
+// The libraries in use now. Where the calibration is of others, intervals become twice as wide.
+void use_libraries(const Machine& machine, const std::string& libraries);
 
 }  // namespace headroom

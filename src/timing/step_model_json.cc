@@ -187,9 +187,10 @@ std::optional<StepCalibration> find_calibration(const Machine& machine, std::str
     StepCalibration c =
         step_calibration_from_json(parse_object(read_file(path), path.string()), path.string());
     if (c.title == machine.title && c.cores == machine.cores) return c;
-    why = fmt::format("{} is of another machine: {}, {} cores", path.string(), c.title, c.cores);
+    why = fmt::format("{} is not used: it is of another machine, {}, {} cores", path.string(), c.title,
+                      c.cores);
   } catch (const Error& damaged) {
-    why = damaged.what();
+    why = fmt::format("a calibration is not used: {}", damaged.what());
   }
   return {};
 }

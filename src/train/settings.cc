@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "timing/step_model.h"
 
 namespace headroom {
 namespace {
@@ -75,7 +76,10 @@ Machine ceilings_of(Device& device, int threads, bool keep, const Warn& warn) {
 }
 
 Machine machine_named(const std::string& name, int threads, const Warn& warn) {
-  return name == "here" ? here_or_measure(threads, kQuickRoofline, true, warn) : find_machine(name);
+  Machine machine =
+      name == "here" ? here_or_measure(threads, kQuickRoofline, true, warn) : find_machine(name);
+  if (const std::string doubt = calibration_doubt(machine); warn && !doubt.empty()) warn(doubt);
+  return machine;
 }
 
 Update usual_update(const TrainDefaults& defaults) {
