@@ -38,9 +38,9 @@ void add_predicted(Json& json, const std::string& of, const PredictedRun& run, d
 std::string predicted_note(TimeModel::Basis basis, const std::string& device) {
   if (basis == TimeModel::Basis::calibrated)
     return "Predicted: by the calibration of this machine; nine of ten should lie between low and high.\n";
-  return fmt::format(
-      "Predicted: by assumed constants; `headroom calibrate --device {}` fits them to this machine.\n",
-      device);
+  return fmt::format("Predicted: by {}; `headroom calibrate --device {}` fits them to this machine.\n",
+                     basis == TimeModel::Basis::shared ? "constants of another machine" : "assumed constants",
+                     device);
 }
 
 }  // namespace headroom::cli
