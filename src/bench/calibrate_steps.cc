@@ -20,6 +20,7 @@ namespace {
 constexpr double kUsualSeconds = 0.05;  // of a probe's step, at half of the machine's peak
 constexpr double kSmallestOnCpus = 0.003, kSmallestOnGpus = 1e-4;  // share of that in the smallest probes
 constexpr std::int64_t kMaxBatch = 4096;
+constexpr double kSmallShare = 0.25;  // of the time, for probes of one or a few images
 
 double flops_of(const Plan& plan) {
   double sum = 0;
@@ -29,6 +30,7 @@ double flops_of(const Plan& plan) {
 
 // A batch for which a step has about this much to do, and which fits into the memory.
 std::int64_t batch_for(const Engine& engine, const Probe& probe, Mode mode, const Machine& machine) {
+  if (probe.batch > 0) return probe.batch;
   const auto plan_at = [&](std::int64_t batch) {
     return build(probe.net, build_request(engine.options(), engine.target(), mode, batch)).plan;
   };
@@ -75,24 +77,26 @@ class Probes {
                                   .min_samples = 5,
                                   .max_samples = 9,
                                   .max_seconds = 0.4,
-                                  .min_sample_seconds = engine.queues() ? kQueuedSeconds : 0},
+                                  .min_sample_seconds = engine.queues() ? kQueuedSeconds : kShortSeconds},
                                  [&] { step({}); });
-    add(ready.plan(), time_steps(ready.plan().steps.size(), step), whole.median);
+    const int repeats = static_cast<int>(std::clamp(kShortSeconds / whole.median, 5.0, 51.0));
+    add(ready.plan(), time_steps(ready.plan().steps.size(), repeats, step), whole.median);
   }
 
   std::vector<StepRow> rows;
   std::vector<RunRow> runs;
 
  private:
-  static constexpr int kRuns = 5;
-  static constexpr double kQueuedSeconds = 0.005;  // of one sample of short runs, which follow one another
+  static constexpr int kTracedRuns = 5;
+  // Of one sample of short runs, which follow one another.
+  static constexpr double kQueuedSeconds = 0.005, kShortSeconds = 0.001;
 
   // Kernels of a captured step, if the device can be traced; else each step by itself.
-  Measurement time_steps(std::size_t steps, const std::function<void(Recorders)>& step) {
+  Measurement time_steps(std::size_t steps, int repeats, const std::function<void(Recorders)>& step) {
     if (tracer_ == nullptr) {
-      StepTimer timer(device_, steps, kRuns);
+      StepTimer timer(device_, steps, static_cast<std::size_t>(repeats));
       Recorder* const recorders[] = {&timer};
-      for (int i = 0; i < kRuns; ++i) step(recorders);
+      for (int i = 0; i < repeats; ++i) step(recorders);
       return timer.measurement();
     }
     const std::int64_t origin = spans::now_ns();
@@ -102,9 +106,9 @@ class Probes {
     device_.stream().synchronize();
     Trace::Window window;
     window.begin_ns = spans::now_ns() - origin;
-    for (int i = 0; i < kRuns; ++i) step(recorders);
+    for (int i = 0; i < kTracedRuns; ++i) step(recorders);
     device_.stream().synchronize();
-    window.end_ns = spans::now_ns() - origin, window.steps = kRuns, window.captured = true;
+    window.end_ns = spans::now_ns() - origin, window.steps = kTracedRuns, window.captured = true;
     Trace trace;
     tracer_->stop(trace, origin, 0);
     trace.windows.push_back(window);
@@ -133,12 +137,19 @@ StepCalibration calibrate_steps(Device& device, const Machine& machine, const Ca
   Probes probes(device, machine);
   const double begin = now_s();
   const auto passed = [&] { return (now_s() - begin) / options.seconds; };
-  for (std::uint64_t number = 0; passed() < 1; ++number) {
-    const Probe probe = draw_probe(number);
+  const auto time = [&](const Probe& probe, std::uint64_t number) {
     if (progress) progress(passed(), probe.net.name);
-    for (const Mode mode : {Mode::train, Mode::eval}) {
-      if (passed() >= 1) break;
-      probes.time(probe, mode, options.engines[number % options.engines.size()]);
+    for (const Mode mode : {Mode::train, Mode::eval})
+      if (passed() < 1) probes.time(probe, mode, options.engines[number % options.engines.size()]);
+  };
+  double small = 0;  // share of the time that small probes took
+  for (std::uint64_t number = 0, next_small = 0; passed() < 1; ++number) {
+    time(draw_probe(number), number);
+    while (small < kSmallShare * passed() && passed() < 1) {
+      const double before = passed();
+      time(draw_small_probe(next_small), next_small);
+      ++next_small;
+      small += passed() - before;
     }
   }
   StepCalibration calibration = fit_steps(std::move(probes.rows), std::move(probes.runs));

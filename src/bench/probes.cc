@@ -13,7 +13,7 @@ namespace {
 
 class Draw {
  public:
-  explicit Draw(std::uint64_t number) : random_(number, 71) {}
+  explicit Draw(std::uint64_t number, std::uint64_t stream = 71) : random_(number, stream) {}
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_.below(next_++, std::uint64_t(n)));
   }
@@ -178,18 +178,69 @@ Net attention_net(Draw& draw) {
   return net.mean_tokens("mean").linear("out", {.units = draw.size(5, 1000)});
 }
 
+Net small_perceptron(Draw& draw) {
+  Net net("small perceptron", {draw.size(2, 1024, 4)});
+  const int layers = 1 + static_cast<int>(draw.below(6));
+  for (int i = 0; i < layers; ++i)
+    net.linear(name("hidden", i), {.units = draw.size(2, 256, 4), .activation = draw.activation()});
+  return net.linear("out", {.units = draw.size(1, 100)});
+}
+
+Net small_convnet(Draw& draw) {
+  std::int64_t size = draw.size(8, 40, 4), maps = draw.size(1, 24, 4);
+  Net net("small convnet", {draw.one_of<std::int64_t>({1, 1, 3}), size, size});
+  const int layers = 1 + static_cast<int>(draw.below(4));
+  for (int i = 0; i < layers && size >= 3; ++i) {
+    const std::int64_t kernel = std::min<std::int64_t>(draw.one_of<std::int64_t>({1, 3, 3, 4, 5}), size),
+                       stride = draw.one_of<std::int64_t>({1, 1, 2}), pad = draw.often() ? kernel / 2 : 0;
+    net.conv2d(
+        name("conv", i),
+        {.maps = maps, .kernel = kernel, .stride = stride, .pad = pad, .activation = draw.activation()});
+    size = (size + 2 * pad - kernel) / stride + 1;
+    if (size >= 4 && draw.often()) {
+      if (draw.often())
+        net.max_pool(name("pool", i), {.kernel = 2, .stride = 2});
+      else
+        net.avg_pool(name("pool", i), {.kernel = 2, .stride = 2});
+      size = (size - 2) / 2 + 1;
+    }
+    maps = std::min<std::int64_t>(64, maps * draw.one_of<std::int64_t>({1, 2, 2}));
+  }
+  if (draw.often()) net.linear("hidden", {.units = draw.size(4, 128, 4), .activation = draw.activation()});
+  return net.linear("out", {.units = draw.size(1, 100)});
+}
+
+using Make = Net (*)(Draw&);
+constexpr Make kKinds[] = {perceptron,        plain_convnet, residual_convnet,  plain_convnet,
+                           parallel_branches, perceptron,    depthwise_convnet, plain_convnet,
+                           residual_convnet,  attention_net};
+
+Probe numbered(Net net, std::uint64_t number, double size, bool round_batch, std::int64_t batch) {
+  net.name = fmt::format("probe {}: {}", number, net.name);
+  return {std::move(net), size, round_batch, batch};
+}
+
 }  // namespace
 
 Probe draw_probe(std::uint64_t number) {
-  using Make = Net (*)(Draw&);
-  static constexpr Make kKinds[] = {perceptron,        plain_convnet, residual_convnet,  plain_convnet,
-                                    parallel_branches, perceptron,    depthwise_convnet, plain_convnet,
-                                    residual_convnet,  attention_net};
   Draw draw(number);
   Net net = kKinds[number % std::size(kKinds)](draw);
-  net.name = fmt::format("probe {}: {}", number, net.name);
   const double size = draw.uniform();
-  return {std::move(net), size, draw.often()};
+  return numbered(std::move(net), number, size, draw.often(), 0);
+}
+
+Probe draw_small_probe(std::uint64_t number) {
+  Draw draw(number, 72);
+  // Most take microseconds and cost little; some are as large as others.
+  const std::uint64_t kind = number % 8;
+  const Make make = kind == 6       ? perceptron
+                    : kind == 7     ? kKinds[number / 8 % std::size(kKinds)]
+                    : kind % 2 == 0 ? small_perceptron
+                                    : small_convnet;
+  Net net = make(draw);
+  const std::int64_t most = kind >= 6 ? 8 : draw.below(2) == 0 ? 32 : 512;
+  const std::int64_t batch = draw.below(3) == 0 ? 1 : draw.size(1, most);
+  return numbered(std::move(net), number, 0, false, batch);
 }
 
 }  // namespace headroom

@@ -25,6 +25,24 @@ TEST(Probes, AllCanBeBuilt) {
     EXPECT_TRUE(ops.contains(op)) << op;
 }
 
+TEST(Probes, SmallOnesHaveLittleToDo) {
+  const auto device = open_device("cpu");
+  std::set<std::int64_t> batches;
+  for (std::uint64_t number = 0; number < 60; ++number) {
+    const Probe probe = draw_small_probe(number);
+    ASSERT_GT(probe.batch, 0);
+    batches.insert(probe.batch);
+    const Target target = target_of(device->capabilities(), {});
+    const Plan plan = build(probe.net, build_request({}, target, Mode::train, probe.batch)).plan;
+    double flops = 0;
+    for (const Step& step : plan.steps) flops += step.work.flops();
+    EXPECT_LT(flops, number % 8 < 6 ? 5e10 : 1e12) << probe.net.name;
+    EXPECT_LE(probe.batch, number % 8 < 6 ? 512 : 8);
+  }
+  EXPECT_TRUE(batches.contains(1));
+  EXPECT_GT(batches.size(), 5u);
+}
+
 TEST(Probes, TheSameNumberIsTheSameNetwork) {
   EXPECT_EQ(to_json_text(draw_probe(7).net), to_json_text(draw_probe(7).net));
   EXPECT_NE(to_json_text(draw_probe(7).net), to_json_text(draw_probe(17).net));

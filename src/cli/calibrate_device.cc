@@ -21,6 +21,7 @@ Sheet kinds_sheet(const StepCalibration& c) {
                         {.key = "rows", .title = "timings", .format = Column::Format::commas},
                         {.key = "efficiency", .title = "share of peak"},
                         {.key = "memory_share", .title = "share of memory rate"},
+                        {.key = "cache_share", .title = "of cache rate"},
                         {.key = "start_us", .title = "start us", .unit = "us"},
                         share_column("mean_percent", "mean %"),
                         share_column("median_percent", "median %"),
@@ -28,8 +29,8 @@ Sheet kinds_sheet(const StepCalibration& c) {
                         share_column("coverage_percent", "inside %")});
   const auto add = [&](const std::string& name, const StepCalibration::Kind& kind) {
     sheet.row({name, static_cast<std::int64_t>(kind.rows), kind.constants.efficiency,
-               kind.constants.memory_share, kind.constants.start_s * 1e6, kind.errors.mean,
-               kind.errors.median, kind.errors.p90, kind.errors.coverage});
+               kind.constants.memory_share, kind.constants.cache_share, kind.constants.start_s * 1e6,
+               kind.errors.mean, kind.errors.median, kind.errors.p90, kind.errors.coverage});
   };
   for (const auto& [name, kind] : c.kinds)
     if (name.find(' ') != std::string::npos) add(name, kind);

@@ -42,7 +42,8 @@ double pieces_of(const Step& step, const KernelLaunch& main, const Machine& mach
   return std::ceil(double(elements) / kElementwiseGrain);
 }
 
-void leave_cores_idle(StepAmounts& a, double pieces, const Machine& machine, const Machine::Level& level) {
+void leave_cores_idle(StepAmounts& a, double pieces, const Machine& machine, const Machine::Level& level,
+                      const Machine::Level& far) {
   const double cores = machine.cores;
   if (pieces <= 0 || cores <= 1) return;
   // The threads of a CPU wait for the last of them. Blocks of a GPU share a multiprocessor: there it is
@@ -50,6 +51,7 @@ void leave_cores_idle(StepAmounts& a, double pieces, const Machine& machine, con
   const double rounds = machine.kind == "cpu" ? std::ceil(pieces / cores) : std::max(1.0, pieces / cores);
   a.peak *= pieces / (rounds * cores);
   if (level.one_core_bytes_per_s > 0) a.rate = std::min(a.rate, pieces * level.one_core_bytes_per_s);
+  if (far.one_core_bytes_per_s > 0) a.far_rate = std::min(a.far_rate, pieces * far.one_core_bytes_per_s);
 }
 
 }  // namespace
@@ -67,7 +69,9 @@ StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& t
   a.bytes = step.work.bytes();
   const Machine::Level& level = machine.level_for(a.bytes + static_cast<double>(step.workspace));
   a.rate = level.bytes_per_s, a.level = level.name;
-  leave_cores_idle(a, pieces_of(step, main, machine), machine, level);
+  const Machine::Level& far = machine.memory();
+  if (far.name != level.name) a.far_rate = far.bytes_per_s;
+  leave_cores_idle(a, pieces_of(step, main, machine), machine, level, far);
   a.m = double(main.extent.m), a.n = double(main.extent.n), a.k = double(main.extent.k);
   a.launches = step.work.launch_count();
   a.geometry = {row_of(step.problem.inputs), row_of(step.problem.outputs), taps_of(step.problem),
@@ -86,8 +90,9 @@ StepTimeParts parts_of(const StepAmounts& a, const StepConstants& c) {
   double share = c.efficiency;
   for (const auto& [extent, half] : {std::pair{a.m, c.half_m}, {a.n, c.half_n}, {a.k, c.half_k}})
     if (extent > 0) share *= extent / (extent + half);
-  return {time_at(a.flops, a.peak * share), time_at(a.bytes, a.rate * c.memory_share),
-          a.launches * c.start_s};
+  const double rate = a.far_rate > 0 ? std::max(a.rate * c.cache_share, a.far_rate * c.memory_share)
+                                     : a.rate * c.memory_share;
+  return {time_at(a.flops, a.peak * share), time_at(a.bytes, rate), a.launches * c.start_s};
 }
 
 std::string bound_of(const StepTimeParts& parts, const StepAmounts& amounts) {

@@ -15,6 +15,7 @@ struct StepAmounts {
   // far as the cores take part: few pieces leave some idle. 0: unknown.
   double flops = 0, peak = 0;
   double bytes = 0, rate = 0;
+  double far_rate = 0;         // of the largest memory, where `rate` is that of a cache; else 0
   double m = 0, n = 0, k = 0;  // extents of its product; 0: does not apply
   double launches = 1;
   std::string level;  // that memory
@@ -30,7 +31,8 @@ struct StepConstants {
   double efficiency = 0.5;  // share of the unit's peak that long products reach
   // Rows, columns and terms of a product at which half of that is left.
   double half_m = 4, half_n = 4, half_k = 4;
-  double memory_share = 0.5;  // share of the memory's rate
+  double memory_share = 0.5;  // share of the rate of the largest memory
+  double cache_share = 0.5;   // the same of caches, which are never slower than that
   double start_s = 1e-6;      // of a launch
 };
 // The parts of a step's time. The whole is a smooth maximum of the first two, plus the third.

@@ -87,13 +87,19 @@ void ConstantsModel::add_kinds(std::string_view text, std::string_view origin) {
     reject("{}: a time model has 'kinds' of steps", origin);
   for (const auto& [name, constants] : json.at("kinds").items()) {
     if (!constants.is_object()) reject("{}: kind '{}' is not an object", origin, name);
-    Kind kind{
-        .shares = {.efficiency = 1, .half_m = 0, .half_n = 0, .half_k = 0, .memory_share = 1, .start_s = 0}};
+    Kind kind{.shares = {.efficiency = 1,
+                         .half_m = 0,
+                         .half_n = 0,
+                         .half_k = 0,
+                         .memory_share = 1,
+                         .cache_share = 0,  // as memory_share
+                         .start_s = 0}};
     const std::pair<const char*, double*> fields[] = {{"efficiency", &kind.shares.efficiency},
                                                       {"half_m", &kind.shares.half_m},
                                                       {"half_n", &kind.shares.half_n},
                                                       {"half_k", &kind.shares.half_k},
                                                       {"memory_share", &kind.shares.memory_share},
+                                                      {"cache_share", &kind.shares.cache_share},
                                                       {"starts", &kind.starts}};
     for (const auto& [field, value] : fields) {
       if (!constants.contains(field)) continue;
@@ -101,6 +107,7 @@ void ConstantsModel::add_kinds(std::string_view text, std::string_view origin) {
         reject("{}: kind '{}': '{}' must be a number above 0", origin, name, field);
       *value = constants.at(field).get<double>();
     }
+    if (kind.shares.cache_share == 0) kind.shares.cache_share = kind.shares.memory_share;
     kinds_.emplace(name, kind);
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -19,8 +20,25 @@ constexpr double kStepPull = 1e-3;
 
 using StepRows = std::vector<const StepRow*>;
 
+// What measurements count for. There are far more short ones than long ones, and they would have a fit to
+// themselves: those of one length, within a factor of eight, count as the root of their number.
+std::vector<double> weights_of(const std::vector<double>& seconds) {
+  const auto length = [](double s) { return static_cast<int>(std::floor(std::log2(s) / 3)); };
+  std::map<int, double> counts;
+  for (const double s : seconds) counts[length(s)] += 1;
+  std::vector<double> weights;
+  for (const double s : seconds) weights.push_back(1 / std::sqrt(counts.at(length(s))));
+  return weights;
+}
+std::vector<double> weights_of(const StepRows& rows) {
+  std::vector<double> seconds;
+  for (const StepRow* row : rows) seconds.push_back(row->seconds);
+  return weights_of(seconds);
+}
+
 StepConstants constants_at(std::span<const double> x) {
-  return {std::exp(x[0]), std::exp(x[1]), std::exp(x[2]), std::exp(x[3]), std::exp(x[4]), std::exp(x[5])};
+  return {std::exp(x[0]), std::exp(x[1]), std::exp(x[2]), std::exp(x[3]),
+          std::exp(x[4]), std::exp(x[5]), std::exp(x[6])};
 }
 
 // A step that launches nothing takes next to nothing, but not 0.
@@ -33,17 +51,26 @@ double seconds_by(const StepAmounts& amounts, const StepConstants& constants) {
 StepConstants fit_step_constants(const StepRows& rows, const StepConstants& start) {
   const std::vector<double> from = {std::log(start.efficiency),   std::log(start.half_m),
                                     std::log(start.half_n),       std::log(start.half_k),
-                                    std::log(start.memory_share), std::log(start.start_s)};
-  const std::vector<double>
-      low = {std::log(1e-4), std::log(0.1), std::log(0.1), std::log(0.1), std::log(0.01), std::log(1e-8)},
-      high = {0, std::log(500.0), std::log(500.0), std::log(500.0), std::log(4.0), std::log(1e-3)};
+                                    std::log(start.memory_share), std::log(start.cache_share),
+                                    std::log(start.start_s)};
+  const std::vector<double> low = {std::log(1e-4), std::log(0.1),  std::log(0.1), std::log(0.1),
+                                   std::log(0.01), std::log(0.01), std::log(1e-8)},
+                            high = {0,
+                                    std::log(500.0),
+                                    std::log(500.0),
+                                    std::log(500.0),
+                                    std::log(4.0),
+                                    std::log(4.0),
+                                    std::log(1e-3)};
+  const std::vector<double> weights = weights_of(rows);
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
   const auto objective = [&](std::span<const double> x) {
     const StepConstants constants = constants_at(x);
     double sum = 0, pull = 0;
-    for (const StepRow* row : rows)
-      sum += std::abs(std::log(seconds_by(row->amounts, constants) / row->seconds));
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      sum += weights[r] * std::abs(std::log(seconds_by(rows[r]->amounts, constants) / rows[r]->seconds));
     for (std::size_t i = 0; i < x.size(); ++i) pull += (x[i] - from[i]) * (x[i] - from[i]);
-    return sum / double(rows.size()) + kStepPull * pull;
+    return sum / all + kStepPull * pull;
   };
   std::vector<double> best = minimize(objective, from, low, high, {.step = 0.5, .evaluations = 700});
   best = minimize(objective, best, low, high, {.step = 0.2, .evaluations = 400});
@@ -63,8 +90,14 @@ Ridge fit_correction(const StepRows& rows, const StepConstants& constants) {
   if (rows.size() < kMinCorrectedRows) return {};
   FeatureRows places;
   std::vector<double> targets;
-  const std::size_t stride = (rows.size() + kMaxCorrectedRows - 1) / kMaxCorrectedRows;
-  for (std::size_t r = 0; r < rows.size(); r += stride) {
+  // Rows of every length, if there are too many for all.
+  const std::vector<double> weights = weights_of(rows);
+  const double step = std::accumulate(weights.begin(), weights.end(), 0.0) / kMaxCorrectedRows;
+  double passed = 0, next = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    passed += weights[r];
+    if (rows.size() > kMaxCorrectedRows && passed < next) continue;
+    next += step;
     const StepRow* row = rows[r];
     places.add(place_of_step(row->amounts));
     const double residual = std::log(row->seconds / seconds_by(row->amounts, constants));
@@ -179,12 +212,17 @@ RunConstants fit_run_constants(const std::vector<ProbeRun>& runs) {
   const auto constants = [](std::span<const double> x) {
     return RunConstants{std::exp(x[0]), std::exp(x[1]), std::exp(x[2])};
   };
+  std::vector<double> lengths;
+  for (const ProbeRun& run : runs) lengths.push_back(run.seconds);
+  const std::vector<double> weights = weights_of(lengths);
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
   const auto objective = [&](std::span<const double> x) {
     double sum = 0;
     for (std::size_t r = 0; r < runs.size(); ++r)
-      sum += std::abs(
-          std::log(run_seconds(runs[r].rows, seconds[r], runs[r].busy, constants(x)) / runs[r].seconds));
-    return sum / double(runs.size());
+      sum +=
+          weights[r] * std::abs(std::log(run_seconds(runs[r].rows, seconds[r], runs[r].busy, constants(x)) /
+                                         runs[r].seconds));
+    return sum / all;
   };
   const std::vector<double> from = {0, std::log(1e-7), std::log(1e-6)},
                             low = {std::log(0.25), std::log(1e-10), std::log(1e-10)},

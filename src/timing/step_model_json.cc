@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStepKey = "step_times";
-constexpr int kStepVersion = 2;
+constexpr int kStepVersion = 3;
 constexpr std::size_t kStepPlaces = 9;  // of a correction
 
 Json step_kind_json(const StepCalibration::Kind& k) {
@@ -20,6 +20,7 @@ Json step_kind_json(const StepCalibration::Kind& k) {
                {"half_n", rounded(k.constants.half_n)},
                {"half_k", rounded(k.constants.half_k)},
                {"memory_share", rounded(k.constants.memory_share)},
+               {"cache_share", rounded(k.constants.cache_share)},
                {"start_us", rounded(k.constants.start_s * 1e6)},
                {"rows", k.rows},
                {"unseen_error", to_json(k.errors)}};
@@ -45,9 +46,10 @@ double above_zero(const Json& json, const char* key, const std::string& origin) 
 
 StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin) {
   StepCalibration::Kind kind;
-  kind.constants = {above_zero(json, "efficiency", origin),   above_zero(json, "half_m", origin),
-                    above_zero(json, "half_n", origin),       above_zero(json, "half_k", origin),
-                    above_zero(json, "memory_share", origin), above_zero(json, "start_us", origin) * 1e-6};
+  kind.constants = {above_zero(json, "efficiency", origin),     above_zero(json, "half_m", origin),
+                    above_zero(json, "half_n", origin),         above_zero(json, "half_k", origin),
+                    above_zero(json, "memory_share", origin),   above_zero(json, "cache_share", origin),
+                    above_zero(json, "start_us", origin) * 1e-6};
   kind.rows = json.value("rows", std::size_t{0});
   if (json.contains("unseen_error")) kind.errors = step_errors_from(json.at("unseen_error"));
   if (json.contains("correction"))
@@ -59,7 +61,7 @@ Json step_row_json(const StepRow& r) {
   const StepAmounts& a = r.amounts;
   return Json::array({r.run, a.kind, a.family, a.flops, a.peak, a.bytes, a.rate, a.m, a.n, a.k, a.launches,
                       rounded(r.seconds * 1e6), r.stream, r.waits, a.geometry.row_in, a.geometry.row_out,
-                      a.geometry.taps, a.geometry.stride});
+                      a.geometry.taps, a.geometry.stride, a.far_rate});
 }
 
 StepRow step_row_from(const Json& j) {
@@ -74,6 +76,7 @@ StepRow step_row_from(const Json& j) {
   row.stream = j.at(12).get<int>(), row.waits = j.at(13).get<std::vector<int>>();
   double* const geometry[] = {&a.geometry.row_in, &a.geometry.row_out, &a.geometry.taps, &a.geometry.stride};
   for (std::size_t i = 0; i < std::size(geometry); ++i) *geometry[i] = j.at(14 + i).get<double>();
+  a.far_rate = j.at(18).get<double>();
   return row;
 }
 
@@ -89,7 +92,7 @@ Json to_json(const StepCalibration& c) {
       {"about",
        "constants of kernel times, fitted to the rows below; rows are run, kind, family, FLOP, peak FLOP/s, "
        "bytes, bytes/s, m, n, k, launches, us, stream, rows it waits for, lengths of rows in and out, taps, "
-       "stride"},
+       "stride, bytes/s of the largest memory where the bytes fit a cache"},
       {"machine", c.machine},
       {"title", c.title},
       {"cores", c.cores},
@@ -120,7 +123,8 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
                  {"half_m", rounded(k.half_m)},
                  {"half_n", rounded(k.half_n)},
                  {"half_k", rounded(k.half_k)},
-                 {"memory_share", rounded(k.memory_share)}};
+                 {"memory_share", rounded(k.memory_share)},
+                 {"cache_share", rounded(k.cache_share)}};
     if (machine.launch.host_s > 0) json["starts"] = rounded(k.start_s / machine.launch.host_s);
     if (!name.empty()) kinds[name] = json;
     if (name.empty() && !c.kinds.contains("plain")) kinds["plain"] = json;
@@ -130,13 +134,15 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
       {"basis", name_of(TimeModel::Basis::shared)},
       {"interval", twice(steps.low, steps.high)},
       {"run_interval", twice(c.run_factors.low, c.run_factors.high)},
-      {"about", fmt::format("fitted to {} timings of {} runs of random networks on {} ({} cores). "
-                            "efficiency: share of the peak of the unit that the kernel uses; "
-                            "half_m, half_n, half_k: rows, columns, terms of a product at which half of that "
-                            "is left; "
-                            "memory_share: share of the memory's rate; starts: times the machine's "
-                            "cost of a launch",
-                            c.rows.size(), c.runs.size(), c.title, c.cores)},
+      {"about",
+       fmt::format(
+           "fitted to {} timings of {} runs of random networks on {} ({} cores). "
+           "efficiency: share of the peak of the unit that the kernel uses; "
+           "half_m, half_n, half_k: rows, columns, terms of a product at which half of that "
+           "is left; "
+           "memory_share, cache_share: share of the rate of memory, of caches; starts: times the machine's "
+           "cost of a launch",
+           c.rows.size(), c.runs.size(), c.title, c.cores)},
       {"kinds", kinds}};
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 // Rows of a machine that obeys the formula, with some noise; each run has one step of each kind.
 std::vector<StepRow> made_up_rows(double noise, int runs = 40) {
-  const StepConstants product{0.8, 6, 6, 6, 0.7, 2e-6}, plain{0.05, 4, 4, 4, 0.9, 1e-6};
+  const StepConstants product{0.8, 6, 6, 6, 0.7, 0.7, 2e-6}, plain{0.05, 4, 4, 4, 0.9, 0.9, 1e-6};
   std::vector<StepRow> rows;
   for (int run = 0; run < runs; ++run) {
     const Philox random(static_cast<std::uint64_t>(run), 5);
@@ -130,7 +130,7 @@ TEST(StepCalibration, FileHoldsWhatWasFitted) {
 // half the time.
 TEST(StepCalibration, FollowsPhysics) {
   const StepAmounts a{.flops = 1e9, .peak = 1e12, .bytes = 1e7, .rate = 1e11, .m = 64, .n = 64, .k = 64};
-  const StepConstants c{0.7, 8, 8, 8, 0.8, 3e-6};
+  const StepConstants c{0.7, 8, 8, 8, 0.8, 0.8, 3e-6};
   const double seconds = parts_of(a, c).seconds();
   StepAmounts b = a;
   b.peak *= 1.5;
