@@ -98,6 +98,10 @@ std::vector<Rung> gpu_rungs() {
       rung_of("cuda:fp16x3_wgmma", "split fp16 by warp-group instructions", "cuda:fp16x3",
               "One kernel multiplies both parts and adds pieces of k up in registers.",
               "Partial sums are no longer written to memory and read again."),
+      rung_of("cuda:fp16_wgmma", "scaled fp16 in place of tf32", "cuda:wgmma",
+              "Where tf32 is allowed, both factors are scaled and rounded to fp16, which keeps as many bits.",
+              "fp16 has twice the rate of tf32 and half its bytes; the copies are one more pass over both "
+              "factors."),
       rung_of("cuda:fp64_tiles", "larger tiles for fp64", "cuda:tiles",
               "Tiles of 128 x 128; fragments are loaded where the products want them, one product ahead.",
               "A tile of twice the side reads half as much of L2 for each product, and tensor cores wait "
@@ -105,6 +109,11 @@ std::vector<Rung> gpu_rungs() {
       rung_of("cuda:thin", "few columns, clusters of blocks", "cuda:skinny",
               "Blocks of a cluster share the sum over k and add it up through distributed shared memory.",
               "All multiprocessors take part, and there is no second launch."),
+      rung_of("cuda:slices", "small products, warps share k", "cuda:tiles",
+              "Tiles of 32 x 32; each warp multiplies a slice of k straight from memory, and the sums meet "
+              "in the end.",
+              "A small product waits for loads and for one step of k after another: here all warps wait at "
+              "once."),
       rung_of("cuda:skinny", "few rows or columns", "",
               "One pass over the large factor, with the small one in registers.",
               "A tile of 64 or 128 columns would be mostly empty here."),

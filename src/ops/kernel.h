@@ -90,6 +90,8 @@ struct Kernel {
       false;  // its launches share a counter (see ops/cuda/block.cuh): two must never overlap
   Layouts layouts = Layouts::nchw;
   bool vendor = false;  // by a library: cuDNN, cuBLASLt, OpenBLAS
+  // Splits both factors in parts of fp16 before it multiplies them: a pass may let others share the parts.
+  bool splits_factors = false;
 };
 
 // The kernel's own answer, where it takes the layouts.

@@ -20,6 +20,7 @@
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/dropout/dropout.h"
+#include "ops/fp16_parts/fp16_parts.h"
 #include "ops/gap/gap.h"
 #include "ops/gather/gather.h"
 #include "ops/gemm/gemm.h"
@@ -69,6 +70,7 @@ constexpr Folder kFolders[] = {
     cross_entropy_operators,
     cumsum_operators,
     dropout_operators,
+    fp16_parts_operators,
     gap_operators,
     gather_operators,
     gemm_operators,

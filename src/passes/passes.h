@@ -31,6 +31,11 @@ void fuse_blocks(Graph& graph);
 // order. For forward graphs after fuse.
 void fuse_pools(Graph& graph, const std::function<bool(const Problem&)>& wanted);
 
+// Splits the factors of products in parts of fp16 once for all products that read them (ops/fp16_parts), if
+// `wanted` says yes to the product: a matrix is often a factor forward and backward. Lets a classifier's head
+// write its gradient in parts. For finished graphs that run on a GPU.
+void share_parts(Graph& graph, int parts, const std::function<bool(const Problem&)>& wanted);
+
 // Removes nodes whose results nobody reads: not in graph.outputs and not an update of storage.
 void drop_unused(Graph& graph);
 

@@ -222,6 +222,16 @@ bool wants_pooled_block(const Building& b, const Problem& block) {
   }
 }
 
+// The kernels that split their factors themselves. Where one is chosen, the parts become values of the graph.
+bool splits_factors(const Building& b, const Problem& product) {
+  try {
+    const Choice choice = b.request.choose(product, b.request.target);
+    return choice.kernel != nullptr && choice.kernel->splits_factors;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 struct Pass {
   std::string_view name;
   bool (*applies)(const Building&);
@@ -268,6 +278,12 @@ constexpr Pass kDevicePasses[] = {
     {"lay out",
      [](const Building& b) { return b.on_gpu() && b.for_device() && b.request.layout != LayoutWish::nchw; },
      [](Building& b) { lay_out(b.graph(), b.request.target, b.request.layout); }},
+    {"share parts",
+     [](const Building& b) { return b.on_gpu() && b.for_device() && b.request.precision == DType::f32; },
+     [](Building& b) {
+       share_parts(b.graph(), b.request.target.policy.tf32 ? 1 : 2,
+                   [&](const Problem& product) { return splits_factors(b, product); });
+     }},
     // Gathered casts would wait for all gradients, but gradients leave for other ranks one by one.
     {"gather casts",
      [](const Building& b) {

@@ -6,6 +6,7 @@
 #include "ops/classifier_head/cuda.h"
 
 #include "ops/classifier_head/rows.cuh"
+#include "ops/cuda/fp16_parts.cuh"
 #include "ops/cuda/labels.cuh"
 
 namespace headroom::cuda {
@@ -40,17 +41,41 @@ __device__ float slope(int activation, float y) {
   }
 }
 
-// The weights to shared memory, 0 past the last input and class; what is loaded at once waits once.
+// The weights to shared memory, 0 past the last input and class; what is loaded at once waits once. Returns
+// the largest that this thread saw.
 template <int kC>
-__device__ void fill(float* weights, int classes, int inputs, const float* w) {
+__device__ float fill(float* weights, int classes, int inputs, const float* w) {
+  float largest = 0;
   for (int k = threadIdx.x; k < (inputs + 3) / 4 * 4; k += blockDim.x) {
     float column[kC];
 #pragma unroll
     for (int c = 0; c < kC; ++c) column[c] = c < classes && k < inputs ? w[c * inputs + k] : 0;
 #pragma unroll
-    for (int c = 0; c < kC; ++c) weights[place_of<kC>(c, k)] = column[c];
+    for (int c = 0; c < kC; ++c) {
+      weights[place_of<kC>(c, k)] = column[c];
+      largest = fmaxf(largest, fabsf(column[c]));
+    }
   }
+  return largest;
 }
+
+// Where dz goes: one element as it is, or its parts.
+struct Gradients {
+  void* to;
+  std::int64_t ld, second;  // of rows, and to the second part
+  int parts;
+  float factor;
+  __device__ void store(std::int64_t row, int column, float dz) const {
+    if (parts == 0) {
+      static_cast<float*>(to)[row * ld + column] = dz;
+      return;
+    }
+    const Halves halves = halves_of(dz, factor, 1);
+    Half* const at = static_cast<Half*>(to) + row * ld + column;
+    *at = halves.hi;
+    if (parts == 2) at[second] = halves.lo;
+  }
+};
 
 // kC: classes, or a little more than there are. Blocks side by side in y have the same rows, and a stretch of
 // columns each.
@@ -75,7 +100,18 @@ __global__ void __launch_bounds__(kMaxThreads) head(HeadShape s, Block block, He
     pair.load(first, row + 1 < end ? first + inputs : first, 0, inputs, block.whole, lane);
   };
   load(begin + 2 * warp);
-  fill<kC>(weights, classes, inputs, at.w);
+  const float largest = warp_max(fill<kC>(weights, classes, inputs, at.w), 32);
+  float* const gathered_largest = &slopes[0][0];  // which nobody has filled yet
+  if (lane == 0) gathered_largest[warp] = largest;
+  __syncthreads();
+  Gradients gradients{at.dz, s.ld, s.rows * s.ld, s.parts, 1};
+  if (s.parts > 0) {
+    float most = 0;
+    for (int i = 0; i < warps; ++i) most = fmaxf(most, gathered_largest[i]);
+    const PartsScale parts_scale = scale_of(__float_as_uint(2 * most * scale), 1, s.parts);
+    gradients.factor = 1 / parts_scale.power;
+    if (blockIdx.x + blockIdx.y + threadIdx.x == 0) *at.dz_scale = parts_scale;
+  }
   __syncthreads();
 
   const int group = tid / block.columns, place = tid % block.columns;
@@ -102,15 +138,15 @@ __global__ void __launch_bounds__(kMaxThreads) head(HeadShape s, Block block, He
       }
     }
     __syncthreads();
-    if (column < inputs) {
+    if (column < s.ld) {
       const float* from = h + column;
-      float* to = at.dz + tile * inputs + column;
+      const bool real = column < inputs;
       float w[kC];
 #pragma unroll
-      for (int c = 0; c < kC; ++c) w[c] = weights[place_of<kC>(c, column)];
+      for (int c = 0; c < kC; ++c) w[c] = real ? weights[place_of<kC>(c, column)] : 0;
 #pragma unroll 4
       for (int r = group; r < rows; r += block.groups) {
-        const float y = __ldg(from + r * inputs);  // past the stores of dz, which is elsewhere
+        const float y = real ? __ldg(from + r * inputs) : 0;  // past the stores of dz, which is elsewhere
         float d[kStride];
 #pragma unroll
         for (int c = 0; c < kStride; c += 4)
@@ -122,7 +158,7 @@ __global__ void __launch_bounds__(kMaxThreads) head(HeadShape s, Block block, He
           dw[c] = fmaf(d[c], y, dw[c]);
         }
         dz *= slope(s.slope, y);
-        to[r * inputs] = dz;
+        gradients.store(tile + r, column, dz);
         dh_bias += dz;
       }
     }

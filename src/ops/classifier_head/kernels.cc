@@ -12,6 +12,11 @@ Verdict accepts_cuda(const Problem& problem, const Target&) {
       fmt::format("{} classes of {} inputs are more than its shared memory holds", p.classes, p.inputs));
 }
 
+Verdict accepts_reference(const Problem& problem, const Target& target) {
+  if (problem.outputs[2].dtype == DType::f16) return refuse("parts of fp16 are for GPUs");
+  return accepts_cpu_floats(problem, target);
+}
+
 Work work_cuda(const Problem& problem, const Target& target) {
   Work work = least_work(problem, target);
   const HeadProblem p = head_problem(problem);
@@ -27,13 +32,18 @@ std::size_t workspace_cuda(const Problem& problem, const Target& target) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   auto add = [&](Tier tier, std::int64_t rows, std::int64_t inputs, std::int64_t classes, const char* slope,
-                 std::optional<DType> labels = {}) {
+                 std::optional<DType> labels = {}, std::int64_t parts = 0) {
     Attrs attrs;
+    if (parts > 0) attrs.set("parts", parts);
     if (*slope != '\0') attrs.set("activation_grad", std::string(slope));
     list.push_back({.tier = tier,
                     .inputs = {{rows, inputs}, {classes, inputs}, {classes}, {rows}},
                     .attrs = attrs,
-                    .fills = {{}, {}, {}, {Fill::Kind::label, static_cast<double>(classes)}},
+                    // The scale of parts rests on slopes of at most 1, as outputs of an activation have them.
+                    .fills = {{parts > 0 ? Fill::Kind::positive : Fill::Kind::normal},
+                              {},
+                              {},
+                              {Fill::Kind::label, static_cast<double>(classes)}},
                     .dtypes = {std::nullopt, std::nullopt, std::nullopt, labels}});
   };
   add(Tier::ci, 1, 1, 2, "");
@@ -50,6 +60,9 @@ std::vector<Case> cases() {
   add(Tier::smoke, 77, 603, 16, "");
   add(Tier::smoke, 9000, 12, 9, "relu");   // several tiles of rows to a block
   add(Tier::smoke, 20, 1100, 10, "relu");  // beyond what GPUs take
+  add(Tier::smoke, 300, 100, 10, "sigmoid", {}, 2);
+  add(Tier::smoke, 37, 603, 16, "tanh", {}, 2);
+  add(Tier::smoke, 700, 61, 3, "", {}, 1);
   add(Tier::perf, 3000, 512, 10, "sigmoid");
   return list;
 }
@@ -57,15 +70,16 @@ std::vector<Case> cases() {
 }  // namespace
 
 std::vector<Operator> classifier_head_operators() {
-  return {{.schema = classifier_head_schema(),
-           .kernels = {{.name = "cuda:rows",
-                        .device = DeviceKind::cuda,
-                        .accepts = accepts_cuda,
-                        .work = work_cuda,
-                        .prepare = HEADROOM_CUDA(prepare_classifier_head_cuda),
-                        .workspace = workspace_cuda},
-                       {.name = "reference", .prepare = classifier_head_reference}},
-           .cases = cases()}};
+  return {
+      {.schema = classifier_head_schema(),
+       .kernels = {{.name = "cuda:rows",
+                    .device = DeviceKind::cuda,
+                    .accepts = accepts_cuda,
+                    .work = work_cuda,
+                    .prepare = HEADROOM_CUDA(prepare_classifier_head_cuda),
+                    .workspace = workspace_cuda},
+                   {.name = "reference", .accepts = accepts_reference, .prepare = classifier_head_reference}},
+       .cases = cases()}};
 }
 
 }  // namespace headroom

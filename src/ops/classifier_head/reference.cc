@@ -3,6 +3,7 @@
 
 #include "ops/classifier_head/classifier_head.h"
 #include "ops/expect.h"
+#include "ops/fp16_parts/fp16_parts.h"
 
 namespace headroom {
 namespace {
@@ -30,7 +31,9 @@ template <class T, class Label>
 void run(const HeadProblem& p, const LaunchArgs& a) {
   const T *h = a.in<T>(0), *w = a.in<T>(1), *bias = a.in<T>(2);
   const auto classes = static_cast<std::size_t>(p.classes), inputs = static_cast<std::size_t>(p.inputs);
-  T* dz = a.out<T>(2);
+  std::vector<T> own(p.parts > 0 ? static_cast<std::size_t>(p.rows) * inputs : 0);
+  T* const all_dz = p.parts > 0 ? own.data() : a.out<T>(2);
+  T* dz = all_dz;
   Sums<T> dw(classes * inputs), dbias(classes), dh_bias(inputs);
   std::vector<T> scores(classes);
   double loss = 0;
@@ -60,6 +63,12 @@ void run(const HeadProblem& p, const LaunchArgs& a) {
   std::copy(dw.begin(), dw.end(), a.out<T>(3));
   std::copy(dbias.begin(), dbias.end(), a.out<T>(4));
   std::copy(dh_bias.begin(), dh_bias.end(), a.out<T>(5));
+  if (p.parts > 0) {
+    const PartsProblem parts{p.rows, p.inputs, p.ld, p.parts};
+    const T *w_end = w + classes * inputs,
+            *most = std::max_element(w, w_end, [](T x, T y) { return std::abs(x) < std::abs(y); });
+    write_parts(parts, all_dz, 2 * std::abs(double(*most)) / double(p.rows), a.out<T>(2), a.out<T>(6));
+  }
 }
 
 }  // namespace

@@ -23,7 +23,14 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   expect_same(kName, in[2], {{classes}, dtype});
   expect_labels(kName, {{rows, classes}, dtype}, in[3]);
   slope_of(attrs);
-  return {{{1}, dtype}, {{1}, dtype}, in[0], in[1], in[2], {{inputs}, dtype}};
+  std::vector<TensorType> out = {{{1}, dtype}, {{1}, dtype}, in[0], in[1], in[2], {{inputs}, dtype}};
+  const std::int64_t parts = attrs.integer("parts", 0);
+  if (parts < 0 || parts > 2) reject("{}: dz in {} parts", kName, parts);
+  if (parts > 0) {
+    out[2] = {{parts, rows, (inputs + 7) / 8 * 8}, DType::f16};
+    out.push_back({{4}, DType::f32});
+  }
+  return out;
 }
 
 // Of linear, cross_entropy with its count and its gradient, two matmuls and two bias_grads; but what lies
@@ -43,7 +50,12 @@ Cost cost(const Problem& problem) {
 
 HeadProblem head_problem(const Problem& problem) {
   const Shape &h = problem.inputs.at(0).shape, &w = problem.inputs.at(1).shape;
-  return {.rows = h[0], .inputs = h[1], .classes = w[0], .slope = slope_of(problem.attrs)};
+  return {.rows = h[0],
+          .inputs = h[1],
+          .classes = w[0],
+          .slope = slope_of(problem.attrs),
+          .parts = static_cast<int>(problem.attrs.integer("parts", 0)),
+          .ld = problem.outputs.at(2).shape[problem.outputs.at(2).shape.rank() - 1]};
 }
 
 // The last layer's scores are not kept; there are as many as biases, which are input 2.

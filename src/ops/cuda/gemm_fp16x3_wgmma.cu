@@ -1,6 +1,7 @@
 // "cuda:fp16x3_wgmma": see gemm_wgmma.h. A stage holds hi and lo of both operands at 64 of k.
 
-#include "ops/cuda/fp16x3_scale.cuh"
+#include "ops/cuda/cluster.cuh"
+#include "ops/cuda/fp16_parts.cuh"
 #include "ops/cuda/wgmma_pipe.cuh"
 
 namespace headroom::cuda {
@@ -17,23 +18,33 @@ constexpr unsigned kAtOnce = 2;
 using TilePipe = Pipe<4 * kPart>;
 using TileRing = Ring<TilePipe::kStages>;
 
+// Steps of k that are this block's, of the blocks of its cluster.
+struct Share {
+  int first, end;
+  __device__ explicit Share(const WgmmaArgs& args) {
+    const int rank = args.splits > 1 ? static_cast<int>(cluster_rank()) : 0;
+    first = args.steps * rank / args.splits, end = args.steps * (rank + 1) / args.splits;
+  }
+};
+
 template <bool kAcrossA, bool kAcrossB>
 __device__ void copy_parts(const TilePipe& pipe, const CUtensorMap& a, const CUtensorMap& b,
-                           const WgmmaArgs& args) {
-  const int lo = static_cast<int>(args.k_of_parts);
+                           const WgmmaArgs& args, bool lo_a, bool lo_b) {
+  const Share share(args);
+  const unsigned bytes = kPart * (2u + (lo_a ? 1 : 0) + (lo_b ? 1 : 0));
   TileRing ring;
-  for (unsigned i = blockIdx.x; i < args.order.tiles(); i += gridDim.x) {
+  for (unsigned i = blockIdx.x / args.splits; i < args.order.tiles(); i += gridDim.x / args.splits) {
     const TileOfBatch tile = tile_at<kColumns>(args, i);
-    for (int step = 0; step < args.steps; ++step, ring.next()) {
+    for (int step = share.first; step < share.end; ++step, ring.next()) {
       Barrier* const full = pipe.full + ring.stage;
       unsigned char* const stage = pipe.stage(ring.stage);
       const int k = 64 * step;
       wait_for(pipe.empty + ring.stage, ring.phase ^ 1);
-      arrive_and_expect(full, 4 * kPart);
+      arrive_and_expect(full, bytes);
       copy_rows<kWgmmaRows, kAcrossA>(stage, a, full, tile.row, k, 0);
       copy_rows<kColumns, kAcrossB>(stage + 2 * kPart, b, full, tile.column, k, 0);
-      copy_rows<kWgmmaRows, kAcrossA>(stage + kPart, a, full, tile.row, k + lo, 0);
-      copy_rows<kColumns, kAcrossB>(stage + 3 * kPart, b, full, tile.column, k + lo, 0);
+      if (lo_a) copy_rows<kWgmmaRows, kAcrossA>(stage + kPart, a, full, tile.row, k, 1);
+      if (lo_b) copy_rows<kColumns, kAcrossB>(stage + 3 * kPart, b, full, tile.column, k, 1);
     }
   }
 }
@@ -42,50 +53,53 @@ struct Factors {
   std::uint64_t a_hi, a_lo, b_hi, b_lo;  // descriptors
 };
 
-// kAtOnce instructions of hi hi from a fresh sum, then twice as many of the small products.
-template <bool kAcrossA, bool kAcrossB>
-__device__ inline void multiply_big(float (&big)[64], const Factors& f, unsigned first) {
+// Products of one tile. kLoA, kLoB: the factor has a second part.
+template <bool kAcrossA, bool kAcrossB, bool kLoA, bool kLoB>
+struct PartsOfTile {
+  // kAtOnce instructions of hi hi from a fresh sum, then as many of each small product.
+  __device__ static void multiply_big(float (&big)[64], const Factors& f, unsigned first) {
 #pragma unroll
-  for (unsigned k = first; k < first + kAtOnce; ++k)
-    multiply<Half, kColumns, kAcrossA, kAcrossB>(big, descriptor_at(f.a_hi, kAcrossA, k),
-                                                 descriptor_at(f.b_hi, kAcrossB, k), k > first);
-  commit_products();
-}
-template <bool kAcrossA, bool kAcrossB>
-__device__ inline void multiply_small(float (&small)[64], const Factors& f, unsigned first, bool add) {
-#pragma unroll
-  for (unsigned k = first; k < first + kAtOnce; ++k) {
-    multiply<Half, kColumns, kAcrossA, kAcrossB>(small, descriptor_at(f.a_lo, kAcrossA, k),
-                                                 descriptor_at(f.b_hi, kAcrossB, k), add || k > first);
-    multiply<Half, kColumns, kAcrossA, kAcrossB>(small, descriptor_at(f.a_hi, kAcrossA, k),
-                                                 descriptor_at(f.b_lo, kAcrossB, k), true);
+    for (unsigned k = first; k < first + kAtOnce; ++k)
+      multiply<Half, kColumns, kAcrossA, kAcrossB>(big, descriptor_at(f.a_hi, kAcrossA, k),
+                                                   descriptor_at(f.b_hi, kAcrossB, k), k > first);
+    commit_products();
   }
-  commit_products();
-}
+  __device__ static void multiply_small(float (&small)[64], const Factors& f, unsigned first, bool add) {
+#pragma unroll
+    for (unsigned k = first; k < first + kAtOnce; ++k) {
+      if constexpr (kLoA)
+        multiply<Half, kColumns, kAcrossA, kAcrossB>(small, descriptor_at(f.a_lo, kAcrossA, k),
+                                                     descriptor_at(f.b_hi, kAcrossB, k), add || k > first);
+      if constexpr (kLoB)
+        multiply<Half, kColumns, kAcrossA, kAcrossB>(small, descriptor_at(f.a_hi, kAcrossA, k),
+                                                     descriptor_at(f.b_lo, kAcrossB, k),
+                                                     kLoA || add || k > first);
+    }
+    commit_products();
+  }
+  __device__ static Factors factors_at(const TilePipe& pipe, int stage, unsigned half) {
+    const unsigned a = shared_address(pipe.stage(stage)) + half * kBlockBytes,
+                   b = shared_address(pipe.stage(stage)) + 2 * kPart;
+    return {matrix_descriptor(a, kAcrossA), matrix_descriptor(a + kPart, kAcrossA),
+            matrix_descriptor(b, kAcrossB), matrix_descriptor(b + kPart, kAcrossB)};
+  }
 
-template <bool kAcrossA, bool kAcrossB>
-__device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args) {
-  const unsigned half = threadIdx.x / 128 - 1;
-  const Unscale unscale(args.largest);
-  TileRing ring;
-  for (unsigned i = blockIdx.x; i < args.order.tiles(); i += gridDim.x) {
-    float sum[64] = {}, big[64] = {}, small[64] = {};
-    for (int step = 0; step < args.steps; ++step, ring.next()) {
-      const unsigned a = shared_address(pipe.stage(ring.stage)) + half * kBlockBytes,
-                     b = shared_address(pipe.stage(ring.stage)) + 2 * kPart;
-      const Factors factors{matrix_descriptor(a, kAcrossA), matrix_descriptor(a + kPart, kAcrossA),
-                            matrix_descriptor(b, kAcrossB), matrix_descriptor(b + kPart, kAcrossB)};
+  __device__ static void run(const TilePipe& pipe, TileRing& ring, int steps, float (&sum)[64]) {
+    const unsigned half = threadIdx.x / 128 - 1;
+    float big[64] = {}, small[64] = {};
+    for (int step = 0; step < steps; ++step, ring.next()) {
+      const Factors factors = factors_at(pipe, ring.stage, half);
       wait_for(pipe.full + ring.stage, ring.phase);
 #pragma unroll
       for (unsigned k = 0; k < kStepsOfK; k += kAtOnce) {
         fence_sums();
-        multiply_big<kAcrossA, kAcrossB>(big, factors, k);
+        multiply_big(big, factors, k);
         if (k == 0 && step > 0) {
           wait_products<1>();  // the small products of the stage before
           pipe.release(ring.before());
         }
         fence_sums();
-        multiply_small<kAcrossA, kAcrossB>(small, factors, k, step > 0 || k > 0);
+        multiply_small(small, factors, k, step > 0 || k > 0);
         wait_products<1>();
         settle(big);
 #pragma unroll
@@ -96,7 +110,89 @@ __device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args) {
     pipe.release(ring.before());
     settle(small);
 #pragma unroll
-    for (int e = 0; e < 64; ++e) sum[e] = unscale(sum[e] + small[e]);
+    for (int e = 0; e < 64; ++e) sum[e] += small[e];
+  }
+};
+
+// hi hi alone: as exact as tf32, whose sums the tensor cores add up too.
+template <bool kAcrossA, bool kAcrossB>
+struct PartsOfTile<kAcrossA, kAcrossB, false, false> {
+  __device__ static void run(const TilePipe& pipe, TileRing& ring, int steps, float (&sum)[64]) {
+    const unsigned half = threadIdx.x / 128 - 1;
+    for (int step = 0; step < steps; ++step, ring.next()) {
+      const unsigned stage = shared_address(pipe.stage(ring.stage));
+      const std::uint64_t a = matrix_descriptor(stage + half * kBlockBytes, kAcrossA),
+                          b = matrix_descriptor(stage + 2 * kPart, kAcrossB);
+      wait_for(pipe.full + ring.stage, ring.phase);
+      fence_sums();
+#pragma unroll
+      for (unsigned k = 0; k < kStepsOfK; ++k)
+        multiply<Half, kColumns, kAcrossA, kAcrossB>(sum, descriptor_at(a, kAcrossA, k),
+                                                     descriptor_at(b, kAcrossB, k), step > 0 || k > 0);
+      commit_products();
+      wait_products<1>();
+      if (step > 0) pipe.release(ring.before());
+    }
+    wait_products<0>();
+    pipe.release(ring.before());
+    settle(sum);
+  }
+};
+
+// Sums of a tile in the shared memory of each block of a cluster: every block adds up some rows of all.
+constexpr int kSumsLd = kColumns + 8;
+
+__device__ void leave_sums(const TilePipe& pipe, const float (&sum)[64]) {
+  float* const to = reinterpret_cast<float*>(pipe.stages);
+  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+  const int row = 16 * (static_cast<int>(threadIdx.x) / 32 - 4) + g;
+#pragma unroll
+  for (int j = 0; j < kColumns / 8; ++j) {
+    const int column = 8 * j + 2 * t;
+    *reinterpret_cast<float2*>(to + row * kSumsLd + column) = make_float2(sum[4 * j], sum[4 * j + 1]);
+    *reinterpret_cast<float2*>(to + (row + 8) * kSumsLd + column) =
+        make_float2(sum[4 * j + 2], sum[4 * j + 3]);
+  }
+}
+
+__device__ void add_up(const TilePipe& pipe, const WgmmaArgs& args, const TileOfBatch& tile, double unscale) {
+  constexpr int kPieces = kColumns / 4;
+  const int rows = kWgmmaRows / args.splits, first = rows * static_cast<int>(cluster_rank());
+  const unsigned sums = shared_address(pipe.stages);
+  for (int i = static_cast<int>(threadIdx.x) - 128; i < rows * kPieces; i += 32 * kMultiplyingWarps) {
+    const int at = first + i / kPieces, from = i % kPieces * 4;
+    const std::int64_t row = tile.row + at, column = tile.column + from;
+    if (row >= args.m || column >= args.n) continue;
+    float x[4] = {};
+    for (int rank = 0; rank < args.splits; ++rank) {
+      const float4 v = load_four_of_cluster(address_in_cluster(
+          sums + 4u * static_cast<unsigned>(at * kSumsLd + from), static_cast<unsigned>(rank)));
+      x[0] += v.x, x[1] += v.y, x[2] += v.z, x[3] += v.w;
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      x[e] = static_cast<float>(x[e] * unscale);
+      if (args.bias != nullptr && column + e < args.n)
+        x[e] += static_cast<const float*>(args.bias)[column + e];
+    }
+    finish_values(args.finish, x);
+    store_values<float>(static_cast<float*>(args.c) + row * args.ldc, column, args.n, args.whole_c, x);
+  }
+}
+
+template <bool kAcrossA, bool kAcrossB, bool kLoA, bool kLoB>
+__device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args, double unscale) {
+  const Share share(args);
+  TileRing ring;
+  for (unsigned i = blockIdx.x / args.splits; i < args.order.tiles(); i += gridDim.x / args.splits) {
+    float sum[64] = {};
+    PartsOfTile<kAcrossA, kAcrossB, kLoA, kLoB>::run(pipe, ring, share.end - share.first, sum);
+    if (args.splits > 1) {
+      leave_sums(pipe, sum);
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < 64; ++e) sum[e] = static_cast<float>(sum[e] * unscale);
     store_sums<float, kColumns>(args, tile_at<kColumns>(args, i), pipe.scratch_of_warp(), sum);
   }
 }
@@ -108,12 +204,28 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   extern __shared__ unsigned char shared[];
   TilePipe pipe(shared);
   pipe.start();
+  const bool lo_a = args.scale_a->parts == 2, lo_b = args.scale_b->parts == 2;
+  const double unscale = unscale_of(*args.scale_a, *args.scale_b);
   if (threadIdx.x < 128) {
     give_up_registers<kCopyRegisters>();
-    if (threadIdx.x == 0) copy_parts<kAcrossA, kAcrossB>(pipe, a, b, args);
+    if (threadIdx.x == 0) copy_parts<kAcrossA, kAcrossB>(pipe, a, b, args, lo_a, lo_b);
+    __syncwarp();
+    if (args.splits > 1) sync_cluster(), sync_cluster();
   } else {
     take_registers<kMultiplyRegisters>();
-    multiply_parts<kAcrossA, kAcrossB>(pipe, args);
+    if (lo_a && lo_b)
+      multiply_parts<kAcrossA, kAcrossB, true, true>(pipe, args, unscale);
+    else if (lo_a)
+      multiply_parts<kAcrossA, kAcrossB, true, false>(pipe, args, unscale);
+    else if (lo_b)
+      multiply_parts<kAcrossA, kAcrossB, false, true>(pipe, args, unscale);
+    else
+      multiply_parts<kAcrossA, kAcrossB, false, false>(pipe, args, unscale);
+    if (args.splits > 1) {
+      sync_cluster();
+      add_up(pipe, args, tile_at<kColumns>(args, blockIdx.x / args.splits), unscale);
+      sync_cluster();  // before any of them leaves: its memory is still read
+    }
   }
 }
 

@@ -13,9 +13,17 @@ void allow_shared(const WgmmaKernel& kernel) {
 
 void launch_wgmma(const WgmmaKernel& kernel, const CUtensorMap& a, const CUtensorMap& b,
                   const WgmmaArgs& args, std::int64_t blocks, cudaStream_t stream) {
-  kernel.function<<<static_cast<unsigned>(blocks), kWgmmaThreads,
-                    static_cast<std::size_t>(kernel.shared_bytes), stream>>>(a, b, args);
-  HEADROOM_CUDA_LAUNCHED();
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(args.splits), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(kWgmmaThreads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(kernel.shared_bytes);
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = args.splits > 1 ? 1 : 0;
+  HEADROOM_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel.function, a, b, args));
 }
 
 }  // namespace headroom::cuda

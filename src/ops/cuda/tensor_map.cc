@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "device/cuda/check.h"
 #include "ops/cuda/wgmma_layout.h"
+#include "ops/product/wgmma.h"
 
 namespace headroom::cuda {
 namespace {
@@ -70,6 +71,17 @@ const CUtensorMap& PlacedMap::at(const void* data) {
     data_ = data;
   }
   return map_;
+}
+
+PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t ld, int parts) {
+  const std::int64_t rows = along ? side : k;
+  return PlacedMap({.dtype = DType::f16,
+                    .columns = along ? k : side,
+                    .rows = rows,
+                    .ld = ld,
+                    .count = parts,
+                    .stride = rows * ld,
+                    .box_rows = along ? kWgmmaRows : 64});
 }
 
 }  // namespace headroom::cuda

@@ -29,4 +29,8 @@ class PlacedMap {
   CUtensorMap map_{};
 };
 
+// A factor in parts of fp16 (fp16_parts.h), with `side` rows of A or columns of B; `along`: contiguous along
+// k.
+PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t ld, int parts);
+
 }  // namespace headroom::cuda

@@ -51,7 +51,8 @@ Kernel bound(const ProductKernel& idea, const ProductOf& of) {
   Kernel kernel{.name = idea.name,
                 .device = DeviceKind::cuda,
                 .shares_counter = idea.shares_counter,
-                .vendor = idea.vendor};
+                .vendor = idea.vendor,
+                .splits_factors = idea.splits_factors};
   kernel.accepts = [idea, of](const Problem& p, const Target& target) {
     if (Verdict verdict = accepts_cuda_floats(p, target); !verdict.ok) return verdict;
     return accepts_product(idea, of(p, target), target);
@@ -86,9 +87,11 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_tiles(),
       product_wgmma(),
       product_fp16x3_wgmma(),
+      product_fp16_wgmma(),
       product_bf16x6(),
       product_fp64_tiles(),
       product_thin(),
+      product_slices(),
       product_async_tiles(),
       product_register_tiles(),
       product_block_64x16(),

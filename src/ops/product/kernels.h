@@ -18,6 +18,7 @@ struct ProductKernel {
   bool shares_counter = false;
   bool vendor = false;
   bool scales = false;  // knows alpha and beta; for the others a pass over c applies them
+  bool splits_factors = false;
 };
 ProductKernel product_outer();
 ProductKernel product_skinny();
@@ -27,9 +28,11 @@ ProductKernel product_cublaslt();
 ProductKernel product_tiles();
 ProductKernel product_wgmma();
 ProductKernel product_fp16x3_wgmma();
+ProductKernel product_fp16_wgmma();
 ProductKernel product_bf16x6();
 ProductKernel product_fp64_tiles();
 ProductKernel product_thin();
+ProductKernel product_slices();
 // Rungs of `bench gemm`: one idea each, for people who learn and measure.
 ProductKernel product_async_tiles();
 ProductKernel product_register_tiles();

@@ -74,13 +74,25 @@ struct SkinnyPlan {
 SkinnyPlan plan_skinny(const Product& product, int multiprocessors);
 inline constexpr std::int64_t kMaxSkinny = 16;
 
-// How "cuda:thin" does. A block has 8 warps of some rows each, and blocks of a cluster share k.
+// How "cuda:thin" does. A block has 8 warps of some rows each, and blocks of a cluster share k; or, with few
+// and short rows, a block has `rows` and its warps share k.
 struct ThinPlan {
   bool wide_output = false;
-  int rows_of_warp = 1, splits = 1;
+  bool warps_share_k = false;
+  int rows = 1;  // of a warp, or of a block whose warps share k
+  int splits = 1;
   std::int64_t k_per_split = 0, blocks = 1;
 };
 ThinPlan plan_thin(const Product& product, int multiprocessors);
 inline constexpr int kThinBlockWarps = 8;
+
+// How "cuda:slices" does: tiles of 32 x 32, whose warps share k.
+struct SlicePlan {
+  std::int64_t blocks = 1;
+  int warps = 1;
+  std::int64_t k_per_warp = 16;  // a multiple of 16
+};
+SlicePlan plan_slices(const Product& product);
+inline constexpr int kSliceTile = 32, kMaxSliceWarps = 8;
 
 }  // namespace headroom

@@ -99,21 +99,40 @@ TEST(Products, PartsOfBf16AreForExactFp32) {
   EXPECT_FALSE(parts.accepts(p, older).ok);
 }
 
+TEST(Products, SlicesCoverKOnce) {
+  for (const std::int64_t k : {1, 15, 16, 17, 33, 400, 784, 1000, 4096}) {
+    const SlicePlan plan = plan_slices({.m = 70, .n = 33, .k = k});
+    EXPECT_EQ(plan.blocks, 3 * 2);
+    EXPECT_EQ(plan.k_per_warp % 16, 0);
+    EXPECT_GE(plan.warps * plan.k_per_warp, k);
+    EXPECT_LT((plan.warps - 1) * plan.k_per_warp, k) << "no warp without work";
+    EXPECT_LE(plan.warps, kMaxSliceWarps);
+  }
+  Product p{.m = 256, .n = 120, .k = 400, .lda = 400, .ldb = 120, .ldc = 120};
+  EXPECT_TRUE(product_slices().accepts(p, kHopper).ok);
+  p.m = 4096, p.n = 4096;
+  EXPECT_NE(product_slices().accepts(p, kHopper).reason.find("264 tiles"), std::string::npos);
+  p.m = p.n = 64, p.k = 4097;
+  EXPECT_FALSE(product_slices().accepts(p, kHopper).ok);
+}
+
 TEST(Products, ThinOnesFillTheDeviceInOneLaunch) {
   for (const std::int64_t k : {1, 5, 64, 1000, 17496})
     for (const std::int64_t m : {1, 20, 800, 3000, 100000})
       for (const std::int64_t n : {1, 10, 16}) {
         const Product p{.trans_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
         const ThinPlan plan = plan_thin(p, 132);
-        EXPECT_GE(plan.splits * plan.k_per_split, k);
+        const int warps = kThinBlockWarps;
+        EXPECT_GE((plan.warps_share_k ? warps : plan.splits) * plan.k_per_split, k);
         EXPECT_EQ(plan.k_per_split % 4, 0) << "pieces begin at multiples of 16 bytes";
         EXPECT_LE(plan.splits, 8) << "clusters may have no more blocks";
         EXPECT_EQ(plan.blocks % plan.splits, 0);
-        EXPECT_GE(plan.blocks / plan.splits * kThinBlockWarps * plan.rows_of_warp, std::max(m, n));
+        EXPECT_GE(plan.blocks / plan.splits * (plan.warps_share_k ? 1 : warps) * plan.rows, std::max(m, n));
         EXPECT_EQ(plan.wide_output, m < n);
       }
   const Product p{.m = 800, .n = 10, .k = 1000, .lda = 1000, .ldb = 10, .ldc = 10};
   EXPECT_GE(plan_thin(p, 132).blocks, 90);
+  EXPECT_TRUE(plan_thin(p, 132).warps_share_k) << "one launch, one round of loads";
   EXPECT_FALSE(product_skinny().accepts(p, kHopper).ok) << "one along k, one across";
   EXPECT_TRUE(product_thin().accepts(p, kHopper).ok);
   EXPECT_EQ(product_thin().workspace, nullptr);

@@ -53,14 +53,46 @@ WgmmaPlan plan_wgmma(const Product& p, int multiprocessors) {
   return plan;
 }
 
-Fp16x3WgmmaPlan plan_fp16x3_wgmma(const Product& p, int multiprocessors) {
+PartsProductPlan plan_parts_product(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
+  PartsProductPlan plan;
+  plan.order = order_tiles(m, n, kWgmmaRows, kFp16x3WgmmaColumns, multiprocessors);
+  plan.steps = static_cast<int>(ceil_div(std::max<std::int64_t>(1, k), 64));
+  const std::int64_t units = std::max(1, multiprocessors), tiles = plan.order.tiles();
+  // In steps: to begin and end a tile is worth two, to add up over a cluster two more.
+  std::int64_t least = ceil_div(tiles, units) * (plan.steps + 2);
+  for (const int splits : {2, 4, 8}) {
+    if (splits > plan.steps) break;
+    const std::int64_t turns = ceil_div(tiles * splits, units),
+                       time = turns * (ceil_div(plan.steps, splits) + 4);
+    if (time < least) least = time, plan.splits = splits;
+  }
+  // A cluster has one tile. Blocks by themselves take tile after tile.
+  plan.blocks = plan.splits > 1 ? tiles * plan.splits : std::min(units, tiles);
+  return plan;
+}
+
+std::int64_t parts_blocks(std::int64_t elements, int multiprocessors) {
+  constexpr std::int64_t kPerBlock = 1024 * 8;  // threads, and elements that one takes at once
+  return std::clamp<std::int64_t>(ceil_div(elements, kPerBlock), 1, std::max(1, multiprocessors));
+}
+
+Fp16x3WgmmaPlan plan_fp16x3_wgmma(const Product& p, int parts, int multiprocessors) {
   Fp16x3WgmmaPlan plan;
-  plan.m = round_up(p.m, 8), plan.n = round_up(p.n, 8), plan.k = round_up(p.k, 64);
-  plan.order = order_tiles(p.m, p.n, kWgmmaRows, kFp16x3WgmmaColumns, multiprocessors);
-  plan.blocks = std::min<std::int64_t>(std::max(1, multiprocessors), tiles_in(p, kFp16x3WgmmaColumns));
-  plan.a = 256;  // before it, the two largest values
-  plan.b = plan.a + static_cast<std::size_t>(round_up(4 * plan.m * plan.k, 256));
-  plan.workspace = plan.b + static_cast<std::size_t>(4 * plan.n * plan.k);
+  plan.product = plan_parts_product(p.m, p.n, p.k, multiprocessors);
+  const std::int64_t rows_a = p.trans_a ? p.k : p.m, rows_b = p.trans_b ? p.n : p.k;
+  plan.ld_a = round_up(p.trans_a ? p.m : p.k, 8), plan.ld_b = round_up(p.trans_b ? p.k : p.n, 8);
+  plan.parts_blocks = parts_blocks((p.m + p.n) * p.k, multiprocessors);
+  std::size_t next = 0;
+  const auto place = [&next](std::int64_t bytes) {
+    const std::size_t here = next;
+    next += static_cast<std::size_t>(round_up(bytes, 256));
+    return here;
+  };
+  place(2 * 16);
+  plan.found = place(2 * 8 * plan.parts_blocks);
+  plan.a = place(2 * parts * rows_a * plan.ld_a);
+  plan.b = place(2 * parts * rows_b * plan.ld_b);
+  plan.workspace = next;
   return plan;
 }
 

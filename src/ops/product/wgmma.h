@@ -26,16 +26,27 @@ struct WgmmaPlan {
 };
 WgmmaPlan plan_wgmma(const Product& product, int multiprocessors);
 
-// How "cuda:fp16x3_wgmma" does: sides filled up to multiples of 8, k to whole steps of 64, in copies that
-// hold both parts of every factor.
-struct Fp16x3WgmmaPlan {
-  std::int64_t m = 8, n = 8, k = 64;
+// How products of matrices in parts of fp16 go about it: tiles, steps of 64 of k, and blocks that share the
+// steps of a tile as a cluster, where there are fewer tiles than multiprocessors.
+struct PartsProductPlan {
   TileOrder order;
+  int steps = 1, splits = 1;
   std::int64_t blocks = 1;
-  std::size_t a = 0, b = 0, workspace = 0;
 };
 inline constexpr int kFp16x3WgmmaColumns = 128;  // of a tile
-Fp16x3WgmmaPlan plan_fp16x3_wgmma(const Product& product, int multiprocessors);
+PartsProductPlan plan_parts_product(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors);
+
+// Blocks that write the parts of so many elements; they wait for each other, so all of them must run at once.
+std::int64_t parts_blocks(std::int64_t elements, int multiprocessors);
+
+// Of "cuda:fp16x3_wgmma", which also writes the parts of both factors. Offsets in bytes.
+struct Fp16x3WgmmaPlan {
+  PartsProductPlan product;
+  std::int64_t ld_a = 8, ld_b = 8;  // of the parts
+  std::int64_t parts_blocks = 1;
+  std::size_t found = 0, a = 0, b = 0, workspace = 0;  // the two scales come first
+};
+Fp16x3WgmmaPlan plan_fp16x3_wgmma(const Product& product, int parts, int multiprocessors);
 
 // Tiles of the output, in an order for so many blocks at a time.
 TileOrder order_tiles(std::int64_t m, std::int64_t n, int tile_m, int tile_n, int multiprocessors);

@@ -177,20 +177,42 @@ TEST(WgmmaPlans, CopiesOfABatch) {
   EXPECT_EQ(plan.blocks, 5);
 }
 
-TEST(WgmmaPlans, PartsOfFp16HoldWholeSteps) {
+TEST(WgmmaPlans, PartsOfFp16HaveRoom) {
   for (const std::int64_t k : {1, 63, 64, 65, 4096, 17496})
-    for (const std::int64_t m : {1, 129, 4100}) {
-      const Fp16x3WgmmaPlan plan = plan_fp16x3_wgmma({.m = m, .n = 77, .k = k}, 132);
-      EXPECT_EQ(plan.k % 64, 0);
-      EXPECT_GE(plan.k, k);
-      EXPECT_LT(plan.k, k + 64);
-      EXPECT_EQ(plan.m % 8, 0);
-      EXPECT_GE(plan.m, m);
-      EXPECT_EQ(plan.n, 80);
-      EXPECT_GE(plan.b - plan.a, std::size_t(4 * plan.m * plan.k));
-      EXPECT_EQ(plan.workspace - plan.b, std::size_t(4 * plan.n * plan.k));
-      EXPECT_EQ(plan.a % 256 + plan.b % 256, 0u);
-    }
+    for (const std::int64_t m : {1, 129, 4100})
+      for (const bool across : {false, true}) {
+        const Product product{.trans_a = across, .trans_b = !across, .m = m, .n = 77, .k = k};
+        const Fp16x3WgmmaPlan plan = plan_fp16x3_wgmma(product, 2, 132);
+        EXPECT_EQ(plan.ld_a % 8 + plan.ld_b % 8, 0);
+        EXPECT_GE(plan.ld_a, across ? m : k);
+        EXPECT_GE(plan.ld_b, across ? 77 : k);
+        EXPECT_GE(plan.found, 32u);
+        EXPECT_GE(plan.a - plan.found, std::size_t(16 * plan.parts_blocks));
+        EXPECT_GE(plan.b - plan.a, std::size_t(4 * plan.ld_a * (across ? k : m)));
+        EXPECT_GE(plan.workspace - plan.b, std::size_t(4 * plan.ld_b * (across ? k : 77)));
+        EXPECT_EQ(plan.a % 256 + plan.b % 256, 0u);
+      }
+}
+
+TEST(WgmmaPlans, FewTilesShareTheirStepsAmongBlocks) {
+  for (const std::int64_t m : {1, 100, 512, 3000, 10000})
+    for (const std::int64_t n : {10, 160, 784, 4096})
+      for (const std::int64_t k : {1, 64, 200, 784, 3000, 17496}) {
+        const PartsProductPlan plan = plan_parts_product(m, n, k, 132);
+        EXPECT_EQ(plan.steps, (k + 63) / 64);
+        EXPECT_LE(plan.splits, plan.steps);
+        EXPECT_EQ(128 % plan.splits, 0);
+        EXPECT_EQ(plan.blocks % plan.splits, 0);
+        if (plan.splits > 1) {
+          EXPECT_EQ(plan.blocks, std::int64_t{plan.order.tiles()} * plan.splits);
+        } else {
+          EXPECT_LE(plan.blocks, 132);
+        }
+      }
+  EXPECT_EQ(plan_parts_product(3000, 512, 784, 132).splits, 1);  // 96 tiles
+  EXPECT_EQ(plan_parts_product(512, 784, 3000, 132).splits, 4);  // 28 tiles
+  EXPECT_EQ(plan_parts_product(800, 100, 784, 132).splits, 8);   // 7 tiles
+  EXPECT_EQ(plan_parts_product(4096, 4096, 4096, 132).splits, 1);
 }
 
 Verdict verdict(const ProductKernel& kernel, const Product& p, const Target& target = kHopper) {
@@ -256,7 +278,7 @@ TEST(WgmmaKernels, WorkCountsTheCopies) {
   EXPECT_EQ(direct.launch_count(), 1);
   EXPECT_EQ(copied.launch_count(), 2);
   EXPECT_EQ(copied.bytes() - direct.bytes(), 2 * 4 * 256 * 256);
-  EXPECT_EQ(product_fp16x3_wgmma().work(along, kHopper, least).launch_count(), 4);
+  EXPECT_EQ(product_fp16x3_wgmma().work(along, kHopper, least).launch_count(), 2);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ std::map<ValueId, Values> interpret(const Graph& graph, std::map<ValueId, Values
     }
     std::vector<Values> inputs;
     for (ValueId in : node.inputs) inputs.push_back(known.at(in));
-    Run run = run_kernel(reference_of(operator_of(node.op)), graph.problem(static_cast<NodeId>(n)), inputs);
+    Run run = run_kernel(reference_of(operator_of(node.op)), widened(graph.problem(static_cast<NodeId>(n))),
+                         inputs);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) known[node.outputs[i]] = std::move(run.outputs[i]);
   }
   return known;

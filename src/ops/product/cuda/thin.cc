@@ -18,6 +18,16 @@ ThinPlan plan_thin(const Product& p, int multiprocessors) {
   constexpr double kBytesPerCycle = 40, kMeeting = 450;
   ThinPlan best{.wide_output = p.m < p.n};
   const std::int64_t rows = std::max(p.m, p.n), columns = std::min(p.m, p.n);
+  // One round of blocks, and of loads: as little as there can be.
+  for (const int rows_of_block : {4, 8}) {
+    constexpr std::int64_t kMaxDepth = 4096;
+    const std::int64_t blocks = ceil_div(rows, rows_of_block);
+    if (p.k > kMaxDepth || blocks > std::max(1, multiprocessors) || (rows_of_block > 4 && columns > 12))
+      continue;
+    best.warps_share_k = true, best.rows = rows_of_block, best.blocks = blocks;
+    best.k_per_split = ceil_div(ceil_div(p.k, kThinBlockWarps), 4) * 4;
+    return best;
+  }
   double least = 0;
   for (const int rows_of_warp : {4, 3, 2, 1})
     for (const int splits : {1, 2, 4, 8}) {
@@ -33,7 +43,7 @@ ThinPlan plan_thin(const Product& p, int multiprocessors) {
                           (splits > 1 ? kMeeting : 0);
       if (least != 0 && cost >= least) continue;
       least = cost;
-      best.rows_of_warp = rows_of_warp, best.splits = splits, best.k_per_split = depth, best.blocks = blocks;
+      best.rows = rows_of_warp, best.splits = splits, best.k_per_split = depth, best.blocks = blocks;
     }
   return best;
 }
@@ -56,7 +66,8 @@ Verdict accepts(const Product& p, const Target& target) {
 Work work(const Product& p, const Target& target, Work least) {
   const ThinPlan plan = plan_thin(p, target.device.multiprocessors);
   least.with("gpu.thin", Unit::fp32, {p.m, p.n, p.k});
-  least.main().tile = {kThinBlockWarps * plan.rows_of_warp, std::min(p.m, p.n), plan.k_per_split};
+  least.main().tile = {(plan.warps_share_k ? 1 : kThinBlockWarps) * plan.rows, std::min(p.m, p.n),
+                       plan.warps_share_k ? p.k : plan.k_per_split};
   least.main().blocks = plan.blocks;
   return least;
 }
@@ -70,28 +81,29 @@ Launcher prepare(const Product& product, const LaunchContext& context) {
     const void *a = at(args.inputs[0], run.a, p.dtype), *b = at(args.inputs[1], run.b, p.dtype);
     const std::int64_t large_ld = wide ? p.ldb : p.lda, small_ld = wide ? p.lda : p.ldb;
     const bool small_along = wide ? !p.trans_a : p.trans_b;
-    cuda::thin(plan.rows_of_warp,
-               {.large = wide ? b : a,
-                .small = wide ? a : b,
-                .bias = p.bias ? args.inputs[2] : nullptr,
-                .c = at(args.outputs[0], run.c, p.dtype),
-                .partial = nullptr,
-                .rows = std::max(p.m, p.n),
-                .columns = std::min(p.m, p.n),
-                .k = p.k,
-                .large_ld = large_ld,
-                .small_row = small_along ? small_ld : 1,
-                .small_k = small_along ? 1 : small_ld,
-                .c_row = wide ? 1 : p.ldc,
-                .c_column = wide ? p.ldc : 1,
-                .k_per_split = plan.k_per_split,
-                .splits = plan.splits,
-                .warps_along_k = 1,
-                .along = true,
-                .bias_by_row = wide,
-                .whole = whole_rows(wide ? b : a, large_ld, 0, p.dtype) && p.k % 4 == 0,
-                .finish = p.finish},
-               cuda::stream_of(args));
+    const auto launch = plan.warps_share_k ? cuda::thin_in_slices : cuda::thin;
+    launch(plan.rows,
+           {.large = wide ? b : a,
+            .small = wide ? a : b,
+            .bias = p.bias ? args.inputs[2] : nullptr,
+            .c = at(args.outputs[0], run.c, p.dtype),
+            .partial = nullptr,
+            .rows = std::max(p.m, p.n),
+            .columns = std::min(p.m, p.n),
+            .k = p.k,
+            .large_ld = large_ld,
+            .small_row = small_along ? small_ld : 1,
+            .small_k = small_along ? 1 : small_ld,
+            .c_row = wide ? 1 : p.ldc,
+            .c_column = wide ? p.ldc : 1,
+            .k_per_split = plan.k_per_split,
+            .splits = plan.splits,
+            .warps_along_k = 1,
+            .along = true,
+            .bias_by_row = wide,
+            .whole = whole_rows(wide ? b : a, large_ld, 0, p.dtype) && p.k % 4 == 0,
+            .finish = p.finish},
+           cuda::stream_of(args));
   };
 }
 #endif

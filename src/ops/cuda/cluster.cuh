@@ -1,0 +1,51 @@
+#pragma once
+
+// Blocks of a cluster, on Hopper and later: they run at the same time and read each other's shared memory. On
+// earlier cards kernels that use it are never launched, but their code must compile.
+
+namespace headroom::cuda {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define HEADROOM_CLUSTER(code) __trap()
+#else
+#define HEADROOM_CLUSTER(code) code
+#endif
+
+__device__ inline unsigned cluster_rank() {
+  unsigned rank = 0;
+  HEADROOM_CLUSTER(asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)));
+  return rank;
+}
+
+// All threads of all blocks. What was written to shared memory before is seen by the others after.
+__device__ inline void sync_cluster() {
+  HEADROOM_CLUSTER(
+      asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
+                   "barrier.cluster.wait.acquire.aligned;" ::
+                       : "memory"));
+}
+
+// Where a place in shared memory lies in the block of this rank.
+__device__ inline unsigned address_in_cluster(unsigned address, unsigned rank) {
+  unsigned there = 0;
+  HEADROOM_CLUSTER(asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank)));
+  return there;
+}
+
+__device__ inline float load_of_cluster(unsigned address) {
+  float value = 0;
+  HEADROOM_CLUSTER(asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory"));
+  return value;
+}
+__device__ inline float4 load_four_of_cluster(unsigned address) {
+  float4 v{};
+  HEADROOM_CLUSTER(asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                                : "r"(address)
+                                : "memory"));
+  return v;
+}
+
+#undef HEADROOM_CLUSTER
+
+}  // namespace headroom::cuda

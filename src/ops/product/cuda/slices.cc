@@ -1,0 +1,84 @@
+// "cuda:slices": small fp32 products whose warps share k. What it does is told in ops/cuda/gemm_slices.h.
+#include <algorithm>
+
+#include "ops/product/cuda/shared.h"
+#ifdef HEADROOM_HAS_CUDA
+#include "ops/cuda/gemm_slices.h"
+#include "ops/cuda/launch.h"
+#endif
+
+namespace headroom {
+
+using namespace products;
+
+SlicePlan plan_slices(const Product& p) {
+  SlicePlan plan;
+  plan.blocks = ceil_div(p.m, kSliceTile) * ceil_div(p.n, kSliceTile);
+  // Steps of 16 of k: as few one after another as there are warps, but none of them without a step.
+  const std::int64_t steps = ceil_div(p.k, 16);
+  plan.warps = static_cast<int>(std::clamp<std::int64_t>(ceil_div(steps, 2), 2, kMaxSliceWarps));
+  plan.k_per_warp = ceil_div(steps, plan.warps) * 16;
+  plan.warps = static_cast<int>(ceil_div(p.k, plan.k_per_warp));
+  return plan;
+}
+
+namespace {
+
+// Larger products have tiles enough for kernels that read each operand less often.
+Verdict accepts(const Product& p, const Target& target) {
+  constexpr std::int64_t kMaxDepth = 4096;
+  if (p.dtype != DType::f32) return refuse("for fp32 only");
+  if (target.device.compute_capability < 80) return refuse("its products need compute capability 8.0");
+  if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
+  const std::int64_t most = 2 * std::max(1, target.device.multiprocessors), blocks = plan_slices(p).blocks;
+  if (blocks > most)
+    return refuse(
+        fmt::format("for at most {} tiles of {} x {}, not {}", most, kSliceTile, kSliceTile, blocks));
+  if (p.k > kMaxDepth) return refuse(fmt::format("for sums of at most {} terms, not {}", kMaxDepth, p.k));
+  return accept();
+}
+
+Work work(const Product& p, const Target&, Work least) {
+  const SlicePlan plan = plan_slices(p);
+  least.with(p.tf32 ? "gpu.slices.tf32" : "gpu.slices", Unit::tf32, {p.m, p.n, p.k});
+  if (!p.tf32) least.main().flops *= 3;
+  least.main().tile = {kSliceTile, kSliceTile, p.k};
+  least.main().blocks = plan.blocks;
+  least.main().l2_bytes = 4.0 * double(plan.blocks) * 2 * kSliceTile * double(p.k);
+  return least;
+}
+
+#ifdef HEADROOM_HAS_CUDA
+Launcher prepare(const Product& product, const LaunchContext&) {
+  const cuda::SliceLayout layout{!product.trans_a, product.trans_b, !product.tf32};
+  return [p = product, plan = plan_slices(product), layout](const LaunchArgs& args) {
+    const float *const a = args.in<float>(0) + p.runs[0].a, *const b = args.in<float>(1) + p.runs[0].b;
+    float* const c = args.out<float>(0) + p.runs[0].c;
+    cuda::multiply_slices(layout, plan.warps,
+                          {.a = a,
+                           .b = b,
+                           .bias = p.bias ? args.in<float>(2) : nullptr,
+                           .c = c,
+                           .m = p.m,
+                           .n = p.n,
+                           .k = p.k,
+                           .lda = p.lda,
+                           .ldb = p.ldb,
+                           .ldc = p.ldc,
+                           .k_per_warp = plan.k_per_warp,
+                           .whole_a = whole_rows(a, p.lda, 0, p.dtype),
+                           .whole_b = whole_rows(b, p.ldb, 0, p.dtype),
+                           .whole_c = whole_rows(c, p.ldc, 0, p.dtype),
+                           .finish = p.finish},
+                          cuda::stream_of(args));
+  };
+}
+#endif
+
+}  // namespace
+
+ProductKernel product_slices() {
+  return {.name = "cuda:slices", .accepts = accepts, .work = work, .prepare = HEADROOM_CUDA(prepare)};
+}
+
+}  // namespace headroom

@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <utility>
+
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace headroom {
+namespace {
+
+// A product of two matrices, and the attributes of the parts_product in its place.
+struct Found {
+  ValueId a, b, bias = kNone;
+  Attrs attrs;
+};
+
+bool is_fp32(const Graph& graph, ValueId id) { return graph.value(id).type.dtype == DType::f32; }
+
+Found product_at(const Graph& graph, const Node& node) {
+  const Shape &a = graph.value(node.inputs[0]).type.shape, &out = graph.value(node.outputs[0]).type.shape;
+  Found found{.a = node.inputs[0], .b = node.inputs[1], .attrs = {{"shape", out.vector()}}};
+  if (node.op == "linear") {
+    found.attrs.set("k", a[a.rank() - 1]);
+    found.attrs.set("trans_b", std::int64_t{1});
+    if (node.inputs.size() > 2) found.bias = node.inputs[2];
+    if (node.attrs.has("activation")) found.attrs.set("activation", node.attrs.text("activation"));
+  } else {
+    const std::int64_t trans_a = node.attrs.integer("trans_a"), trans_b = node.attrs.integer("trans_b");
+    found.attrs.set("k", a[trans_a != 0 ? 0 : 1]);
+    found.attrs.set("trans_a", trans_a);
+    found.attrs.set("trans_b", trans_b);
+  }
+  return found;
+}
+
+class Sharing {
+ public:
+  Sharing(Graph& graph, int parts, const std::function<bool(const Problem&)>& wanted)
+      : graph_(graph), nodes_(graph.nodes()), parts_(parts) {
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      if (is_plain_product(nodes_[n]) && wanted(graph.problem(static_cast<NodeId>(n)))) chosen_.insert(n);
+  }
+
+  void run() {
+    if (chosen_.empty()) return;
+    let_heads_split();
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (chosen_.count(n) == 0)
+        list_.push_back(nodes_[n]);
+      else
+        replace(nodes_[n]);
+    }
+    graph_.replace_nodes(std::move(list_));
+  }
+
+ private:
+  struct Split {
+    ValueId parts, scale;
+  };
+
+  bool is_plain_product(const Node& node) const {
+    if (node.op != "linear" && node.op != "matmul") return false;
+    for (ValueId in : node.inputs)
+      if (!is_fp32(graph_, in)) return false;
+    if (node.op == "linear") return true;
+    const auto rank = [&](std::size_t i) { return graph_.value(node.inputs[i]).type.shape.rank(); };
+    return node.inputs.size() == 2 && rank(0) == 2 && rank(1) == 2;
+  }
+
+  // A classifier's head writes dz in parts where only such products read it.
+  void let_heads_split() {
+    for (Node& head : nodes_) {
+      if (head.op != "classifier_head") continue;
+      const ValueId dz = head.outputs[2];
+      if (!only_products_read(dz)) continue;
+      head.attrs.set("parts", std::int64_t{parts_});
+      const Split split = add_values(dz, graph_.value(dz).type.shape);
+      head.outputs[2] = split.parts;
+      head.outputs.push_back(split.scale);
+      known_[dz] = split;
+    }
+  }
+
+  bool only_products_read(ValueId id) const {
+    if (std::ranges::find(graph_.outputs, id) != graph_.outputs.end()) return false;
+    bool read = false;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const std::vector<ValueId>& in = nodes_[n].inputs;
+      if (std::ranges::find(in, id) == in.end()) continue;
+      if (chosen_.count(n) == 0 || (in.size() > 2 && in[2] == id)) return false;
+      read = true;
+    }
+    return read;
+  }
+
+  Split add_values(ValueId of, const Shape& shape) {
+    const Value& value = graph_.value(of);
+    const std::string name = value.name;
+    const std::int64_t columns = shape[shape.rank() - 1];
+    Value parts{.name = name + ".parts",
+                .type = {{parts_, shape.numel() / columns, (columns + 7) / 8 * 8}, DType::f16}};
+    Value scale{.name = name + ".scale", .type = {{4}, DType::f32}};
+    const ValueId first = graph_.add_value(std::move(parts));
+    return {first, graph_.add_value(std::move(scale))};
+  }
+
+  // Those of the two that are not split yet are split in one node.
+  void split(const Found& product, const Node& reader) {
+    Node node{.op = "fp16_parts",
+              .attrs = {{"parts", std::int64_t{parts_}}},
+              .layer = reader.layer,
+              .phase = reader.phase};
+    for (ValueId id : {product.a, product.b}) {
+      const auto [it, fresh] = known_.try_emplace(id);
+      if (!fresh) continue;
+      it->second = add_values(id, graph_.value(id).type.shape);
+      node.inputs.push_back(id);
+      node.outputs.push_back(it->second.parts);
+      node.outputs.push_back(it->second.scale);
+    }
+    if (!node.inputs.empty()) list_.push_back(std::move(node));
+  }
+
+  void replace(const Node& node) {
+    const Found found = product_at(graph_, node);
+    split(found, node);
+    const Split &a = known_.at(found.a), &b = known_.at(found.b);
+    Node product = node;
+    product.op = "parts_product";
+    product.attrs = found.attrs;
+    product.inputs = {a.parts, a.scale, b.parts, b.scale};
+    if (found.bias != kNone) product.inputs.push_back(found.bias);
+    list_.push_back(std::move(product));
+  }
+
+  Graph& graph_;
+  std::vector<Node> nodes_, list_;
+  std::set<std::size_t> chosen_;
+  std::map<ValueId, Split> known_;
+  const int parts_;
+};
+
+}  // namespace
+
+void share_parts(Graph& graph, int parts, const std::function<bool(const Problem&)>& wanted) {
+  Sharing(graph, parts, wanted).run();
+}
+
+}  // namespace headroom
