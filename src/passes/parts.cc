@@ -93,14 +93,12 @@ class Sharing {
   }
 
   Split add_values(ValueId of, const Shape& shape) {
-    const Value& value = graph_.value(of);
-    const std::string name = value.name;
+    const std::string name = graph_.value(of).name;
+    const Role role = graph_.value(of).role == Role::gradient ? Role::gradient : Role::activation;
     const std::int64_t columns = shape[shape.rank() - 1];
-    Value parts{.name = name + ".parts",
-                .type = {{parts_, shape.numel() / columns, (columns + 7) / 8 * 8}, DType::f16}};
-    Value scale{.name = name + ".scale", .type = {{4}, DType::f32}};
-    const ValueId first = graph_.add_value(std::move(parts));
-    return {first, graph_.add_value(std::move(scale))};
+    const TensorType type{{parts_, shape.numel() / columns, (columns + 7) / 8 * 8}, DType::f16};
+    const ValueId parts = graph_.add_value({.name = name + ".parts", .type = type, .role = role});
+    return {parts, graph_.add_value({.name = name + ".scale", .type = {{4}, DType::f32}, .role = role})};
   }
 
   // Those of the two that are not split yet are split in one node.

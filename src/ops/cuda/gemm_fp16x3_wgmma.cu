@@ -188,6 +188,7 @@ __device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args, doub
     float sum[64] = {};
     PartsOfTile<kAcrossA, kAcrossB, kLoA, kLoB>::run(pipe, ring, share.end - share.first, sum);
     if (args.splits > 1) {
+      sync_multiplying();  // the sums lie where the other warpgroup's products may still read
       leave_sums(pipe, sum);
       return;
     }

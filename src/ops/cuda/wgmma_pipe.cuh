@@ -52,6 +52,11 @@ struct Pipe {
   }
 };
 
+// The warpgroups that multiply wait for each other.
+__device__ inline void sync_multiplying() {
+  asm volatile("barrier.sync 1, %0;" ::"n"(32 * kMultiplyingWarps) : "memory");
+}
+
 // The stage that comes next, and the phase of its barriers.
 template <int kStages>
 struct Ring {
