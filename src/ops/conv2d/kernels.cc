@@ -61,7 +61,7 @@ std::vector<Kernel> kernels() {
 
 // block_mma stands behind a GPU kernel that takes everything until it has been measured: only a user names
 // it.
-std::vector<Kernel> forward_kernels() {
+std::vector<Kernel> kernels_with_block_mma() {
   std::vector<Kernel> list = kernels();
   list.insert(std::ranges::find(list, "cuda:winograd", &Kernel::name), conv2d_cuda_block_mma());
   return list;
@@ -80,14 +80,14 @@ double longest_grad_input_sum(const Problem& p) {
 std::vector<Operator> conv2d_operators() {
   return {
       {.schema = {.name = "conv2d", .infer = infer_conv2d, .cost = cost_conv2d, .gradient = gradient_conv2d},
-       .kernels = forward_kernels(),
+       .kernels = kernels_with_block_mma(),
        .cases = conv2d_cases("conv2d"),
        .exact = true},
       {.schema = {.name = "conv2d_grad_input",
                   .infer = infer_conv2d_grad_input,
                   .cost = cost_conv2d,
                   .gradient = gradient_conv2d_grad_input},
-       .kernels = kernels(),
+       .kernels = kernels_with_block_mma(),
        .cases = conv2d_cases("conv2d_grad_input"),
        .exact = true,
        .sum_length = longest_grad_input_sum},

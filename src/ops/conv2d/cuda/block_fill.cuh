@@ -125,9 +125,9 @@ __device__ __noinline__ void fill_words(const BlockShape& s, const BlockPlan& q,
 
 // Weights in fragment order [step][8 columns][lane], and the places of the words {t, t + 4} per step and t.
 template <bool kSplit, class T>
-__device__ __noinline__ void fill_block_weights(const BlockShape& s, const BlockPlan& q, const T* w, int maps,
-                                                float scale, WeightWords<kSplit>* weights, int2* terms) {
-  const int depth = s.depth();
+__device__ __noinline__ void fill_block_weights(const BlockShape& s, const BlockPlan& q, const T* w,
+                                                int first_map, int maps, float scale,
+                                                WeightWords<kSplit>* weights, int2* terms) {
   for (int i = static_cast<int>(threadIdx.x); i < q.steps * 32; i += static_cast<int>(blockDim.x)) {
     const int step = i / 32, lane = i % 32;
     const BlockTerm term[2] = {block_term(s, q, step * 8 + b_word(lane, 0)),
@@ -142,7 +142,7 @@ __device__ __noinline__ void fill_block_weights(const BlockShape& s, const Block
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
           const int at = map < maps ? term_weight(s, q, term[r], h, column_shift(q, column)) : -1;
-          value[h] = at < 0 ? 0.0F : widen(w[map * depth + at]) * scale;
+          value[h] = at < 0 ? 0.0F : widen(w[weight_place(s, first_map + map, at)]) * scale;
         }
         parts[r] = parts_of<kSplit>(value[0], value[1]);
       }

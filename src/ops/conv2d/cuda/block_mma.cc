@@ -1,5 +1,5 @@
 // Images, or bands of their rows, in shared memory as words of fp16: convolution, bias, activation and
-// pooling in one launch.
+// pooling in one launch; or the gradient of a convolution's input.
 #include "ops/conv2d/cuda/block_plan.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
@@ -22,6 +22,19 @@ namespace {
 using cuda::BlockPlan;
 using cuda::BlockShape;
 
+bool is_gradient(const Problem& p) { return p.op == "conv2d_grad_input"; }
+
+BlockShape shape_of(const Problem& p) {
+  const Conv2d c = parse_conv2d(p);
+  return is_gradient(p) ? block_gradient_shape(c) : block_shape(c);
+}
+
+const char* refusal_of_gradient(const Conv2d& c) {
+  if (c.window.stride != Extent2d{1, 1}) return "takes gradients of strides of 1";
+  const BlockShape s = block_gradient_shape(c);
+  return s.pad_h < 0 || s.pad_w < 0 ? "the input has more padding than a window reaches" : nullptr;
+}
+
 const char* refusal(const Conv2d& c) {
   if (c.groups > 1) return "grouped";
   if (c.norm || c.residual || c.cuts()) return "neither normalises, nor adds a residual, nor clips";
@@ -38,8 +51,9 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (target.device.compute_capability < 80) return refuse("its products need compute capability 8.0");
   const Conv2d c = parse_conv2d(p);
   if (const char* no = refusal(c)) return refuse(no);
+  if (const char* no = is_gradient(p) ? refusal_of_gradient(c) : nullptr) return refuse(no);
   std::string why;
-  return block_plan(block_shape(c), is_exact_fp32(p, target), target, why) ? accept() : refuse(why);
+  return block_plan(shape_of(p), is_exact_fp32(p, target), target, why) ? accept() : refuse(why);
 }
 
 // The share of the products that are wanted: the rest pads maps, terms and the places of a fragment.
@@ -56,7 +70,7 @@ Work work(const Problem& p, const Target& target) {
                           "gpu.conv.block.rounded"),
             Unit::fp16, extent_of(p));
   std::string why;
-  const BlockShape s = block_shape(parse_conv2d(p));
+  const BlockShape s = shape_of(p);
   const auto q = block_plan(s, is_exact_fp32(p, target), target, why);
   if (!q) return work;
   work.main().tile = {std::int64_t{q->conv_rows} * s.conv_w, q->block_maps, s.depth()};
@@ -73,7 +87,7 @@ Work work(const Problem& p, const Target& target) {
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare(const Problem& p, const LaunchContext& context) {
   const Conv2d c = parse_conv2d(p);
-  const BlockShape s = block_shape(c);
+  const BlockShape s = shape_of(p);
   std::string why;
   const BlockPlan plan = block_plan(s, is_exact_fp32(p, context.target), context.target, why).value();
   return [dtype = p.outputs[0].dtype, s, plan, bias = c.bias](const LaunchArgs& a) {

@@ -199,10 +199,12 @@ __global__ void __launch_bounds__(block_threads(kSplit, kColumns8), 1)
   int weight_scale = kBlockUnscaled;
   with_type<kSplit>(dtype, [&](auto type) {
     using T = decltype(type);
-    const T* from = static_cast<const T*>(w) + std::int64_t{first_map} * s.depth();
+    const T* from = static_cast<const T*>(w);
+    // Those of a block lie together, or among all of them.
+    const int begin = s.flipped ? 0 : first_map * s.depth(), count = (s.flipped ? s.maps : maps) * s.depth();
     if constexpr (kIsScaled<T>)
-      weight_scale = block_scale(largest_of_block(largest_of(from, maps * s.depth()), slots));
-    fill_block_weights<kSplit>(s, q, from, maps, block_power(weight_scale), weights, terms);
+      weight_scale = block_scale(largest_of_block(largest_of(from + begin, count), slots));
+    fill_block_weights<kSplit>(s, q, from, first_map, maps, block_power(weight_scale), weights, terms);
   });
 
   for (int index = static_cast<int>(blockIdx.x); index < q.tiles; index += static_cast<int>(gridDim.x)) {

@@ -39,6 +39,7 @@ struct BlockShape {
   BlockPooling pooling;
   int pool_h, pool_w, step_h, step_w;  // windows of pooling, and how far they lie apart; all 1: none
   int out_h, out_w;
+  bool flipped;  // the gradient of an input: a convolution of dy, see weight_place
 
   constexpr int depth() const { return channels * kernel_h * kernel_w; }
 };
@@ -111,6 +112,14 @@ constexpr int term_weight(const BlockShape& s, const BlockPlan& q, const BlockTe
   const int column = (q.by_columns ? 2 * term.column + half : term.column) - shift * s.stride_w;
   if (term.plane < 0 || channel >= s.channels || column < 0 || column >= s.kernel_w) return -1;
   return (channel * s.kernel_h + term.row) * s.kernel_w + column;
+}
+
+// Where in the tensor of weights an index among those of a map lies. What the gradient of an input takes for
+// maps are the weights' channels, and its taps run backwards.
+constexpr int weight_place(const BlockShape& s, int map, int at) {
+  if (!s.flipped) return map * s.depth() + at;
+  const int taps = s.kernel_h * s.kernel_w, channel = at / taps;
+  return (channel * s.maps + map) * taps + taps - 1 - (at - channel * taps);
 }
 
 // The two elements of a word of the view: channels, and columns of the input; rows are the view's own.

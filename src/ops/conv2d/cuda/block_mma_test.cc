@@ -128,6 +128,58 @@ double relative_error(const Values& got, const Values& want) {
   return size == 0 ? std::sqrt(wrong) : std::sqrt(wrong / size);
 }
 
+// dx of a layer that has no stride, by the same launches: dy is the image.
+TEST(BlockMma, TheGradientOfAnInputIsAConvolution) {
+  struct GradientCase {
+    Shape x, w;
+    Attrs attrs = {};
+  };
+  const GradientCase cases[] = {{{3, 6, 14, 14}, {16, 6, 5, 5}},  // lenet5 C3
+                                {{2, 12, 33, 33}, {24, 12, 7, 7}},
+                                {{2, 16, 9, 11}, {17, 16, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
+                                {{1, 40, 8, 9}, {5, 40, 3, 5}, {{"pads", Ints{0, 2, 1, 1}}}},
+                                {{1, 5, 14, 13}, {6, 5, 3, 3}, {{"dilations", Ints{2, 3}}}},
+                                {{2, 7, 6, 5}, {9, 7, 1, 1}}};
+  for (const GradientCase& g : cases)
+    for (const bool tf32 : {false, true}) {
+      const Operator& op = operator_of("conv2d_grad_input");
+      Attrs attrs = g.attrs;
+      attrs.set("input_shape", g.x.vector());
+      const Shape y =
+          operator_of("conv2d").schema.infer({{g.x, DType::f32}, {g.w, DType::f32}}, g.attrs)[0].shape;
+      const Case c{.inputs = {y, g.w}, .attrs = attrs};
+      const Problem problem = problem_of(op, c, DType::f32);
+      SCOPED_TRACE(problem.str());
+      const auto inputs = inputs_of(problem, c, Numbers::normal, 31);
+      const BlockShape shape = block_gradient_shape(parse_conv2d(problem));
+      std::string why;
+      const auto plan = block_plan(shape, !tf32, h200(tf32), why);
+      ASSERT_TRUE(plan) << why;
+      const Emulation got = emulate_block(shape, *plan, true, as_floats(inputs[0]), as_floats(inputs[1]), {});
+      EXPECT_EQ(got.faults, std::vector<std::string>{});
+      const Values want = run_kernel(reference_of(op), widened(problem), inputs).outputs[0];
+      ASSERT_EQ(got.y.size(), want.size());
+      EXPECT_LT(relative_error({got.y.begin(), got.y.end()}, want), tf32 ? 1e-3 : 1e-6);
+    }
+}
+
+TEST(BlockMma, GradientsThatItCannotTakeAreRefused) {
+  const auto verdict = [](const Shape& x, const Shape& w, Attrs attrs) {
+    const Shape y = operator_of("conv2d").schema.infer({{x, DType::f32}, {w, DType::f32}}, attrs)[0].shape;
+    attrs.set("input_shape", x.vector());
+    const Operator& op = operator_of("conv2d_grad_input");
+    const Problem p = problem_of(op, {.inputs = {y, w}, .attrs = attrs}, DType::f32);
+    for (const Kernel& kernel : op.kernels)
+      if (kernel.name == "cuda:block_mma") return accepts(kernel, p, h200());
+    return Verdict{};
+  };
+  EXPECT_TRUE(verdict({2, 3, 9, 9}, {4, 3, 3, 3}, {}).ok);
+  EXPECT_NE(verdict({2, 3, 9, 9}, {4, 3, 3, 3}, {{"strides", Ints{2, 2}}}).reason.find("strides"),
+            std::string::npos);
+  EXPECT_NE(verdict({2, 3, 9, 9}, {4, 3, 1, 1}, {{"pads", Ints{1, 1, 1, 1}}}).reason.find("padding"),
+            std::string::npos);
+}
+
 TEST(BlockMma, EveryOutputOnceAndNoPlaceOutside) {
   for (const BlockCase& b : block_cases())
     for (const bool tf32 : {false, true}) {

@@ -196,13 +196,26 @@ BlockShape block_shape(const Conv2d& c) {
                .step_h = 1,
                .step_w = 1,
                .out_h = i(w.output.h),
-               .out_w = i(w.output.w)};
+               .out_w = i(w.output.w),
+               .flipped = false};
   if (!c.pools()) return s;
   const Window2d& pool = c.pool.window;
   s.pooling = c.pool.kind == BlockPool::Kind::max ? BlockPooling::max : BlockPooling::mean;
   s.pool_h = i(pool.kernel.h), s.pool_w = i(pool.kernel.w);
   s.step_h = i(pool.stride.h), s.step_w = i(pool.stride.w);
   s.out_h = i(pool.output.h), s.out_w = i(pool.output.w);
+  return s;
+}
+
+BlockShape block_gradient_shape(const Conv2d& c) {
+  BlockShape s = block_shape(c);
+  std::swap(s.channels, s.maps);
+  std::swap(s.in_h, s.conv_h);
+  std::swap(s.in_w, s.conv_w);
+  s.pad_h = (s.kernel_h - 1) * s.dilation_h - s.pad_h;
+  s.pad_w = (s.kernel_w - 1) * s.dilation_w - s.pad_w;
+  s.out_h = s.conv_h, s.out_w = s.conv_w;
+  s.flipped = true;
   return s;
 }
 

@@ -8,6 +8,8 @@
 namespace headroom {
 
 cuda::BlockShape block_shape(const Conv2d& conv);
+// Of the gradient of its input, for strides of 1: a convolution of dy, with more padding.
+cuda::BlockShape block_gradient_shape(const Conv2d& conv);
 
 // Null where a band of the image does not fit into shared memory beside the weights, or an index would
 // overflow; `why` then says so. `split`: exact fp32, in parts.

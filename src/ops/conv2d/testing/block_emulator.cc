@@ -101,9 +101,8 @@ class BlockEmulator {
   }
 
   void fill_weights() {
-    const int depth = s.depth();
-    const float* from = w_.data() + std::ptrdiff_t(first_map_) * depth;
-    weight_scale_ = scale_of(from, std::size_t(maps_) * std::size_t(depth));
+    const int depth = s.depth(), begin = s.flipped ? 0 : first_map_ * depth;
+    weight_scale_ = scale_of(w_.data() + begin, std::size_t(s.flipped ? s.maps : maps_) * std::size_t(depth));
     const float scale = block_power(weight_scale_);
     weights_.assign(std::size_t(q.steps * q.columns8 * 32), {});
     terms_.assign(std::size_t(q.steps * 8), 0);
@@ -117,7 +116,8 @@ class BlockEmulator {
             Pair value = {0, 0};
             for (int h = 0; h < 2; ++h) {
               const int at = map < maps_ ? term_weight(s, q, term, h, column_shift(q, column)) : -1;
-              if (at >= 0) value[std::size_t(h)] = from[map * depth + at] * scale;
+              if (at >= 0)
+                value[std::size_t(h)] = w_.at(std::size_t(weight_place(s, first_map_ + map, at))) * scale;
             }
             weights_[std::size_t((step * q.columns8 + j) * 32 + lane)][std::size_t(r)] =
                 word_of(q.split, value[0], value[1]);
