@@ -27,9 +27,9 @@ bench:  ## kernels and workloads timed against this machine's ceilings
 	@scripts/setup demo && scripts/build release headroom
 	build/release/headroom bench nets
 
-truth:  ## kernel times fitted to public tables, judged on rows and devices that were not fitted
+truth:  ## predictions judged on rows, devices and networks that were not fitted
 	@scripts/setup demo && scripts/build release headroom
-	scripts/truth >docs/truth.md.new && mv docs/truth.md.new docs/truth.md
+	scripts/truth >docs/truth.md.new && scripts/truth-nets >>docs/truth.md.new && mv docs/truth.md.new docs/truth.md
 
 gpu-check:  ## on a machine with a GPU: tests, sanitizers, trainings, ceilings, PyTorch beside it
 	@scripts/setup test && scripts/gpu-check
