@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/fp16_parts/fp16_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -73,7 +74,7 @@ class Sharing {
       const ValueId dz = head.outputs[2];
       if (!only_products_read(dz)) continue;
       head.attrs.set("parts", std::int64_t{parts_});
-      const Split split = add_values(dz, graph_.value(dz).type.shape);
+      const Split split = add_values(dz);
       head.outputs[2] = split.parts;
       head.outputs.push_back(split.scale);
       known_[dz] = split;
@@ -92,11 +93,10 @@ class Sharing {
     return read;
   }
 
-  Split add_values(ValueId of, const Shape& shape) {
+  Split add_values(ValueId of) {
     const std::string name = graph_.value(of).name;
     const Role role = graph_.value(of).role == Role::gradient ? Role::gradient : Role::activation;
-    const std::int64_t columns = shape[shape.rank() - 1];
-    const TensorType type{{parts_, shape.numel() / columns, (columns + 7) / 8 * 8}, DType::f16};
+    const TensorType type = parts_type(graph_.value(of).type.shape, parts_);
     const ValueId parts = graph_.add_value({.name = name + ".parts", .type = type, .role = role});
     return {parts, graph_.add_value({.name = name + ".scale", .type = {{4}, DType::f32}, .role = role})};
   }
@@ -110,7 +110,7 @@ class Sharing {
     for (ValueId id : {product.a, product.b}) {
       const auto [it, fresh] = known_.try_emplace(id);
       if (!fresh) continue;
-      it->second = add_values(id, graph_.value(id).type.shape);
+      it->second = add_values(id);
       node.inputs.push_back(id);
       node.outputs.push_back(it->second.parts);
       node.outputs.push_back(it->second.scale);

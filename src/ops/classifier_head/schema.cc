@@ -1,5 +1,6 @@
 #include "ops/classifier_head/classifier_head.h"
 #include "ops/expect.h"
+#include "ops/fp16_parts/fp16_parts.h"
 
 namespace headroom {
 namespace {
@@ -27,7 +28,7 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   const std::int64_t parts = attrs.integer("parts", 0);
   if (parts < 0 || parts > 2) reject("{}: dz in {} parts", kName, parts);
   if (parts > 0) {
-    out[2] = {{parts, rows, (inputs + 7) / 8 * 8}, DType::f16};
+    out[2] = parts_type(in[0].shape, static_cast<int>(parts));
     out.push_back({{4}, DType::f32});
   }
   return out;

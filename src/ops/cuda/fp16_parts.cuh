@@ -3,7 +3,7 @@
 // The arithmetic of fp16_parts.h.
 
 #include "ops/cuda/fp16_parts.h"
-#include "ops/cuda/types.cuh"
+#include "ops/cuda/fp16x3_scale.cuh"
 
 namespace headroom::cuda {
 
@@ -13,13 +13,11 @@ __device__ inline bool is_pixel(float x) {
   return fabsf(whole) <= 2048 && fabsf(y - whole) <= 0x1p-22f * fabsf(whole);
 }
 
-// For values of at most `largest`, given by its bits. The scale is base / power. Powers stay between 2^-126
-// and 2^113: values below 2^-112 are brought as far up as a float can.
+// For values of at most `largest`, given by its bits. The scale is base / power.
 __device__ inline PartsScale scale_of(unsigned largest, float base, int parts) {
-  const unsigned scaled = __float_as_uint(__uint_as_float(largest) * base);
-  const int exponent = static_cast<int>(scaled >> 23);
-  const int clamped = exponent < 15 ? 15 : exponent > 254 ? 254 : exponent;
-  return {__int_as_float((clamped - 14) << 23), base, static_cast<float>(parts), 0};
+  constexpr unsigned kLargestFinite = 0x7F7FFFFF;
+  const unsigned scaled = min(__float_as_uint(__uint_as_float(largest) * base), kLargestFinite);
+  return {power_of_two(254 - scale_exponent(scaled)), base, static_cast<float>(parts), 0};
 }
 
 struct Halves {

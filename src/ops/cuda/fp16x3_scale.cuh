@@ -1,6 +1,6 @@
 #pragma once
 
-// The scales of gemm_fp16x3.h.
+// The scales of gemm_fp16x3.h and fp16_parts.h.
 
 #include "ops/cuda/types.cuh"
 

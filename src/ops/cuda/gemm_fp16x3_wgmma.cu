@@ -118,24 +118,7 @@ struct PartsOfTile {
 template <bool kAcrossA, bool kAcrossB>
 struct PartsOfTile<kAcrossA, kAcrossB, false, false> {
   __device__ static void run(const TilePipe& pipe, TileRing& ring, int steps, float (&sum)[64]) {
-    const unsigned half = threadIdx.x / 128 - 1;
-    for (int step = 0; step < steps; ++step, ring.next()) {
-      const unsigned stage = shared_address(pipe.stage(ring.stage));
-      const std::uint64_t a = matrix_descriptor(stage + half * kBlockBytes, kAcrossA),
-                          b = matrix_descriptor(stage + 2 * kPart, kAcrossB);
-      wait_for(pipe.full + ring.stage, ring.phase);
-      fence_sums();
-#pragma unroll
-      for (unsigned k = 0; k < kStepsOfK; ++k)
-        multiply<Half, kColumns, kAcrossA, kAcrossB>(sum, descriptor_at(a, kAcrossA, k),
-                                                     descriptor_at(b, kAcrossB, k), step > 0 || k > 0);
-      commit_products();
-      wait_products<1>();
-      if (step > 0) pipe.release(ring.before());
-    }
-    wait_products<0>();
-    pipe.release(ring.before());
-    settle(sum);
+    multiply_steps<Half, kColumns, kAcrossA, kAcrossB>(pipe, ring, steps, 2 * kPart, sum);
   }
 };
 

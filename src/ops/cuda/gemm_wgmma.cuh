@@ -32,29 +32,11 @@ struct WgmmaTiles {
     }
   }
 
-  // Each warpgroup does half of the rows. While it waits for the products of one step, the next are queued.
   __device__ static void multiply_tiles(const TilePipe& pipe, const WgmmaArgs& args) {
-    const unsigned half = threadIdx.x / 128 - 1;
     TileRing ring;
     for (unsigned i = blockIdx.x; i < args.order.tiles() * args.batch; i += gridDim.x) {
       float sum[kN / 2] = {};
-      for (int step = 0; step < args.steps; ++step, ring.next()) {
-        const unsigned stage = shared_address(pipe.stage(ring.stage));
-        const std::uint64_t a = matrix_descriptor(stage + half * kBlockBytes, kAcrossA),
-                            b = matrix_descriptor(stage + kBytesA, kAcrossB);
-        wait_for(pipe.full + ring.stage, ring.phase);
-        fence_sums();
-#pragma unroll
-        for (unsigned k = 0; k < kStepsOfK; ++k)
-          multiply<T, kN, kAcrossA, kAcrossB>(sum, descriptor_at(a, kAcrossA, k),
-                                              descriptor_at(b, kAcrossB, k), step > 0 || k > 0);
-        commit_products();
-        wait_products<1>();
-        if (step > 0) pipe.release(ring.before());
-      }
-      wait_products<0>();
-      pipe.release(ring.before());
-      settle(sum);
+      multiply_steps<T, kN, kAcrossA, kAcrossB>(pipe, ring, args.steps, kBytesA, sum);
       store_sums<T, kN>(args, tile_at<kN>(args, i), pipe.scratch_of_warp(), sum);
     }
   }

@@ -94,6 +94,32 @@ __device__ inline void copy_rows(unsigned char* to, const CUtensorMap& map, Barr
   }
 }
 
+// Products of one tile over `steps` of k, added up by the tensor cores alone; `at_b` is where B begins in a
+// stage. Each warpgroup does half of the rows. While it waits for the products of one step, the next are
+// queued.
+template <class T, int kN, bool kAcrossA, bool kAcrossB, class TilePipe, class TileRing>
+__device__ inline void multiply_steps(const TilePipe& pipe, TileRing& ring, int steps, unsigned at_b,
+                                      float (&sum)[kN / 2]) {
+  const unsigned half = threadIdx.x / 128 - 1;
+  for (int step = 0; step < steps; ++step, ring.next()) {
+    const unsigned stage = shared_address(pipe.stage(ring.stage));
+    const std::uint64_t a = matrix_descriptor(stage + half * kBlockBytes, kAcrossA),
+                        b = matrix_descriptor(stage + at_b, kAcrossB);
+    wait_for(pipe.full + ring.stage, ring.phase);
+    fence_sums();
+#pragma unroll
+    for (unsigned k = 0; k < kStepsOfK; ++k)
+      multiply<T, kN, kAcrossA, kAcrossB>(sum, descriptor_at(a, kAcrossA, k), descriptor_at(b, kAcrossB, k),
+                                          step > 0 || k > 0);
+    commit_products();
+    wait_products<1>();
+    if (step > 0) pipe.release(ring.before());
+  }
+  wait_products<0>();
+  pipe.release(ring.before());
+  settle(sum);
+}
+
 // A warp's 16 rows: by way of its scratch, so that C is written in whole rows of 16-byte pieces, and the
 // activation is in a loop, not once for every register.
 template <class T, int kN>

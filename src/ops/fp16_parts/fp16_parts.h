@@ -16,6 +16,9 @@ namespace headroom {
 // bias)[shape]: of hi hi + hi lo + lo hi. `shape` has N as its last axis; what comes before is M.
 std::vector<Operator> fp16_parts_operators();
 
+// The parts of a matrix of this shape.
+TensorType parts_type(const Shape& matrix, int parts);
+
 struct PartsProblem {
   std::int64_t rows, columns, ld;
   int parts;

@@ -21,8 +21,7 @@ std::vector<TensorType> infer_parts(const std::vector<TensorType>& in, const Att
   for (const TensorType& x : in) {
     expect_float(kParts, x);
     if (x.shape.rank() < 1) reject("{} takes rows, not a scalar", kParts);
-    const std::int64_t columns = last(x.shape);
-    out.push_back({{count_of(attrs), x.shape.numel() / columns, (columns + 7) / 8 * 8}, DType::f16});
+    out.push_back(parts_type(x.shape, count_of(attrs)));
     out.push_back({{4}, DType::f32});
   }
   return out;
@@ -51,6 +50,11 @@ void expect_parts(const char* which, const TensorType& type, std::int64_t rows, 
 }
 
 }  // namespace
+
+TensorType parts_type(const Shape& matrix, int parts) {
+  const std::int64_t columns = last(matrix);
+  return {{parts, matrix.numel() / columns, (columns + 7) / 8 * 8}, DType::f16};
+}
 
 std::vector<PartsProblem> parts_problems(const Problem& problem) {
   std::vector<PartsProblem> list;
