@@ -125,11 +125,12 @@ inline Vec<double> cut(Vec<double> x, Vec<double> low, Vec<double> high) {
   return vminq_f64(vmaxq_f64(x, low), high);
 }
 #elif defined(__AVX512F__)
+// With a mask of all lanes: without one, g++ 12 warns of an uninitialised variable in its own header.
 inline Vec<float> cut(Vec<float> x, Vec<float> low, Vec<float> high) {
-  return _mm512_min_ps(high, _mm512_max_ps(low, x));
+  return _mm512_maskz_min_ps(0xFFFF, high, _mm512_maskz_max_ps(0xFFFF, low, x));
 }
 inline Vec<double> cut(Vec<double> x, Vec<double> low, Vec<double> high) {
-  return _mm512_min_pd(high, _mm512_max_pd(low, x));
+  return _mm512_maskz_min_pd(0xFF, high, _mm512_maskz_max_pd(0xFF, low, x));
 }
 #elif defined(__AVX__)
 inline Vec<float> cut(Vec<float> x, Vec<float> low, Vec<float> high) {
@@ -171,8 +172,8 @@ inline Vec<T> abs(Vec<T> x) {
 inline Vec<float> sqrt(Vec<float> x) { return vsqrtq_f32(x); }
 inline Vec<double> sqrt(Vec<double> x) { return vsqrtq_f64(x); }
 #elif defined(__AVX512F__)
-inline Vec<float> sqrt(Vec<float> x) { return _mm512_sqrt_ps(x); }
-inline Vec<double> sqrt(Vec<double> x) { return _mm512_sqrt_pd(x); }
+inline Vec<float> sqrt(Vec<float> x) { return _mm512_maskz_sqrt_ps(0xFFFF, x); }
+inline Vec<double> sqrt(Vec<double> x) { return _mm512_maskz_sqrt_pd(0xFF, x); }
 #elif defined(__AVX__)
 inline Vec<float> sqrt(Vec<float> x) { return _mm256_sqrt_ps(x); }
 inline Vec<double> sqrt(Vec<double> x) { return _mm256_sqrt_pd(x); }
