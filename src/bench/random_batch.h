@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-// Random inputs and labels in turn, kept on a device: what networks are timed on. Images are normal numbers,
+// Random inputs and labels in turn, kept on a device: what networks are timed on. Images are pixels, k / 255,
 // tokens are drawn from the table that the network looks them up in. Rejects a network whose integers have
 // no such table: their meaning is unknown.
 void require_random_batch(const Net& net);  // the same check, and for unknown nodes, before any work

@@ -79,6 +79,9 @@ struct Kernel {
   std::string_view name;  // "cpu:im2col_gemm"
   DeviceKind device = DeviceKind::cpu;
   Closure<Verdict(const Problem&, const Target&)> accepts = accepts_cpu_floats;
+  // Where it is faster than those after it in the list, of what it accepts; elsewhere it runs by name alone.
+  // Empty: wherever it accepts.
+  Closure<Verdict(const Problem&, const Target&)> pays;
   Closure<Work(const Problem&, const Target&)> work = least_work;
   Closure<Launcher(const Problem&, const LaunchContext&)> prepare;
   Closure<std::size_t(const Problem&, const Target&)> workspace;  // empty: needs none

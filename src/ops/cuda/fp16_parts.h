@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include "ops/product/wgmma.h"
+
 namespace headroom::cuda {
 
 // What a product must know of a matrix in parts, in device memory. x = (hi + lo) power / base.

@@ -138,33 +138,67 @@ __device__ void leave_sums(const TilePipe& pipe, const float (&sum)[64]) {
   }
 }
 
-__device__ void add_up(const TilePipe& pipe, const WgmmaArgs& args, const TileOfBatch& tile, double unscale) {
-  constexpr int kPieces = kColumns / 4;
-  const int rows = kWgmmaRows / args.splits, first = rows * static_cast<int>(cluster_rank());
+// kSplits blocks have sums of the same tile. As many loads as registers allow are under way at once: those of
+// another block take hundreds of cycles.
+template <int kSplits>
+__device__ void add_up(const TilePipe& pipe, const WgmmaArgs& args, const TileOfBatch& tile,
+                       const UnscaleParts& unscale) {
+  constexpr int kPieces = kColumns / 4, kThreads = 32 * kMultiplyingWarps;
+  constexpr int kRows = kWgmmaRows / kSplits, kMine = kRows * kPieces / kThreads;
+  constexpr int kAtOnce = 16 / kSplits;
+  static_assert(kMine % kAtOnce == 0);
+  const int thread = static_cast<int>(threadIdx.x) - 128, from = thread % kPieces * 4;
+  const int first = static_cast<int>(cluster_rank()) * kRows + thread / kPieces;
   const unsigned sums = shared_address(pipe.stages);
-  for (int i = static_cast<int>(threadIdx.x) - 128; i < rows * kPieces; i += 32 * kMultiplyingWarps) {
-    const int at = first + i / kPieces, from = i % kPieces * 4;
-    const std::int64_t row = tile.row + at, column = tile.column + from;
-    if (row >= args.m || column >= args.n) continue;
-    float x[4] = {};
-    for (int rank = 0; rank < args.splits; ++rank) {
-      const float4 v = load_four_of_cluster(address_in_cluster(
-          sums + 4u * static_cast<unsigned>(at * kSumsLd + from), static_cast<unsigned>(rank)));
-      x[0] += v.x, x[1] += v.y, x[2] += v.z, x[3] += v.w;
-    }
+  const std::int64_t column = tile.column + from;
+#pragma unroll 1
+  for (int i = 0; i < kMine; i += kAtOnce) {
+    float4 v[kAtOnce][kSplits];
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      x[e] = static_cast<float>(x[e] * unscale);
-      if (args.bias != nullptr && column + e < args.n)
-        x[e] += static_cast<const float*>(args.bias)[column + e];
+    for (int u = 0; u < kAtOnce; ++u)
+#pragma unroll
+      for (unsigned rank = 0; rank < kSplits; ++rank) {
+        const int at = first + (i + u) * (kThreads / kPieces);
+        v[u][rank] = load_four_of_cluster(
+            address_in_cluster(sums + 4u * static_cast<unsigned>(at * kSumsLd + from), rank));
+      }
+    float x[4 * kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      float4 sum = v[u][0];
+#pragma unroll
+      for (int rank = 1; rank < kSplits; ++rank)
+        sum.x += v[u][rank].x, sum.y += v[u][rank].y, sum.z += v[u][rank].z, sum.w += v[u][rank].w;
+      x[4 * u] = unscale(sum.x), x[4 * u + 1] = unscale(sum.y);
+      x[4 * u + 2] = unscale(sum.z), x[4 * u + 3] = unscale(sum.w);
     }
+    if (args.bias != nullptr)
+#pragma unroll
+      for (int e = 0; e < 4 * kAtOnce; ++e)
+        if (column + e % 4 < args.n) x[e] += static_cast<const float*>(args.bias)[column + e % 4];
     finish_values(args.finish, x);
-    store_values<float>(static_cast<float*>(args.c) + row * args.ldc, column, args.n, args.whole_c, x);
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const std::int64_t row = tile.row + first + (i + u) * (kThreads / kPieces);
+      const float y[4] = {x[4 * u], x[4 * u + 1], x[4 * u + 2], x[4 * u + 3]};
+      if (row < args.m && column < args.n)
+        store_values<float>(static_cast<float*>(args.c) + row * args.ldc, column, args.n, args.whole_c, y);
+    }
   }
 }
 
+__device__ void add_up_cluster(const TilePipe& pipe, const WgmmaArgs& args, const UnscaleParts& unscale) {
+  const TileOfBatch tile = tile_at<kColumns>(args, blockIdx.x / args.splits);
+  if (args.splits == 2)
+    add_up<2>(pipe, args, tile, unscale);
+  else if (args.splits == 4)
+    add_up<4>(pipe, args, tile, unscale);
+  else
+    add_up<8>(pipe, args, tile, unscale);
+}
+
 template <bool kAcrossA, bool kAcrossB, bool kLoA, bool kLoB>
-__device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args, double unscale) {
+__device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args, const UnscaleParts& unscale) {
   const Share share(args);
   TileRing ring;
   for (unsigned i = blockIdx.x / args.splits; i < args.order.tiles(); i += gridDim.x / args.splits) {
@@ -176,7 +210,7 @@ __device__ void multiply_parts(const TilePipe& pipe, const WgmmaArgs& args, doub
       return;
     }
 #pragma unroll
-    for (int e = 0; e < 64; ++e) sum[e] = static_cast<float>(sum[e] * unscale);
+    for (int e = 0; e < 64; ++e) sum[e] = unscale(sum[e]);
     store_sums<float, kColumns>(args, tile_at<kColumns>(args, i), pipe.scratch_of_warp(), sum);
   }
 }
@@ -186,10 +220,11 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     fp16x3_tiles(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                  const __grid_constant__ WgmmaArgs args) {
   extern __shared__ unsigned char shared[];
+  if (threadIdx.x == 0) fetch_map(a), fetch_map(b);
+  const PartsScale scale_a = *args.scale_a, scale_b = *args.scale_b;
+  const bool lo_a = scale_a.parts == 2, lo_b = scale_b.parts == 2;
   TilePipe pipe(shared);
   pipe.start();
-  const bool lo_a = args.scale_a->parts == 2, lo_b = args.scale_b->parts == 2;
-  const double unscale = unscale_of(*args.scale_a, *args.scale_b);
   if (threadIdx.x < 128) {
     give_up_registers<kCopyRegisters>();
     if (threadIdx.x == 0) copy_parts<kAcrossA, kAcrossB>(pipe, a, b, args, lo_a, lo_b);
@@ -197,6 +232,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     if (args.splits > 1) sync_cluster(), sync_cluster();
   } else {
     take_registers<kMultiplyRegisters>();
+    const UnscaleParts unscale(scale_a, scale_b);
     if (lo_a && lo_b)
       multiply_parts<kAcrossA, kAcrossB, true, true>(pipe, args, unscale);
     else if (lo_a)
@@ -207,7 +243,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
       multiply_parts<kAcrossA, kAcrossB, false, false>(pipe, args, unscale);
     if (args.splits > 1) {
       sync_cluster();
-      add_up(pipe, args, tile_at<kColumns>(args, blockIdx.x / args.splits), unscale);
+      add_up_cluster(pipe, args, unscale);
       sync_cluster();  // before any of them leaves: its memory is still read
     }
   }

@@ -58,6 +58,10 @@ __device__ inline void copy_tensor_box(void* to, const CUtensorMap& map, Barrier
       "l"(&map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
+// Brings a map near to the copy engine, before the first copy needs it.
+__device__ inline void fetch_map(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 
 // Before the first product, and between other uses of the sums' registers and a product.
 __device__ inline void fence_sums() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

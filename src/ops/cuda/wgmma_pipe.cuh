@@ -125,12 +125,21 @@ __device__ inline void multiply_steps(const TilePipe& pipe, TileRing& ring, int 
 template <class T, int kN>
 __device__ inline void store_sums(const WgmmaArgs& args, const TileOfBatch& tile, float* scratch,
                                   const float (&sum)[kN / 2]) {
-  constexpr int kPieces = 64 / kPack<T>;  // of a row of scratch
+  constexpr int kOfPiece = kPack<T>, kPieces = 64 / kOfPiece;  // of a row of scratch
+  constexpr int kRowsAtOnce = 32 / kPieces, kAtOnce = 2;       // rows that a warp reads, and times it does
   const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
   const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
+  const int from = lane % kPieces * kOfPiece;
   T* const c = static_cast<T*>(args.c) + tile.product * args.stride_c;
 #pragma unroll
   for (int chunk = 0; chunk < kN / 64; ++chunk) {
+    const std::int64_t column = tile.column + 64 * chunk + from;
+    float bias[kOfPiece];
+#pragma unroll
+    for (int e = 0; e < kOfPiece; ++e)
+      bias[e] = args.bias != nullptr && column + e < args.n
+                    ? widen(static_cast<const T*>(args.bias)[column + e])
+                    : 0.0f;
     __syncwarp();  // who still reads the chunk before
 #pragma unroll
     for (int j = 0; j < 8; ++j)
@@ -142,23 +151,29 @@ __device__ inline void store_sums(const WgmmaArgs& args, const TileOfBatch& tile
       }
     __syncwarp();
 #pragma unroll 1
-    for (int i = lane; i < 16 * kPieces; i += 32) {
-      const int at = i / kPieces, from = i % kPieces * kPack<T>;
-      const std::int64_t row = tile.row + 16 * warp + at, column = tile.column + 64 * chunk + from;
-      if (row >= args.m || column >= args.n) continue;
-      float x[kPack<T>];
+    for (int first = lane / kPieces; first < 16; first += kAtOnce * kRowsAtOnce) {
+      float x[kAtOnce * kOfPiece];
 #pragma unroll
-      for (int e = 0; e < kPack<T>; e += 4) {
-        const float4 v = *reinterpret_cast<const float4*>(scratch + scratch_at(at, from + e));
-        x[e] = v.x, x[e + 1] = v.y, x[e + 2] = v.z, x[e + 3] = v.w;
-      }
-      if (args.bias != nullptr) {
+      for (int u = 0; u < kAtOnce; ++u)
 #pragma unroll
-        for (int e = 0; e < kPack<T>; ++e)
-          if (column + e < args.n) x[e] += widen(static_cast<const T*>(args.bias)[column + e]);
-      }
+        for (int e = 0; e < kOfPiece; e += 4) {
+          const float4 v =
+              *reinterpret_cast<const float4*>(scratch + scratch_at(first + u * kRowsAtOnce, from + e));
+          float* const to = x + u * kOfPiece + e;
+          to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+        }
+#pragma unroll
+      for (int i = 0; i < kAtOnce * kOfPiece; ++i) x[i] += bias[i % kOfPiece];
       finish_values(args.finish, x);
-      store_values<T>(c + row * args.ldc, column, args.n, args.whole_c, x);
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const std::int64_t row = tile.row + 16 * warp + first + u * kRowsAtOnce;
+        float y[kOfPiece];
+#pragma unroll
+        for (int e = 0; e < kOfPiece; ++e) y[e] = x[u * kOfPiece + e];
+        if (row < args.m && column < args.n)
+          store_values<T>(c + row * args.ldc, column, args.n, args.whole_c, y);
+      }
     }
   }
 }

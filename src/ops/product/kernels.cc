@@ -60,6 +60,10 @@ Kernel bound(const ProductKernel& idea, const ProductOf& of) {
   kernel.work = [idea, of](const Problem& p, const Target& target) {
     return work_of(idea, of(p, target), target, least_work(p, target));
   };
+  if (idea.pays != nullptr)
+    kernel.pays = [idea, of](const Problem& p, const Target& target) {
+      return idea.pays(of(p, target), target);
+    };
   if (idea.workspace != nullptr)
     kernel.workspace = [idea, of](const Problem& p, const Target& target) {
       return idea.workspace(of(p, target), target);
@@ -81,17 +85,17 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
   const ProductKernel ideas[] = {
       product_outer(),
       product_skinny(),
+      product_thin(),
+      product_fp16x3_wgmma(),
+      product_fp16_wgmma(),
       product_fp16x3(),
+      product_slices(),
       product_tf32x3(),
       product_cublaslt(),
       product_tiles(),
       product_wgmma(),
-      product_fp16x3_wgmma(),
-      product_fp16_wgmma(),
       product_bf16x6(),
       product_fp64_tiles(),
-      product_thin(),
-      product_slices(),
       product_async_tiles(),
       product_register_tiles(),
       product_block_64x16(),

@@ -19,6 +19,7 @@ struct ProductKernel {
   bool vendor = false;
   bool scales = false;  // knows alpha and beta; for the others a pass over c applies them
   bool splits_factors = false;
+  Verdict (*pays)(const Product&, const Target&) = nullptr;  // null: wherever it accepts
 };
 ProductKernel product_outer();
 ProductKernel product_skinny();

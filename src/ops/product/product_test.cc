@@ -210,36 +210,5 @@ TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   EXPECT_FALSE(product_fp16x3().accepts(large, small).ok);
 }
 
-// The order of the list is policy; here is what it comes to on a Hopper.
-std::string chosen(DType dtype, std::vector<Shape> inputs, const Target& target) {
-  Problem problem{.op = "linear", .inputs = {}, .outputs = {}, .attrs = {}};
-  for (const Shape& shape : inputs) problem.inputs.push_back({shape, dtype});
-  problem.outputs = operator_of("linear").schema.infer(problem.inputs, {});
-  for (const Kernel& kernel : operator_of("linear").kernels) {
-    if (kernel.device != target.device.kind) continue;
-    const Verdict verdict = kernel.accepts(problem, target);
-    if (verdict.ok) return std::string(kernel.name);
-    EXPECT_FALSE(verdict.reason.empty());
-  }
-  return "";
-}
-
-TEST(Products, EachTypeHasItsKernel) {
-  const std::vector<Shape> hidden = {{3000, 784}, {512, 784}}, last = {{3000, 512}, {10, 512}};
-  Target tf32 = kHopper, bare = kHopper;
-  tf32.policy.tf32 = true;
-  bare.device.cublaslt = false;
-  const std::vector<Shape> small = {{256, 120}, {84, 120}};
-  EXPECT_EQ(chosen(DType::f32, hidden, kHopper), "cuda:fp16x3");
-  EXPECT_EQ(chosen(DType::f32, small, kHopper), "cuda:tf32x3");
-  EXPECT_EQ(chosen(DType::f32, hidden, bare), "cuda:tf32x3");
-  EXPECT_EQ(chosen(DType::f32, hidden, tf32), "cuda:cublaslt");
-  EXPECT_EQ(chosen(DType::f16, hidden, kHopper), "cuda:cublaslt");
-  EXPECT_EQ(chosen(DType::f64, hidden, kHopper), "cuda:cublaslt");
-  EXPECT_EQ(chosen(DType::bf16, hidden, bare), "cuda:tiles");
-  EXPECT_EQ(chosen(DType::f32, last, kHopper), "cuda:skinny");
-  EXPECT_EQ(chosen(DType::f16, last, kHopper), "cuda:skinny");
-}
-
 }  // namespace
 }  // namespace headroom

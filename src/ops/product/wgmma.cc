@@ -72,8 +72,9 @@ PartsProductPlan plan_parts_product(std::int64_t m, std::int64_t n, std::int64_t
 }
 
 std::int64_t parts_blocks(std::int64_t elements, int multiprocessors) {
-  constexpr std::int64_t kPerBlock = 1024 * 8;  // threads, and elements that one takes at once
-  return std::clamp<std::int64_t>(ceil_div(elements, kPerBlock), 1, std::max(1, multiprocessors));
+  constexpr std::int64_t kPerBlock = kPartsThreads * kPartsWide;
+  return std::clamp<std::int64_t>(ceil_div(elements, kPerBlock), 1,
+                                  kPartsBlocksPerUnit * std::max(1, multiprocessors));
 }
 
 Fp16x3WgmmaPlan plan_fp16x3_wgmma(const Product& p, int parts, int multiprocessors) {

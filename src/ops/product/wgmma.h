@@ -37,6 +37,7 @@ inline constexpr int kFp16x3WgmmaColumns = 128;  // of a tile
 PartsProductPlan plan_parts_product(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors);
 
 // Blocks that write the parts of so many elements; they wait for each other, so all of them must run at once.
+inline constexpr int kPartsThreads = 512, kPartsBlocksPerUnit = 2, kPartsWide = 8;  // elements of a store
 std::int64_t parts_blocks(std::int64_t elements, int multiprocessors);
 
 // Of "cuda:fp16x3_wgmma", which also writes the parts of both factors. Offsets in bytes.

@@ -261,7 +261,7 @@ TEST(WgmmaKernels, StandAfterWhatTakesEverything) {
   std::vector<std::string_view> names;
   for (const Kernel& kernel : operator_of("matmul").kernels) names.push_back(kernel.name);
   const auto place = [&](std::string_view name) { return std::find(names.begin(), names.end(), name); };
-  for (const char* name : {"cuda:wgmma", "cuda:fp16x3_wgmma", "cuda:fp64_tiles", "cuda:thin"}) {
+  for (const char* name : {"cuda:wgmma", "cuda:bf16x6", "cuda:fp64_tiles"}) {
     EXPECT_NE(place(name), names.end());
     EXPECT_GT(place(name), place("cuda:tiles"));
   }

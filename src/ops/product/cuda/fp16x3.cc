@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/product/kernels.h"
+#include "ops/product/cuda/shared.h"
 #ifdef HEADROOM_HAS_CUDA
 #include <memory>
 #include <utility>
@@ -73,23 +73,27 @@ Fp16x3Plan plan_fp16x3(const Product& p) {
   return plan;
 }
 
-namespace {
-
-// Half a dozen launches and every factor written anew: what they cost must be small beside the product. Below
-// these sizes the library's ordinary multiply-adds take no longer, by count of bytes and of launches.
-Verdict accepts(const Product& p, const Target& target) {
+// Below these sizes three tf32 products, or the library's ordinary multiply-adds, take no longer.
+Verdict products::large_enough_to_split(const Product& p) {
   constexpr std::int64_t kLeastSide = 96, kLeastDepth = 384;
   constexpr double kLeastProducts = 2e8;
-  if (p.dtype != DType::f32) return refuse("splits only fp32");
-  if (p.tf32) return refuse("tf32 is allowed: one product is enough");
-  if (!target.device.cublaslt) return refuse("cuBLASLt could not be loaded");
-  if (target.device.compute_capability < 70) return refuse("no tensor cores: it would not be faster");
-  if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
   if (std::min(p.m, p.n) < kLeastSide || p.k < kLeastDepth)
     return refuse(fmt::format("splitting is faster only from {0} x {0} outputs and sums of {1} terms",
                               kLeastSide, kLeastDepth));
   if (double(p.m) * double(p.n) * double(p.k) < kLeastProducts)
     return refuse("too small: its launches take longer than the product");
+  return accept();
+}
+
+namespace {
+
+Verdict accepts(const Product& p, const Target& target) {
+  if (p.dtype != DType::f32) return refuse("splits only fp32");
+  if (p.tf32) return refuse("tf32 is allowed: one product is enough");
+  if (!target.device.cublaslt) return refuse("cuBLASLt could not be loaded");
+  if (target.device.compute_capability < 70) return refuse("no tensor cores: it would not be faster");
+  if (p.runs.size() != 1 || p.runs[0].count != 1) return refuse("takes one product, not a batch of them");
+  if (const Verdict verdict = products::large_enough_to_split(p); !verdict.ok) return verdict;
   // The copies take as much again as the factors, the slabs up to 300 MiB.
   if (target.device.memory_bytes != 0 && plan_fp16x3(p).workspace > target.device.memory_bytes / 8)
     return refuse("its copies would take more than an eighth of the device's memory");

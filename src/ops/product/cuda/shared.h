@@ -24,4 +24,7 @@ inline bool whole_rows(const void* base, std::int64_t ld, std::int64_t stride, D
   return reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && ld * bytes % 16 == 0 && stride * bytes % 16 == 0;
 }
 
+// Writing both factors anew in parts of fp16 must cost little beside the product.
+Verdict large_enough_to_split(const Product& product);
+
 }  // namespace headroom::products
