@@ -209,14 +209,10 @@ void name_outputs(Building& b) {
   if (b.request.mode == Mode::eval) outputs.push_back(p.logits);
 }
 
-// Off until the kernel is measured against those it replaces: then pools are fused on GPUs only for a kernel
-// of conv2d_block that the user forces. On: wherever a kernel takes the block.
-constexpr bool kFusePoolsOnGpus = false;
-
 bool wants_pooled_block(const Building& b, const Problem& block) {
   try {
     const Choice choice = b.request.choose(block, b.request.target);
-    return choice.kernel != nullptr && (kFusePoolsOnGpus || choice.why == "forced");
+    return choice.kernel != nullptr;
   } catch (const Error&) {  // no kernel takes it: the plan stays as it is
     return false;
   }

@@ -59,11 +59,9 @@ std::vector<Kernel> kernels() {
   };
 }
 
-// block_mma stands behind a GPU kernel that takes everything until it has been measured: only a user names
-// it.
 std::vector<Kernel> kernels_with_block_mma() {
   std::vector<Kernel> list = kernels();
-  list.insert(std::ranges::find(list, "cuda:winograd", &Kernel::name), conv2d_cuda_block_mma());
+  list.insert(std::ranges::find(list, "cuda:image_mma", &Kernel::name), conv2d_cuda_block_mma());
   return list;
 }
 

@@ -10,9 +10,7 @@
 namespace headroom::cuda {
 namespace {
 
-// Two elements of the view, hi and lo; two words of weights, hi and lo.
-template <bool kSplit>
-using ViewWord = std::conditional_t<kSplit, uint2, unsigned>;
+// Two words of weights, hi and lo.
 template <bool kSplit>
 using WeightWords = std::conditional_t<kSplit, uint4, uint2>;
 
@@ -78,18 +76,23 @@ __device__ unsigned largest_in_tile(const BlockShape& s, const BlockPlan& q, con
   const int plane = s.in_h * s.in_w;
   if (bottom - top == s.in_h) return largest_of(image, s.channels * plane);
   unsigned largest = 0;
-  for (int channel = 0; channel < s.channels; ++channel) {
-    const unsigned here = largest_of(image + channel * plane + top * s.in_w, (bottom - top) * s.in_w);
-    largest = here > largest ? here : largest;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warps = static_cast<int>(blockDim.x) / 32;
+  for (int channel = static_cast<int>(threadIdx.x) / 32; channel < s.channels; channel += warps) {
+    const T* const from = image + channel * plane + top * s.in_w;
+    const int count = (bottom - top) * s.in_w;
+#pragma unroll 8
+    for (int i = lane; i < count; i += 32) largest = larger_bits(largest, widen(from[i]));
   }
   return largest;
 }
 
-// The rows of the image that the tile needs, as words.
+// The rows of the image that the tile needs, as words: those of hi, then those of lo.
 template <bool kSplit, class T>
-__device__ __noinline__ void fill_words(const BlockShape& s, const BlockPlan& q, const BlockTile& tile,
-                                        const T* image, float scale, ViewWord<kSplit>* view) {
-  constexpr int kAhead = 4;
+__device__ __noinline__ void fill_words(const BlockShape& shape, const BlockPlan& plan, const BlockTile& tile,
+                                        const T* image, float scale, unsigned* view) {
+  constexpr int kAhead = 8;
+  const BlockShape s = shape;  // copies, which no store can change: what is needed of them stays in registers
+  const BlockPlan q = plan;
   const int count = q.planes * q.view_h * q.pitch, top = view_top(s, tile);
   const int threads = static_cast<int>(blockDim.x);
   for (int first = static_cast<int>(threadIdx.x); first < count; first += kAhead * threads) {
@@ -98,41 +101,45 @@ __device__ __noinline__ void fill_words(const BlockShape& s, const BlockPlan& q,
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
       const int e = first + u * threads;
-      to[u] = -1, value[u][0] = value[u][1] = 0;
-      if (e >= count) continue;
       const int line = divided(e, q.by_pitch), column = e - line * q.pitch;
       const int plane = divided(line, q.by_view_h), row = line - plane * q.view_h;
       to[u] = plane_begin(q, plane) + row * q.pitch + column;
-      if (static_cast<unsigned>(top + row) >= static_cast<unsigned>(s.in_h)) continue;
+      const bool inside = e < count && static_cast<unsigned>(top + row) < static_cast<unsigned>(s.in_h);
       const WordSource from = word_source(s, q, plane, column);
 #pragma unroll
-      for (int h = 0; h < 2; ++h)
-        if (from.channel[h] < s.channels &&
-            static_cast<unsigned>(from.column[h]) < static_cast<unsigned>(s.in_w))
-          value[u][h] = widen(image[(from.channel[h] * s.in_h + top + row) * s.in_w + from.column[h]]);
+      for (int h = 0; h < 2; ++h) {  // without branches: all loads are under way at once
+        const bool here = inside && from.channel[h] < s.channels &&
+                          static_cast<unsigned>(from.column[h]) < static_cast<unsigned>(s.in_w);
+        const int at = (from.channel[h] * s.in_h + top + row) * s.in_w + from.column[h];
+        const float x = widen(image[here ? at : 0]);
+        value[u][h] = here ? x : 0;
+      }
     }
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
-      if (to[u] < 0) continue;
+      if (first + u * threads >= count) continue;
       const Parts parts = parts_of<kSplit>(value[u][0] * scale, value[u][1] * scale);
-      if constexpr (kSplit)
-        view[to[u]] = make_uint2(parts.hi, parts.lo);
-      else
-        view[to[u]] = parts.hi;
+      view[to[u]] = parts.hi;
+      if constexpr (kSplit) view[to[u] + q.view_words] = parts.lo;
     }
   }
 }
 
-// Weights in fragment order [step][8 columns][lane], and the places of the words {t, t + 4} per step and t.
+// Weights in fragment order [step][8 columns][lane], and the places, in bytes, of the words {t, t + 4} per
+// step and t; two steps more than there are, so that places can be read ahead.
 template <bool kSplit, class T>
-__device__ __noinline__ void fill_block_weights(const BlockShape& s, const BlockPlan& q, const T* w,
+__device__ __noinline__ void fill_block_weights(const BlockShape& shape, const BlockPlan& plan, const T* w,
                                                 int first_map, int maps, float scale,
                                                 WeightWords<kSplit>* weights, int2* terms) {
+  const BlockShape s = shape;
+  const BlockPlan q = plan;
+  if (threadIdx.x < 8) terms[q.steps * 4 + threadIdx.x] = make_int2(0, 0);
   for (int i = static_cast<int>(threadIdx.x); i < q.steps * 32; i += static_cast<int>(blockDim.x)) {
     const int step = i / 32, lane = i % 32;
     const BlockTerm term[2] = {block_term(s, q, step * 8 + b_word(lane, 0)),
                                block_term(s, q, step * 8 + b_word(lane, 1))};
-    if (lane < 4) terms[step * 4 + lane] = make_int2(term_place(s, q, term[0]), term_place(s, q, term[1]));
+    if (lane < 4)
+      terms[step * 4 + lane] = make_int2(4 * term_place(s, q, term[0]), 4 * term_place(s, q, term[1]));
     for (int j = 0; j < q.columns8; ++j) {
       const int column = 8 * j + b_column(lane), map = column_map(q, column);
       Parts parts[2];

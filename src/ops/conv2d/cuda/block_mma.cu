@@ -6,7 +6,7 @@ namespace headroom::cuda {
 void conv2d_block_mma(DType dtype, const BlockShape& s, const BlockPlan& q, const void* x, const void* w,
                       const void* bias, void* y, cudaStream_t stream) {
   if (!q.split) return conv2d_block_mma_rounded(dtype, s, q, x, w, bias, y, stream);
-  block_launcher<true>(q.columns8, q.quad)(dtype, s, q, x, w, bias, y, stream);
+  block_launcher<true>(q)(dtype, s, q, x, w, bias, y, stream);
 }
 
 }  // namespace headroom::cuda

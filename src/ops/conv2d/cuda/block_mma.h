@@ -48,6 +48,7 @@ struct BlockShape {
 struct BlockPlan {
   bool split;             // exact fp32: two parts of each element
   bool by_columns, quad;  // words are pairs of columns, else of channels; see above
+  bool direct;            // results go from registers to the output; else they are staged to be pooled
   int planes, fours;      // of words in the view; those whose terms come in fours
   int tap_columns, words, steps;
   int columns8, block_maps, map_blocks;
@@ -66,11 +67,12 @@ constexpr int divided(int x, const Divide& d) {
 }
 
 // Words that the banks of shared memory hold once.
-constexpr int block_banks(bool split) { return split ? 16 : 32; }
+inline constexpr int kBlockBanks = 32;
 
 // Planes begin in different banks, such that the lanes of a fragment read different ones.
 constexpr int plane_begin(const BlockPlan& q, int plane) {
-  const int banks = block_banks(q.split), i = plane - q.fours;
+  constexpr int banks = kBlockBanks;
+  const int i = plane - q.fours;
   const int four = q.quad ? plane % 2 + plane / 2 % 2 * (banks / 2) : plane % 4 * (banks / 4);
   return plane * q.plane + (i < 0 ? four : i % 2 * (banks / 2));
 }

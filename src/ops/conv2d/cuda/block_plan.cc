@@ -59,21 +59,16 @@ void set_maps(const BlockShape& s, BlockPlan& q) {
 // Cycles that shared memory takes for one register of a fragment: lanes that read different words of one bank
 // wait for each other.
 int wavefronts(const BlockShape& s, const BlockPlan& q, int fragment, int half_step) {
-  const int banks = cuda::block_banks(q.split), together = q.split ? 16 : 32;
-  int all = 0;
-  for (int begin = 0; begin < 32; begin += together) {
-    int words[32], in_bank[32] = {}, most = 0;
-    for (int lane = begin; lane < begin + together; ++lane) {
-      const int row = cuda::a_row(lane, 0), place = cuda::row_place(q, fragment, row);
-      const cuda::BlockTerm term = cuda::block_term(s, q, 4 * half_step + lane % 4);
-      const int word = cuda::window_begin(s, q, place, row) + cuda::term_place(s, q, term);
-      words[lane] = word;
-      if (std::find(words + begin, words + lane, word) == words + lane)
-        most = std::max(most, ++in_bank[word % banks]);
-    }
-    all += most;
+  int words[32], in_bank[cuda::kBlockBanks] = {}, most = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    const int row = cuda::a_row(lane, 0), place = cuda::row_place(q, fragment, row);
+    const cuda::BlockTerm term = cuda::block_term(s, q, 4 * half_step + lane % 4);
+    const int word = cuda::window_begin(s, q, place, row) + cuda::term_place(s, q, term);
+    words[lane] = word;
+    if (std::find(words, words + lane, word) == words + lane)
+      most = std::max(most, ++in_bank[word % cuda::kBlockBanks]);
   }
-  return all;
+  return most;
 }
 
 // How far apart rows of the view lie: whatever lets the fewest lanes wait, judged by a few fragments.
@@ -109,7 +104,7 @@ bool set_band(const BlockShape& s, int rows, BlockPlan& q) {
   if (dense * q.planes >= kIndexLimit || places * q.block_maps >= kIndexLimit ||
       std::int64_t{rows} * s.out_w * q.block_maps >= kIndexLimit)
     return false;
-  const int banks = cuda::block_banks(q.split);
+  constexpr int banks = cuda::kBlockBanks;
   q.plane = round_up(static_cast<int>(dense) + 3 * banks / 4, banks);
   q.view_words = q.planes * q.plane;
   // Lanes write one place of maps next but one to each other; of quads, of maps next to each other.
@@ -117,10 +112,10 @@ bool set_band(const BlockShape& s, int rows, BlockPlan& q) {
   q.stage_pitch = round_up(std::max(0, static_cast<int>(places) - residue), period) + residue;
 
   const std::int64_t weights = std::int64_t{q.steps} * q.columns8 * 32 * (q.split ? 16 : 8);
-  const std::int64_t terms = std::int64_t{q.steps} * 4 * 8,
+  const std::int64_t terms = std::int64_t{q.steps + 2} * 4 * 8,
                      view = std::int64_t{q.view_words} * (q.split ? 8 : 4);
-  const std::int64_t bytes =
-      weights + terms + view + std::int64_t{q.block_maps} * q.stage_pitch * 4 + kSlotBytes;
+  const std::int64_t stage = q.direct ? 0 : std::int64_t{q.block_maps} * q.stage_pitch * 4,
+                     bytes = weights + terms + view + stage + kSlotBytes;
   if (bytes >= 1 << 20) return false;
   q.terms_at = static_cast<int>(weights);
   q.view_at = static_cast<int>(weights + terms);
@@ -134,16 +129,16 @@ int units_of(const BlockPlan& q) {
   return ceil_div(fragments, cuda::block_rows16(q.split, q.columns8));
 }
 
-// Cycles of one multiprocessor for everything, roughly, with `together` blocks on it: products at the pace
-// that was seen of mma.sync, 1.55 cycles each; two readings of the input and one of the results, half of
-// which other blocks hide; and the latencies of these, which nothing hides but other blocks.
+// Cycles of one multiprocessor for everything, roughly, with `together` blocks on it, as measured on an H200:
+// a product of tensor cores takes 1.8, a word of the view, its scale included, 2.3, and a result 0.4.
+// Latencies of a tile are hidden by other blocks alone.
 double block_cycles(int sms, int together, const BlockPlan& q) {
   const int warps = q.threads / 32, rows16 = cuda::block_rows16(q.split, q.columns8);
-  const double products = 1.55 * (q.split ? 3 : 1.4) * q.columns8 * q.steps * rows16;
+  const double products = 1.8 * (q.split ? 3 : 1.4) * q.columns8 * q.steps * rows16;
   const double busy = std::min(1.0, double(together * warps) / 12);
   const double sums = products * warps * ceil_div(units_of(q), warps) / busy;
-  const double moved = 0.3 * q.view_words + 0.15 * q.block_maps * q.place_rows * q.place_w;
-  const double tile = sums + moved * (together > 1 ? 0.5 : 1) + 3000.0 / together;
+  const double moved = 2.3 * q.view_words + 0.4 * q.block_maps * q.place_rows * q.place_w;
+  const double tile = sums + moved + 3000.0 / together;
   const std::int64_t tiles = std::int64_t{q.tiles} * q.map_blocks, slots = std::int64_t{sms} * together;
   return double((tiles + slots - 1) / slots) * together * tile;
 }
@@ -160,7 +155,9 @@ void try_bands(const BlockShape& s, int sms, int budget, int together, const Blo
     if (!set_band(s, rows, q) || q.bytes > budget) continue;
     ++fitting;
     const int most = cuda::block_threads(q.split, q.columns8) / 32 / together;
-    q.threads = 32 * std::clamp(units_of(q), std::min(4, most), most);
+    const int units = units_of(q), turns = ceil_div(units, most);
+    q.threads =
+        32 * std::clamp(ceil_div(units, turns), std::min(4, most), most);  // the same turns, fewer idle
     const double cycles = block_cycles(sms, together, q);
     if (lowest < 0 || cycles < lowest)
       lowest = cycles, best = q,
@@ -224,6 +221,7 @@ std::optional<BlockPlan> block_plan(const BlockShape& s, bool split, const Targe
   BlockPlan start{};
   start.split = split;
   start.quad = can_pool_quads(s);
+  start.direct = start.quad || s.pooling == BlockPooling::none;
   set_words(s, start);
   set_maps(s, start);
   set_pitch(s, start);

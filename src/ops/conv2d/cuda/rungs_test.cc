@@ -51,8 +51,9 @@ std::string_view chosen_of(const Operator& op, const Problem& p, const Target& t
 
 // They are for reading and measuring: the engine always has a kernel before them.
 TEST(Rungs, AreNeverTheEnginesChoice) {
-  constexpr std::string_view kEngine[] = {"cuda:as_linear", "cuda:few_channels",  "cudnn",
-                                          "cuda:image_mma", "cuda:implicit_gemm", "cuda:direct"};
+  constexpr std::string_view kEngine[] = {"cuda:as_linear", "cuda:few_channels", "cudnn",
+                                          "cuda:block_mma", "cuda:image_mma",    "cuda:implicit_gemm",
+                                          "cuda:direct"};
   std::size_t choices = 0;
   for (const char* name : {"conv2d", "conv2d_grad_input", "conv2d_grad_weight"}) {
     const Operator& op = operator_of(name);

@@ -158,17 +158,14 @@ class BlockEmulator {
 
   // Lanes that one wavefront serves must not read different words of one bank.
   void count_wavefronts(const std::array<int, 32>& at) {
-    const int banks = block_banks(q.split);
-    for (int begin = 0; begin < 32; begin += q.split ? 16 : 32) {
-      std::map<int, std::set<int>> words;
-      std::size_t most = 0;
-      for (int lane = begin; lane < begin + (q.split ? 16 : 32); ++lane) {
-        const int word = at[std::size_t(lane)];
-        words[word % banks].insert(word);
-        most = std::max(most, words[word % banks].size());
-      }
-      result.loads += 1, result.wavefronts += double(most);
+    std::map<int, std::set<int>> words;
+    std::size_t most = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      const int word = at[std::size_t(lane)];
+      words[word % kBlockBanks].insert(word);
+      most = std::max(most, words[word % kBlockBanks].size());
     }
+    result.loads += 1, result.wavefronts += double(most);
   }
 
   void run_tile(const BlockTile& tile) {
