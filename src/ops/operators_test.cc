@@ -27,7 +27,8 @@ struct KernelTest {
 
   std::vector<Case> cases() const {
     std::vector<Case> list;
-    for (std::size_t i = part; i < op->cases.size(); i += parts) list.push_back(op->cases[i]);
+    for (std::size_t i = part; i < op->cases.size(); i += parts)
+      if (is_own_case(i)) list.push_back(op->cases[i]);
     return list;
   }
 };
