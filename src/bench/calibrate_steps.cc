@@ -145,6 +145,7 @@ StepCalibration calibrate_steps(Device& device, const Machine& machine, const Ca
   double small = 0;  // share of the time that small probes took
   for (std::uint64_t number = 0, next_small = 0; passed() < 1; ++number) {
     time(draw_probe(number), number);
+    if (machine.kind != "cpu") time(draw_wide_probe(number), number);
     while (small < kSmallShare * passed() && passed() < 1) {
       const double before = passed();
       time(draw_small_probe(next_small), next_small);

@@ -210,6 +210,34 @@ Net small_convnet(Draw& draw) {
   return net.linear("out", {.units = draw.size(1, 100)});
 }
 
+// As the middle of a deep network: many channels from the first layer on, and most extents even.
+Net wide_convnet(Draw& draw) {
+  std::int64_t size = draw.size(7, 56, 7), maps = draw.size(64, 512, 64);
+  Net net("wide convnet", {maps, size, size});
+  const int layers = 2 + static_cast<int>(draw.below(3));
+  for (int i = 0; i < layers; ++i) {
+    const std::int64_t kernel = draw.one_of<std::int64_t>({1, 3, 3, 5}),
+                       stride = size >= 14 && draw.below(4) == 0 ? 2 : 1;
+    maps = draw.size(64, 1024, 64);
+    net.conv2d(name("conv", i),
+               {.maps = maps, .kernel = kernel, .stride = stride, .pad = kernel / 2, .activation = "relu"});
+    size = (size + stride - 1) / stride;
+    if (size >= 14 && draw.below(3) == 0) {
+      net.max_pool(name("pool", i), {.kernel = 2, .stride = 2});
+      size /= 2;
+    }
+  }
+  return net.global_avg_pool("gap").linear("out", {.units = draw.size(10, 1000)});
+}
+
+Net wide_perceptron(Draw& draw) {
+  Net net("wide perceptron", {draw.size(256, 8192, 64)});
+  const int layers = 1 + static_cast<int>(draw.below(3));
+  for (int i = 0; i < layers; ++i)
+    net.linear(name("hidden", i), {.units = draw.size(256, 8192, 64), .activation = draw.activation()});
+  return net.linear("out", {.units = draw.often() ? 10 : draw.size(10, 1000)});
+}
+
 using Make = Net (*)(Draw&);
 constexpr Make kKinds[] = {perceptron,        plain_convnet, residual_convnet,  plain_convnet,
                            parallel_branches, perceptron,    depthwise_convnet, plain_convnet,
@@ -241,6 +269,13 @@ Probe draw_small_probe(std::uint64_t number) {
   const std::int64_t most = kind >= 6 ? 8 : draw.below(2) == 0 ? 32 : 512;
   const std::int64_t batch = draw.below(3) == 0 ? 1 : draw.size(1, most);
   return numbered(std::move(net), number, 0, false, batch);
+}
+
+Probe draw_wide_probe(std::uint64_t number) {
+  Draw draw(number, 73);
+  Net net = (number % 3 == 2 ? wide_perceptron : wide_convnet)(draw);
+  const double size = 0.3 + 0.7 * draw.uniform();
+  return numbered(std::move(net), number, size, draw.often(), 0);
 }
 
 }  // namespace headroom

@@ -21,4 +21,7 @@ Probe draw_probe(std::uint64_t number);
 // Perceptrons and convolutions of some microseconds an image, and networks as above with one or a few images.
 Probe draw_small_probe(std::uint64_t number);
 
+// Convolutions and linear layers wide enough for the tensor cores of a GPU.
+Probe draw_wide_probe(std::uint64_t number);
+
 }  // namespace headroom

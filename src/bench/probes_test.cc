@@ -43,6 +43,20 @@ TEST(Probes, SmallOnesHaveLittleToDo) {
   EXPECT_GT(batches.size(), 5u);
 }
 
+TEST(Probes, WideOnesFillTensorCores) {
+  const auto device = open_device("cpu");
+  for (std::uint64_t number = 0; number < 30; ++number) {
+    const Probe probe = draw_wide_probe(number);
+    const Target target = target_of(device->capabilities(), {});
+    const Plan plan = build(probe.net, build_request({}, target, Mode::train, 2)).plan;
+    for (const Step& step : plan.steps) {
+      if (step.problem.op != "conv2d") continue;
+      EXPECT_GE(step.problem.inputs[0].shape[1], 64) << probe.net.name;
+    }
+    EXPECT_GE(probe.size, 0.3);
+  }
+}
+
 TEST(Probes, TheSameNumberIsTheSameNetwork) {
   EXPECT_EQ(to_json_text(draw_probe(7).net), to_json_text(draw_probe(7).net));
   EXPECT_NE(to_json_text(draw_probe(7).net), to_json_text(draw_probe(17).net));

@@ -55,7 +55,7 @@ class Sharing {
 
  private:
   struct Split {
-    ValueId parts, scale;
+    ValueId parts = kNone, scale = kNone;
   };
 
   bool is_plain_product(const Node& node) const {
@@ -77,7 +77,7 @@ class Sharing {
       const Split split = add_values(dz);
       head.outputs[2] = split.parts;
       head.outputs.push_back(split.scale);
-      known_[dz] = split;
+      written_[dz] = split;
     }
   }
 
@@ -101,6 +101,19 @@ class Sharing {
     return {parts, graph_.add_value({.name = name + ".scale", .type = {{4}, DType::f32}, .role = role})};
   }
 
+  // Parts that wait for the backward pass are memory that nobody else needs: only those of the network's own
+  // inputs do, which are there once for all layers.
+  bool is_input(ValueId id) const {
+    if (graph_.value(id).role == Role::input) return true;
+    const auto made = std::ranges::find_if(
+        nodes_, [id](const Node& node) { return node.op == "reshape" && node.outputs[0] == id; });
+    return made != nodes_.end() && is_input(made->inputs[0]);
+  }
+  Split& known_to(ValueId id, Phase phase) {
+    if (const auto it = written_.find(id); it != written_.end()) return it->second;
+    return known_[{id, is_input(id) ? Phase::forward : phase}];
+  }
+
   // Those of the two that are not split yet are split in one node.
   void split(const Found& product, const Node& reader) {
     Node node{.op = "fp16_parts",
@@ -108,12 +121,12 @@ class Sharing {
               .layer = reader.layer,
               .phase = reader.phase};
     for (ValueId id : {product.a, product.b}) {
-      const auto [it, fresh] = known_.try_emplace(id);
-      if (!fresh) continue;
-      it->second = add_values(id);
+      Split& known = known_to(id, reader.phase);
+      if (known.parts != kNone) continue;
+      known = add_values(id);
       node.inputs.push_back(id);
-      node.outputs.push_back(it->second.parts);
-      node.outputs.push_back(it->second.scale);
+      node.outputs.push_back(known.parts);
+      node.outputs.push_back(known.scale);
     }
     if (!node.inputs.empty()) list_.push_back(std::move(node));
   }
@@ -121,7 +134,7 @@ class Sharing {
   void replace(const Node& node) {
     const Found found = product_at(graph_, node);
     split(found, node);
-    const Split &a = known_.at(found.a), &b = known_.at(found.b);
+    const Split a = known_to(found.a, node.phase), b = known_to(found.b, node.phase);
     Node product = node;
     product.op = "parts_product";
     product.attrs = found.attrs;
@@ -133,7 +146,8 @@ class Sharing {
   Graph& graph_;
   std::vector<Node> nodes_, list_;
   std::set<std::size_t> chosen_;
-  std::map<ValueId, Split> known_;
+  std::map<ValueId, Split> written_;                  // by a head
+  std::map<std::pair<ValueId, Phase>, Split> known_;  // to the products of a phase
   const int parts_;
 };
 

@@ -77,6 +77,28 @@ TEST(ShareParts, AMatrixIsSplitOnceForAllItsProducts) {
   }
 }
 
+// An activation that both passes read is split in each of them: its parts do not wait from one to the other.
+TEST(ShareParts, OnlyInputsAreKeptForTheBackwardPass) {
+  Graph graph;
+  const auto value = [&](const char* name, Shape shape, Role role) {
+    return graph.add_value({.name = name, .type = {std::move(shape), DType::f32}, .role = role});
+  };
+  const ValueId x = value("x", {40, 24}, Role::input), w = value("w", {16, 24}, Role::parameter),
+                v = value("v", {8, 16}, Role::parameter), dy = value("dy", {40, 8}, Role::input);
+  const ValueId h = graph.add_node("linear", {x, w}, {}, "one", Phase::forward)[0];
+  const ValueId y = graph.add_node("linear", {h, v}, {}, "two", Phase::forward)[0];
+  const Attrs across = {{"trans_a", std::int64_t{1}}};
+  const ValueId dv = graph.add_node("matmul", {dy, h}, across, "two", Phase::backward)[0];
+  const ValueId dw = graph.add_node("matmul", {h, x}, across, "one", Phase::backward)[0];
+  graph.outputs = {y, dv, dw};
+  share_parts(graph, 2, every);
+  std::vector<ValueId> split;
+  for (const Node& node : graph.nodes())
+    if (node.op == "fp16_parts") split.insert(split.end(), node.inputs.begin(), node.inputs.end());
+  EXPECT_EQ(std::ranges::count(split, x), 1);
+  EXPECT_EQ(std::ranges::count(split, h), 2) << "once in each pass";
+}
+
 TEST(ShareParts, AGradientThatOthersReadStaysAsItIs) {
   PartsGraph made;
   const ValueId sums = made.graph.add_node("bias_grad", {made.head[2]}, {}, "hidden", Phase::backward)[0];
