@@ -28,7 +28,7 @@ double tick_seconds() {
          1000;
 }
 
-TEST(VectorLoops, NoMultiplyAddIsOptimisedAway) {
+TEST(TimingVectorLoops, NoMultiplyAddIsOptimisedAway) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ticks cannot be told in this build";
 #endif
