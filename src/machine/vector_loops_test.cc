@@ -43,7 +43,9 @@ TEST(TimingVectorLoops, NoMultiplyAddIsOptimisedAway) {
                                                }) /
                            1000;
       const double per_tick = loop.chains * tick / round;
-      EXPECT_GT(per_tick, 0.4) << loop.name;  // a unit of half the width takes two ticks
+      // A unit of half the width takes two ticks, and twice that where a neighbour keeps the same core busy:
+      // additions have units enough for both, multiply-adds do not.
+      EXPECT_GT(per_tick, 0.2) << loop.name;
       EXPECT_LT(per_tick, 4.4) << loop.name;  // no core has more than four such units
     }
 }
