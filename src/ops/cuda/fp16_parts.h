@@ -30,7 +30,7 @@ struct PartsMatrix {
   const float* from;
   std::int64_t rows, columns, ld;
   void* to;            // fp16: [max_parts, rows, to_ld]
-  std::int64_t to_ld;  // columns filled up with zeros to a multiple of 8
+  std::int64_t to_ld;  // columns filled up with zeros to a multiple of 8, and no gap beyond
   int max_parts;       // 1: hi alone, as exact as tf32
   PartsScale* scale;
 };

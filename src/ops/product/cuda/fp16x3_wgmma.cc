@@ -43,7 +43,8 @@ Verdict accepts(const Product& p, const Target& target) {
 
 Verdict pays_exact(const Product& p, const Target&) { return large_enough_to_split(p); }
 
-// Measured on an H200: 3000 x 512 x 784 takes 15 us by the library, and more than that to split.
+// Measured on an H200, mlp 512 with batch 3000: forward 30.5 us by the library and 41.6 with this kernel; a
+// training step, in which the images serve two products, 66.8 and 59.1. Smaller perceptrons lose in both.
 Verdict pays_rounded(const Product&, const Target&) {
   return refuse("the library's tf32 products need no copies of their factors");
 }
