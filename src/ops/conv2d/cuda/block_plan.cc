@@ -129,9 +129,9 @@ int units_of(const BlockPlan& q) {
   return ceil_div(fragments, cuda::block_rows16(q.split, q.columns8));
 }
 
-// Cycles of one multiprocessor for everything, roughly, with `together` blocks on it, as measured on an H200:
-// a product of tensor cores takes 1.8, a word of the view, its scale included, 2.3, and a result 0.4.
-// Latencies of a tile are hidden by other blocks alone.
+// Cycles of one multiprocessor for everything, roughly, with `together` blocks on it, after what was measured
+// on an H200: a product of tensor cores takes 1.8, a word of the view, its scale included, 2.3. The 0.4 of a
+// result and the 3000 of a tile's latencies, which other blocks alone hide, are guesses.
 double block_cycles(int sms, int together, const BlockPlan& q) {
   const int warps = q.threads / 32, rows16 = cuda::block_rows16(q.split, q.columns8);
   const double products = 1.8 * (q.split ? 3 : 1.4) * q.columns8 * q.steps * rows16;
