@@ -16,8 +16,10 @@ TEST(TestLimits, PartsHaveEveryCaseOnce) {
     }
     EXPECT_EQ(owners, 1) << number;
   }
-  setenv("HEADROOM_TEST_PART", "nonsense", 1);
-  EXPECT_TRUE(is_own_case(3)) << "what names no part leaves no case out";
+  for (const char* text : {"nonsense", "3", "0/16", "17/16", "3/0", ""}) {
+    setenv("HEADROOM_TEST_PART", text, 1);
+    for (const std::size_t number : {0u, 1u, 2u, 3u}) EXPECT_TRUE(is_own_case(number)) << text;
+  }
   unsetenv("HEADROOM_TEST_PART");
   EXPECT_TRUE(is_own_case(3));
 }
