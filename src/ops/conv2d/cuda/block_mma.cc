@@ -64,7 +64,7 @@ Verdict pays(const Problem& p, const Target& target) {
   if (is_gradient(p)) return refuse("images in fragments of tf32 are faster for gradients");
   std::string why;
   const auto q = block_plan(shape_of(p), is_exact_fp32(p, target), target, why);
-  if (!q || double(q->tiles) < kTilesOfBlock * double(q->workers))
+  if (!q || q->tiles < kTilesOfBlock * q->workers)
     return refuse("too few images: arranging the weights takes longer than it gains");
   return accept();
 }

@@ -20,17 +20,12 @@ __device__ inline void mma_fp64_16x8(double (&c)[4], const double (&a)[4], const
   }
 }
 
-// As to_tf32, in integers: inner loops have more of them to spare than of conversions.
-__device__ inline unsigned round_tf32(float x) { return (__float_as_uint(x) + 0x1000U) & 0xFFFFE000U; }
-
-// x = high + low but for 2^-22 of x. The unit cuts the low part to 11 bits itself: its sign is as good as
-// random, so the cuts do not add up.
 template <int N>
 __device__ inline void split_all(const float (&x)[N], unsigned (&high)[N], unsigned (&low)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    high[i] = round_tf32(x[i]);
-    low[i] = __float_as_uint(x[i] - __uint_as_float(high[i]));
+    const SplitTf32 parts = split_tf32(x[i]);
+    high[i] = parts.hi, low[i] = parts.lo;
   }
 }
 

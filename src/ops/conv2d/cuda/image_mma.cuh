@@ -12,7 +12,7 @@ namespace headroom::cuda {
 // leaves 16-bit ones as they are.
 template <bool kSplit, class T>
 __device__ inline float stored(T x) {
-  if constexpr (!kSplit && sizeof(T) == 4) return __uint_as_float(round_tf32(x));
+  if constexpr (!kSplit && sizeof(T) == 4) return __uint_as_float(to_tf32(x));
   return widen(x);
 }
 
@@ -79,12 +79,16 @@ __device__ inline void fill_view(const Sweep& s, const ImagePlan& q, const T* x,
       }
     return fill_from<kSplit>(to, q.view_words, x, [&](int e) { return x + e; });
   }
-  fill_from<kSplit>(to, q.view_words, x, [&](int e) -> const T* {
-    const int line = quotient(e, q.by_view_w), column = e - line * q.view_w;
-    const int channel = quotient(line, q.by_view_h);
-    const int h = source(line - channel * q.view_h + top, s.div_h, s.in_h);
-    const int w = source(column + q.left, s.div_w, s.in_w);
-    return h < 0 || w < 0 ? nullptr : x + ((std::int64_t{channel} * s.in_h + h) * s.in_w + w);
+  // Through the references, each element would read all of these from memory again.
+  const Divide by_view_w = q.by_view_w, by_view_h = q.by_view_h;
+  const int view_w = q.view_w, view_h = q.view_h, left = q.left;
+  const int in_h = s.in_h, in_w = s.in_w, div_h = s.div_h, div_w = s.div_w;
+  fill_from<kSplit>(to, q.view_words, x, [=](int e) -> const T* {
+    const int line = quotient(e, by_view_w), column = e - line * view_w;
+    const int channel = quotient(line, by_view_h);
+    const int h = source(line - channel * view_h + top, div_h, in_h);
+    const int w = source(column + left, div_w, in_w);
+    return h < 0 || w < 0 ? nullptr : x + ((std::int64_t{channel} * in_h + h) * in_w + w);
   });
 }
 

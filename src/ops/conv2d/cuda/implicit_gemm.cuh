@@ -53,7 +53,7 @@ struct alignas(16) Quad {
         const auto low = read(2 * i), high = read(2 * i + 1);
         word[i] = bits(low) | bits(high) << 16;
       } else if constexpr (kWay == Arithmetic::tf32) {
-        word[i] = __uint_as_float(round_tf32(read(i)));
+        word[i] = __uint_as_float(to_tf32(read(i)));
       } else {
         word[i] = read(i);
       }

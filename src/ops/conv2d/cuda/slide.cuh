@@ -19,14 +19,16 @@ namespace {
 template <bool kSplit, class T>
 __device__ __noinline__ void fill_weights(const Sweep& s, const ImagePlan& q, const T* w, int first_map,
                                           float2* weights, int2* terms) {
-  const int depth = s.depth();
-  fill(reinterpret_cast<float*>(weights), q.steps * q.maps8 * 64, [&](int e) {
-    const int lane = e / 2 % 32, fragment = e / 64, step = fragment / q.maps8;
-    const int map = first_map + (fragment - step * q.maps8) * 8 + lane / 4,
-              k = step * 8 + lane % 4 + e % 2 * 4;
-    if (k >= depth || map >= s.maps) return 0.0F;
-    const int channel = quotient(k, q.by_taps);
-    return stored<kSplit>(w[map * s.weight_map + channel * s.weight_channel + (k - channel * s.taps())]);
+  const int depth = s.depth(), taps = s.taps(), maps = s.maps,
+            maps8 = q.maps8;  // in registers: see fill_view
+  const std::int64_t weight_map = s.weight_map, weight_channel = s.weight_channel;
+  const Divide by_taps = q.by_taps;
+  fill(reinterpret_cast<float*>(weights), q.steps * maps8 * 64, [=](int e) {
+    const int lane = e / 2 % 32, fragment = e / 64, step = fragment / maps8;
+    const int map = first_map + (fragment - step * maps8) * 8 + lane / 4, k = step * 8 + lane % 4 + e % 2 * 4;
+    if (k >= depth || map >= maps) return 0.0F;
+    const int channel = quotient(k, by_taps);
+    return stored<kSplit>(w[map * weight_map + channel * weight_channel + (k - channel * taps)]);
   });
   for (int i = static_cast<int>(threadIdx.x); i < q.steps * 4; i += static_cast<int>(blockDim.x)) {
     const int k = i / 4 * 8 + i % 4;
