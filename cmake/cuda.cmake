@@ -42,10 +42,11 @@ if(HEADROOM_HAS_CUDA)
   set(cuda_test_sources ${cuda_sources})
   list(FILTER cuda_test_sources INCLUDE REGEX "/testing/")
   list(FILTER cuda_sources EXCLUDE REGEX "/testing/")
-  # Warp-group instructions exist for compute capability 9.0 alone, under a name of its own. These files are built for
-  # that whatever the rest is built for: on other cards, their kernels refuse.
+  # Warp-group instructions exist for compute capability 9.0 alone, under a name of its own. Files that use them, or the
+  # barriers beside them (…_hopper.cu), are built for that whatever the rest is built for: on other cards, their kernels
+  # refuse.
   set(hopper_sources ${cuda_sources})
-  list(FILTER hopper_sources INCLUDE REGEX "_wgmma[^/]*\\.cu$")
+  list(FILTER hopper_sources INCLUDE REGEX "_(wgmma|hopper)[^/]*\\.cu$")
   list(REMOVE_ITEM cuda_sources ${hopper_sources})
   add_library(headroom_cuda OBJECT ${cuda_sources})
   add_library(headroom_cuda_hopper OBJECT ${hopper_sources})

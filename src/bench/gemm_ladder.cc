@@ -114,6 +114,11 @@ std::vector<Rung> gpu_rungs() {
               "in the end.",
               "A small product waits for loads and for one step of k after another: here all warps wait at "
               "once."),
+      rung_of(
+          "cuda:clusters", "small products, blocks share k", "cuda:tiles",
+          "Blocks of a cluster share the sum of a tile; each asks for its stretch of k at once, and the sums "
+          "meet in distributed shared memory.",
+          "Few tiles keep all multiprocessors busy, and there is neither a workspace nor a second launch."),
       rung_of("cuda:skinny", "few rows or columns", "",
               "One pass over the large factor, with the small one in registers.",
               "A tile of 64 or 128 columns would be mostly empty here."),

@@ -12,10 +12,11 @@ namespace {
 const Target kHopper(Capabilities{
     .kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132, .cublaslt = true});
 
-Choice choice_of(const char* op, DType dtype, const std::vector<Shape>& inputs, const Target& target) {
-  Problem problem{.op = op, .inputs = {}, .outputs = {}, .attrs = {}};
+Choice choice_of(const char* op, DType dtype, const std::vector<Shape>& inputs, const Target& target,
+                 const Attrs& attrs = {}) {
+  Problem problem{.op = op, .inputs = {}, .outputs = {}, .attrs = attrs};
   for (const Shape& shape : inputs) problem.inputs.push_back({shape, dtype});
-  problem.outputs = operator_of(op).schema.infer(problem.inputs, {});
+  problem.outputs = operator_of(op).schema.infer(problem.inputs, attrs);
   return first_that_accepts(problem, target);
 }
 
@@ -38,6 +39,21 @@ TEST(ProductChoice, EachTypeAndSizeHasItsKernel) {
   EXPECT_EQ(linear(DType::f64, 3000, 512, 784, kHopper), "cuda:cublaslt");
   EXPECT_EQ(linear(DType::bf16, 3000, 512, 784, bare), "cuda:tiles");
   EXPECT_EQ(choice_of("matmul", DType::f32, {{800, 1000}, {1000, 10}}, kHopper).kernel->name, "cuda:thin");
+}
+
+// The gradient of weights, dy^T x.
+TEST(ProductChoice, BlocksShareKWhereBothOperandsLieAcrossIt) {
+  Target tf32 = kHopper, older = kHopper;
+  tf32.policy.tf32 = true;
+  older.device.compute_capability = 80;
+  const Attrs across{{"trans_a", std::int64_t{1}}};
+  const auto gradient = [&](std::int64_t batch, std::int64_t out, std::int64_t in, const Target& target) {
+    return choice_of("matmul", DType::f32, {{batch, out}, {batch, in}}, target, across).kernel->name;
+  };
+  EXPECT_EQ(gradient(800, 100, 784, kHopper), "cuda:clusters");
+  EXPECT_EQ(gradient(256, 84, 120, kHopper), "cuda:clusters");
+  EXPECT_EQ(gradient(256, 84, 120, older), "cuda:tf32x3");
+  EXPECT_EQ(gradient(800, 100, 784, tf32), "cuda:cublaslt");
 }
 
 TEST(ProductChoice, AKernelThatDoesNotPayIsNamedWithItsReason) {

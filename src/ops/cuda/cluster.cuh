@@ -3,6 +3,10 @@
 // Blocks of a cluster, on Hopper and later: they run at the same time and read each other's shared memory. On
 // earlier cards kernels that use it are never launched, but their code must compile.
 
+#include <cstdint>
+
+#include "device/cuda/check.h"
+
 namespace headroom::cuda {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -47,5 +51,26 @@ __device__ inline float4 load_four_of_cluster(unsigned address) {
 }
 
 #undef HEADROOM_CLUSTER
+
+struct ClusterLaunch {
+  std::int64_t blocks;
+  int threads, shared_bytes;
+  int together;  // blocks of a cluster; a multiple of them is launched
+};
+template <class... Parameters, class... Args>
+void launch_in_clusters(void (*kernel)(Parameters...), const ClusterLaunch& launch, cudaStream_t stream,
+                        const Args&... args) {
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(launch.together), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = launch.together > 1 ? 1 : 0;
+  HEADROOM_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, args...));
+}
 
 }  // namespace headroom::cuda

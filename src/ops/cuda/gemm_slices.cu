@@ -141,16 +141,15 @@ __global__ void __launch_bounds__(32 * kMaxWarps, 1) slices(SliceArgs args) {
 }
 
 template <bool kExact>
-auto kernel_for(bool along_a, bool along_b) {
-  return along_a ? (along_b ? slices<true, true, kExact> : slices<true, false, kExact>)
-                 : (along_b ? slices<false, true, kExact> : slices<false, false, kExact>);
+auto kernel_for(const SmallLayout& layout) {
+  return instance_of(layout, slices<false, false, kExact>, slices<false, true, kExact>,
+                     slices<true, false, kExact>, slices<true, true, kExact>);
 }
 
 }  // namespace
 
-void multiply_slices(const SliceLayout& layout, int warps, const SliceArgs& args, cudaStream_t stream) {
-  const auto kernel = layout.exact ? kernel_for<true>(layout.along_a, layout.along_b)
-                                   : kernel_for<false>(layout.along_a, layout.along_b);
+void multiply_slices(const SmallLayout& layout, int warps, const SliceArgs& args, cudaStream_t stream) {
+  const auto kernel = layout.exact ? kernel_for<true>(layout) : kernel_for<false>(layout);
   const int bytes = warps * kSide * kLine * static_cast<int>(sizeof(float));
   HEADROOM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const dim3 grid(static_cast<unsigned>((args.n + kSide - 1) / kSide),

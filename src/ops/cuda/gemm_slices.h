@@ -7,23 +7,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include "ops/product/product.h"
+#include "ops/cuda/small_product.h"
 
 namespace headroom::cuda {
 
-struct SliceArgs {
-  const float *a, *b, *bias;  // bias may be null
-  float* c;
-  std::int64_t m, n, k, lda, ldb, ldc;
-  std::int64_t k_per_warp;         // a multiple of 16
-  bool whole_a, whole_b, whole_c;  // 16-byte accesses are allowed
-  Activation finish;
+struct SliceArgs : SmallProduct {
+  std::int64_t k_per_warp;  // a multiple of 16
 };
-
-// `along`: contiguous along k. `exact`: three products of tf32 parts, else one.
-struct SliceLayout {
-  bool along_a, along_b, exact;
-};
-void multiply_slices(const SliceLayout& layout, int warps, const SliceArgs& args, cudaStream_t stream);
+void multiply_slices(const SmallLayout& layout, int warps, const SliceArgs& args, cudaStream_t stream);
 
 }  // namespace headroom::cuda

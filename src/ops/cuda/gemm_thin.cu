@@ -223,18 +223,10 @@ void launch_columns_in_slices(const SkinnyArgs& args, cudaStream_t stream) {
 template <int kRows, int kS>
 void launch_thin(const SkinnyArgs& args, cudaStream_t stream) {
   const std::int64_t groups = tiles_of(args.rows, kThinWarps * kRows);
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(args.splits), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(groups * args.splits));
-  config.blockDim = dim3(kThinThreads);
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
   const bool whole_small =
       args.small_k == 1 && args.small_row % 4 == 0 && aligned(args.small) && args.k % 4 == 0;
-  HEADROOM_CUDA_CHECK(cudaLaunchKernelEx(&config, thin_rows<kRows, kS>, args, whole_small));
+  launch_in_clusters(thin_rows<kRows, kS>, {groups * args.splits, kThinThreads, 0, args.splits}, stream, args,
+                     whole_small);
 }
 
 template <int kRows>

@@ -135,35 +135,42 @@ double relative_error(const Values& got, const Values& want) {
 
 // Twice the error of the library in the same mode: the copy engine must round factors to tf32, where the
 // instructions themselves would cut them off (all-positive data shows it, 7e-4 instead of 3e-5); and exact
-// fp32 stays exact in long sums.
-TEST_F(CudaWgmma, AsAccurateAsTheLibrary) {
+// fp32 stays exact in long sums. A test for each form, because they take a minute each and can run side by
+// side.
+class CudaWgmmaForms : public CudaWgmma, public ::testing::WithParamInterface<Form> {};
+
+TEST_P(CudaWgmmaForms, AsAccurateAsTheLibrary) {
+  const Form& form = GetParam();
   if (!test_gpu()->capabilities().cublaslt) GTEST_SKIP() << "no cuBLASLt here to compare with";
   const Operator& op = operator_of("matmul");
   for (const Case& c : {wgmma_case(512, 512, 64, false, true), wgmma_case(264, 136, 4096, false, true),
                         wgmma_case(160, 256, 17496, true, false), wgmma_case(1536, 1408, 4096, false, false)})
-    for (const Form& form : kForms)
-      for (const Numbers numbers : {Numbers::normal, Numbers::positive}) {
-        const Problem problem = problem_of(op, c, form.dtype);
-        const auto inputs = inputs_of(problem, c, numbers, 7);
-        const double terms = double(c.inputs[0][c.attrs.integer("trans_a") != 0 ? 0 : 1]);
-        Target target = test_gpu()->capabilities();
-        target.policy.tf32 = form.tf32;
-        if (!product_kernel(op, form.kernel).accepts(problem, target).ok) continue;  // tf32 in long sums
-        // In fp64, by the tiles that the common tests hold to the reference: the CPU takes minutes.
-        const Values want = run_kernel(product_kernel(op, "cuda:tiles"), widened(problem), inputs).outputs[0];
-        const auto error = [&](const char* name) {
-          return relative_error(run_kernel(product_kernel(op, name), problem, inputs, form.tf32).outputs[0],
-                                want);
-        };
-        const double own = error(form.kernel), library = error("cuda:cublaslt");
-        std::cout << fmt::format("{:<18} {:<9} {}: error {:.2e}, cuBLAS {:.2e}\n", form.kernel,
-                                 numbers == Numbers::normal ? "normal" : "positive", problem.str(), own,
-                                 library);
-        // As in gemm_test.cc: cuBLAS may cut k into pieces, which makes it better than sums in one piece.
-        const double plain = form.dtype == DType::f32 && !form.tf32 ? 1.3e-8 * std::sqrt(terms) : 0;
-        EXPECT_LE(own, 2 * std::max(library, plain)) << form.kernel << problem.str();
-      }
+    for (const Numbers numbers : {Numbers::normal, Numbers::positive}) {
+      const Problem problem = problem_of(op, c, form.dtype);
+      const auto inputs = inputs_of(problem, c, numbers, 7);
+      const double terms = double(c.inputs[0][c.attrs.integer("trans_a") != 0 ? 0 : 1]);
+      Target target = test_gpu()->capabilities();
+      target.policy.tf32 = form.tf32;
+      if (!product_kernel(op, form.kernel).accepts(problem, target).ok) continue;  // tf32 in long sums
+      // In fp64, by the tiles that the common tests hold to the reference: the CPU takes minutes.
+      const Values want = run_kernel(product_kernel(op, "cuda:tiles"), widened(problem), inputs).outputs[0];
+      const auto error = [&](const char* name) {
+        return relative_error(run_kernel(product_kernel(op, name), problem, inputs, form.tf32).outputs[0],
+                              want);
+      };
+      const double own = error(form.kernel), library = error("cuda:cublaslt");
+      std::cout << fmt::format("{:<18} {:<9} {}: error {:.2e}, cuBLAS {:.2e}\n", form.kernel,
+                               numbers == Numbers::normal ? "normal" : "positive", problem.str(), own,
+                               library);
+      // As in gemm_test.cc: cuBLAS may cut k into pieces, which makes it better than sums in one piece.
+      const double plain = form.dtype == DType::f32 && !form.tf32 ? 1.3e-8 * std::sqrt(terms) : 0;
+      EXPECT_LE(own, 2 * std::max(library, plain)) << form.kernel << problem.str();
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(Forms, CudaWgmmaForms, ::testing::ValuesIn(kForms), [](const auto& form) {
+  return fmt::format("{}_{}", std::string(form.param.kernel).substr(5), name_of(form.param.dtype));
+});
 
 // A launch allocates nothing and may be captured; a launcher serves operands wherever they are.
 TEST_F(CudaWgmma, CapturedLaunchesAndOperandsThatMove) {

@@ -89,6 +89,7 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_fp16x3_wgmma(),
       product_fp16_wgmma(),
       product_fp16x3(),
+      product_clusters(),
       product_slices(),
       product_tf32x3(),
       product_cublaslt(),

@@ -34,6 +34,7 @@ ProductKernel product_bf16x6();
 ProductKernel product_fp64_tiles();
 ProductKernel product_thin();
 ProductKernel product_slices();
+ProductKernel product_clusters();
 // Rungs of `bench gemm`: one idea each, for people who learn and measure.
 ProductKernel product_async_tiles();
 ProductKernel product_register_tiles();

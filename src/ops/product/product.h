@@ -95,4 +95,15 @@ struct SlicePlan {
 SlicePlan plan_slices(const Product& product);
 inline constexpr int kSliceTile = 32, kMaxSliceWarps = 8;
 
+// How "cuda:clusters" does: tiles of 64 x 64, whose blocks share k.
+struct ClusterPlan {
+  std::int64_t tiles = 1;
+  int blocks = 1;                 // of a cluster
+  std::int64_t k_per_block = 32;  // a multiple of kClusterDepth
+  int stages = 1;                 // steps of kClusterDepth that are asked for at once
+  double us = 0;                  // it should take on an H200
+};
+ClusterPlan plan_clusters(const Product& product, int multiprocessors);
+inline constexpr int kClusterTile = 64, kClusterDepth = 32, kMaxCluster = 8, kMaxClusterStages = 12;
+
 }  // namespace headroom

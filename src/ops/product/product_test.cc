@@ -116,6 +116,28 @@ TEST(Products, SlicesCoverKOnce) {
   EXPECT_FALSE(product_slices().accepts(p, kHopper).ok);
 }
 
+TEST(Products, ClustersCoverKOnceAndFillTheDevice) {
+  for (const std::int64_t k : {1, 31, 32, 33, 120, 256, 784, 800, 3200, 100'000}) {
+    const ClusterPlan plan = plan_clusters({.m = 100, .n = 784, .k = k}, 132);
+    EXPECT_EQ(plan.tiles, 2 * 13);
+    EXPECT_EQ(plan.k_per_block % kClusterDepth, 0);
+    EXPECT_GE(plan.blocks * plan.k_per_block, k);
+    EXPECT_LT((plan.blocks - 1) * plan.k_per_block, k) << "no block without work";
+    EXPECT_LE(plan.blocks, kMaxCluster);
+    EXPECT_LE(plan.stages, kMaxClusterStages);
+    EXPECT_LE(plan.stages * kClusterDepth, plan.k_per_block);
+  }
+  EXPECT_EQ(plan_clusters({.m = 100, .n = 784, .k = 800}, 132).blocks, 4) << "24 clusters of 5 fit, not 26";
+  EXPECT_EQ(plan_clusters({.m = 1000, .n = 784, .k = 128}, 132).blocks, 1) << "there are enough tiles";
+  Product p{.trans_a = true, .m = 84, .n = 120, .k = 256, .lda = 84, .ldb = 120, .ldc = 120};
+  EXPECT_TRUE(product_clusters().accepts(p, kHopper).ok);
+  EXPECT_TRUE(product_clusters().pays(p, kHopper).ok);
+  p.m = 4096, p.n = 4096, p.k = 4096;
+  EXPECT_FALSE(product_clusters().pays(p, kHopper).ok) << "tiles of 128 x 128 read less";
+  p.m = p.n = 64, p.k = 1'000'000;
+  EXPECT_FALSE(product_clusters().pays(p, kHopper).ok) << "a cluster has eight blocks, splits of k are more";
+}
+
 TEST(Products, ThinOnesFillTheDeviceInOneLaunch) {
   for (const std::int64_t k : {1, 5, 64, 1000, 17496})
     for (const std::int64_t m : {1, 20, 800, 3000, 100000})

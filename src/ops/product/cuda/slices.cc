@@ -4,7 +4,7 @@
 #include "ops/product/cuda/shared.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/gemm_slices.h"
-#include "ops/cuda/launch.h"
+#include "ops/product/cuda/small.h"
 #endif
 
 namespace headroom {
@@ -62,26 +62,8 @@ Work work(const Product& p, const Target&, Work least) {
 
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare(const Product& product, const LaunchContext&) {
-  const cuda::SliceLayout layout{!product.trans_a, product.trans_b, !product.tf32};
-  return [p = product, plan = plan_slices(product), layout](const LaunchArgs& args) {
-    const float *const a = args.in<float>(0) + p.runs[0].a, *const b = args.in<float>(1) + p.runs[0].b;
-    float* const c = args.out<float>(0) + p.runs[0].c;
-    cuda::multiply_slices(layout, plan.warps,
-                          {.a = a,
-                           .b = b,
-                           .bias = p.bias ? args.in<float>(2) : nullptr,
-                           .c = c,
-                           .m = p.m,
-                           .n = p.n,
-                           .k = p.k,
-                           .lda = p.lda,
-                           .ldb = p.ldb,
-                           .ldc = p.ldc,
-                           .k_per_warp = plan.k_per_warp,
-                           .whole_a = whole_rows(a, p.lda, 0, p.dtype),
-                           .whole_b = whole_rows(b, p.ldb, 0, p.dtype),
-                           .whole_c = whole_rows(c, p.ldc, 0, p.dtype),
-                           .finish = p.finish},
+  return [p = product, plan = plan_slices(product)](const LaunchArgs& args) {
+    cuda::multiply_slices(small_layout(p), plan.warps, {small_product(p, args), plan.k_per_warp},
                           cuda::stream_of(args));
   };
 }
