@@ -110,6 +110,38 @@ TEST_P(Kernels, AgreeWithTheReference) {
   }
 }
 
+// One element that is no number: outputs that depend on it are none either, and no others. Gradients may
+// leave out what a mask takes away, or multiply it by zero: both are in use.
+TEST_P(Kernels, ANaNReachesWhatDependsOnIt) {
+  const auto& [op, kernel, part, parts] = GetParam();
+  constexpr std::int64_t kMaxElements = 20'000;
+  if (op->schema.name.ends_with("_grad")) return;
+  for (const Case& c : GetParam().cases()) {
+    if (c.tier == Tier::perf) continue;
+    if (std::ranges::any_of(c.inputs, [](const Shape& shape) { return shape.numel() > kMaxElements; }))
+      continue;
+    const Problem problem = problem_of(*op, c, DType::f32);
+    if (problem.inputs.empty() || !is_float(problem.inputs[0].dtype)) continue;
+    if (problem.attrs.has("activation_grad")) continue;
+    if (problem.attrs.real("alpha", 1) == 0) continue;  // a matrix library need not read what it scales by zero
+    if (!accepts(*kernel, problem, cpu_capabilities()).ok) continue;
+    auto inputs = inputs_of(problem, c, Numbers::normal, 23);
+    if (inputs[0].empty()) continue;
+    inputs[0][inputs[0].size() / 2] = std::nan("");
+    const testing::Run want = run_kernel(reference_of(*op), widened(problem), inputs);
+    const testing::Run got = run_kernel(*kernel, problem, inputs);
+    for (std::size_t i = 0; i < got.outputs.size(); ++i) {
+      std::size_t lost = 0, more = 0;
+      for (std::size_t k = 0; k < got.outputs[i].size(); ++k) {
+        const bool wanted = std::isnan(want.outputs[i][k]), there = std::isnan(got.outputs[i][k]);
+        lost += wanted && !there, more += there && !wanted;
+      }
+      EXPECT_EQ(lost, 0u) << problem.str() << ", output " << i;
+      EXPECT_EQ(more, 0u) << problem.str() << ", output " << i;
+    }
+  }
+}
+
 bool too_large(const Case& c) {
   return std::ranges::any_of(c.inputs,
                              [](const Shape& shape) { return shape.numel() > max_test_elements(); });

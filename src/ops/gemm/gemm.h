@@ -7,6 +7,7 @@ namespace headroom {
 // gemm(a, b[, c]; trans_a, trans_b, alpha = 1, beta = 0) = alpha op(a) op(b) + beta c: the product of BLAS,
 // on matrices of one type. op transposes where its attribute says so. With beta = 0, c may be missing and is
 // never read: a NaN in it does not reach the result. With any other beta, c must be there. c keeps its value.
+// With alpha = 0, a kernel may leave a and b unread, and whether a NaN in them reaches the result is open.
 std::vector<Operator> gemm_operators();
 
 struct GemmProblem {
