@@ -10,9 +10,10 @@ help:  ## this text
 	@sed -n 's/^\([a-z-]*\):  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
 	  printf '  %-14s%s\n' "$$name" "$$text"; done
 
-demo:  ## install what is missing, build, train and profile a network on embedded data
+demo:  ## install what is missing, build, train a network on embedded data; a page: headroom-report/index.html
 	@scripts/setup demo && scripts/build release headroom
-	build/release/headroom demo
+	@mkdir -p headroom-report
+	build/release/headroom demo --report headroom-report/index.html
 
 build:  ## the program: build/release/headroom
 	@scripts/setup demo && scripts/build release headroom

@@ -14,5 +14,6 @@ struct EmbeddedFile {
 std::span<const EmbeddedFile> embedded_machines();     // machines/*.json
 std::span<const EmbeddedFile> embedded_recipes();      // recipes/*.json
 std::span<const EmbeddedFile> embedded_time_models();  // time-models/*.json
+std::span<const EmbeddedFile> embedded_web();          // web/*, and d3.min.js where it is installed
 
 }  // namespace headroom

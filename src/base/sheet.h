@@ -64,6 +64,9 @@ class Sheet {
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t rows() const { return rows_.size(); }
   const Cell& at(std::size_t row, const std::string& key) const;  // fails for an unknown key
+  const std::vector<Cell>& cells(std::size_t row) const { return rows_.at(row).cells; }
+  bool is_total(std::size_t row) const { return rows_.at(row).is_total; }
+  static std::string printed(const Cell& cell, const Column& column);  // as in the printed table
 
   std::string text(const TableView& view = {}) const;
   bool has_column(const std::string& name) const;
@@ -80,7 +83,6 @@ class Sheet {
     bool is_total = false, after_rule = false;
   };
   std::vector<const Row*> rows_for(const TableView& view) const;
-  static std::string printed(const Cell& cell, const Column& column);
 
   std::string name_;
   std::vector<Column> columns_;

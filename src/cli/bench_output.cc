@@ -8,14 +8,14 @@ namespace headroom::cli {
 
 void add_bench_output(Command verb, BenchTarget& target) {
   verb.flag("--csv", target.csv, "print the tables as comma-separated values");
-  add_record_option(verb, target.record);
+  add_record_options(verb, target.files);
 }
 
 void require_output(const BenchTarget& target, const Common& common) {
   if (common.json && target.csv)
     reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   common.tables.view();  // rejects a width out of range
-  if (!target.record.empty()) require_writable(target.record);
+  require_files(target.files);
 }
 
 namespace {
@@ -49,7 +49,7 @@ void finish_bench(const BenchOutput& output, const Common& common, const BenchTa
   if (machine != nullptr) record.machine = *machine;
   for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);
   record.resources = process_resources();
-  write_record(target.record, record);
+  write_files(target.files, {.record = std::move(record)});
 }
 
 }  // namespace headroom::cli

@@ -8,6 +8,7 @@
 #include "base/sheet.h"
 #include "cli/charts.h"
 #include "cli/options.h"
+#include "cli/record_files.h"
 
 namespace headroom::cli {
 
@@ -26,10 +27,10 @@ struct BenchOutput {
 // The output formats and files the user asked for.
 struct BenchTarget {
   bool csv = false;
-  std::string record;
+  RecordFiles files;
   std::string svg = {};  // of verbs that call add_svg_option and require_svg for it
 };
-void add_bench_output(Command verb, BenchTarget& target);  // --csv, --record
+void add_bench_output(Command verb, BenchTarget& target);  // --csv, --record, --report
 // Before the work begins: rejects a file that cannot be written, and two ways to print.
 void require_output(const BenchTarget& target, const Common& common);
 

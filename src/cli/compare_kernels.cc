@@ -25,7 +25,7 @@ Common with_kind(Common common, const char* kind) {
 
 void require_comparable(const RunRequest& request, const Common& common,
                         const CompareKernelsRequest& compare) {
-  require_output({compare.csv, request.record}, common);
+  require_output({compare.csv, request.files}, common);
   if (request.weights.empty() && !is_onnx_name(request.model))
     reject(Hint{"headroom train ... --save FILE makes one"}, "eval needs trained weights: --weights FILE");
   for (const std::string& kernel : common.kernels)
@@ -176,7 +176,7 @@ void compare_kernels(const RunRequest& request, const Common& common, const Comp
     size.passes = time_convolutions({library.get(), own.get()}, first_images(c.data.test, size.images),
                                     c.setup.train.preprocess, size.batch);
   }
-  finish_bench(compared_output(c.result), common, {compare.csv, request.record}, nullptr);
+  finish_bench(compared_output(c.result), common, {compare.csv, request.files}, nullptr);
 }
 
 }  // namespace headroom::cli

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/record_files.h"
 #include "cli/verbs.h"
 
 namespace headroom::cli {
@@ -36,14 +37,7 @@ double allowed_share(const std::string& text) {
 }
 
 // A file, or a folder with a record.json.
-RecordedRun read_run(const std::string& name) {
-  const std::filesystem::path path = name;
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored)) return {name, read_record(path)};
-  if (!std::filesystem::exists(path / "record.json", ignored))
-    reject(Hint{"name a file that --record wrote"}, "the folder {} has no record.json", name);
-  return {name, read_record(path / "record.json")};
-}
+RecordedRun read_run(const std::string& name) { return {name, read_record(record_path(name))}; }
 
 std::vector<std::string> chosen_runs(const DiffRequest& r) {
   const auto same_path = [](const std::string& a, const std::string& b) {

@@ -69,7 +69,7 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
     print(fmt::format("\n{} images in {} ({} images/s)\n", with_commas(result.images),
                       human_seconds(result.seconds), with_commas(std::llround(rate))));
   }
-  if (request.record.empty()) return;
+  if (!request.files.any()) return;
   RunRecord record = start_record("eval", command_line());
   record.machine = machine;
   record.model = recorded_model(engine);
@@ -77,7 +77,7 @@ void eval_forward(RunSetup& setup, const Common& common, const RunRequest& reque
   record.wall_s = result.seconds, record.resources = process_resources();
   add_readings(record, ready.plan(), ready.passes, prediction, result.measurement,
                real_peak_bytes(engine, ready.plan(), record.resources));
-  write_record(request.record, record);
+  write_files(request.files, {.record = record});
 }
 
 struct Evaluated {
@@ -157,7 +157,7 @@ void eval(const RunRequest& request, const Common& common, const ProfileOptions&
   const std::vector<LayerReading> layers = read_layers(plan, prediction, result.measurement);
   print_evaluated({setup, data, device->capabilities(), result, layers, prediction.has_times}, common);
   flush_output();  // the result is out before a file can fail
-  if (request.record.empty() && !profile) return;
+  if (!request.files.any() && !profile) return;
   RunRecord record = start_record("eval", command_line());
   record.machine = machine;
   record.model = recorded_model(engine);
@@ -166,10 +166,10 @@ void eval(const RunRequest& request, const Common& common, const ProfileOptions&
   add_readings(record, plan, ready.passes, prediction, result.measurement,
                real_peak_bytes(engine, plan, record.resources));
   Saving saving;
-  saving.attempt([&] { write_record(request.record, record); });
+  const RunProfile all = profile ? profile->finish(record, plan) : RunProfile{.record = record};
+  saving.attempt([&] { write_files(request.files, all); });
   if (profile)
     saving.attempt([&] {
-      profile->finish(record, plan);
       profile->write();
       profile->say_where();
     });
@@ -202,7 +202,7 @@ void add_eval(Command app) {
   add_layer_table_options(verb, state->common.tables);
   add_layer_waits_options(verb, state->sync);
   add_compare_kernels_options(verb, state->compare);
-  add_record_option(verb, state->request.record);
+  add_record_options(verb, state->request.files);
   add_profile_folder(verb, state->profile);
   verb.example("headroom eval ece408:term=2019sp --weights ece408.params --data fashion-mnist");
   verb.example("headroom eval lenet5 --weights lenet5.safetensors --data mnist");

@@ -118,14 +118,6 @@ Machine Common::machine(Device& opened) const {
 
 void warn(const std::string& what) { note(fmt::format("headroom: {}\n", with_options(what))); }
 
-void add_record_option(Command verb, std::string& file) {
-  verb.option("--record", file, "write the run record, JSON, to this file");
-}
-
-void write_record(const std::string& file, const RunRecord& record) {
-  if (!file.empty()) write_file(file, json_text(to_json(record)));
-}
-
 void add_json(Command verb, Common& common) {
   verb.flag("--json", common.json, "print one JSON object and nothing else on standard output");
 }

@@ -67,7 +67,4 @@ void draw(const std::string& text);  // to standard error with escape codes of o
 std::string json_text(const Json& json);
 void print_json(const Json& json);
 
-void add_record_option(Command verb, std::string& file);
-void write_record(const std::string& file, const RunRecord& record);  // no effect without a file
-
 }  // namespace headroom::cli

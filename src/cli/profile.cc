@@ -88,12 +88,14 @@ std::optional<RunProfile> profiled_forward_again(const RunRequest& request, cons
 
 void profile_forward(const ProfileRequest& r) {
   require_profile(r.profile);
+  require_files(r.run.files);
   const auto profile = profiled_forward(r.run, r.common, r.profile);
   if (r.mode.empty()) note("headroom: no --data: the forward pass on random inputs is profiled\n");
   if (r.profile.prove)
     profile->add_proofs(prove(profile->profile(), r.run, r.common, r.profile, profiled_forward_again));
   Saving saving;
   saving.attempt([&] { profile->write(); });
+  saving.attempt([&] { write_files(r.run.files, profile->profile()); });
   profile->print(r.common);
   flush_output();
   saving.finish();

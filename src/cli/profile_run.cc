@@ -1,7 +1,5 @@
 #include "cli/profile_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -11,10 +9,9 @@
 #include "base/units.h"
 #include "bench/random_batch.h"
 #include "cli/progress.h"
+#include "cli/run_watch.h"
 #include "cli/signals.h"
 #include "profile/gather_traces.h"
-#include "profile/nvml_source.h"
-#include "profile/proc_sources.h"
 #include "report/profile_files.h"
 #include "report/profile_memory.h"
 #include "report/profile_ranges.h"
@@ -23,14 +20,6 @@
 
 namespace headroom::cli {
 namespace {
-
-std::vector<std::unique_ptr<SampleSource>> sources_of_profile() {
-  std::vector<std::unique_ptr<SampleSource>> sources;
-  sources.push_back(machine_source());
-  sources.push_back(nvml_source());
-  sources.push_back(process_source(::getpid()));
-  return sources;
-}
 
 const SpanName kForwardPassSpan{"batch iteration"};
 
@@ -75,7 +64,7 @@ void require_profile(const ProfileOptions& options) {
 ProfileRun::ProfileRun(const ProfileOptions& options)
     : options_(options),
       profiler_(options.steps, options.nvtx, {.delays = !options.card.empty(), .pages = options.managed}) {
-  if (options.sample_ms > 0) sampler_.emplace(sources_of_profile(), double(options.sample_ms) / 1e3);
+  if (options.sample_ms > 0) sampler_.emplace(sources_of_run(), double(options.sample_ms) / 1e3);
 }
 
 StepWatch& ProfileRun::watch(Device& device, const Plan& plan, int rank) {
@@ -127,6 +116,7 @@ const RunProfile& ProfileRun::finish(RunRecord record, const Plan& plan, Groups*
   std::ranges::copy(process_facts(), std::back_inserter(profile_.facts));
   if (groups != nullptr) profile_.trace = gather_traces(profile_.trace, profiler_.origin_ns(), *groups);
   profile_.record = std::move(record);
+  if (profile_.samples) profile_.record.samples = kept_samples(*profile_.samples);
   Measurement measured = measured_steps(profile_.trace, plan.steps.size());
   if (!measured.empty() && profile_.record.prediction) {
     profile_.record.layers = read_layers(plan, *profile_.record.prediction, measured);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/record_files.h"
 #include "cli/verbs.h"
 #include "report/machine_table.h"
 #include "train/settings.h"
@@ -18,6 +19,7 @@ struct RooflineRequest {
   Common common;
   std::string device = "all";
   std::optional<double> seconds;  // per device
+  RecordFiles files;
 };
 
 // Prints all before it saves, and a folder that cannot be written loses only the saving.
@@ -63,11 +65,13 @@ void add_roofline(Command app) {
   verb.option("--device", request->device, "cpu, cuda (saved as 'here-gpu'), or all");
   verb.option("--threads", request->common.threads, "CPU threads; 0: one per core");
   verb.option("--seconds", request->seconds, "how long to measure (CPU: 6, GPU: 25)");
+  add_record_options(verb, request->files);
   verb.example("headroom roofline");
   verb.runs([request] {
     require_threads(request->common.threads);
     if (request->seconds && !(*request->seconds >= 0.1 && *request->seconds <= 600))
       reject("--seconds is {}; it must lie between 0.1 and 600", *request->seconds);
+    require_files(request->files);
     const std::vector<Machine> machines = measure(*request);
     if (request->common.json) {
       Json json = to_json(machines[0]);
@@ -79,6 +83,9 @@ void add_roofline(Command app) {
     }
     flush_output();
     save_all(machines, request->common.json);
+    RunRecord record = start_record("roofline", command_line());
+    record.machine = machines.back();  // the GPU, if there is one
+    write_files(request->files, {.record = std::move(record)});
   });
 }
 

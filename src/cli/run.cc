@@ -10,6 +10,7 @@
 #include "bench/inference.h"
 #include "cli/options.h"
 #include "cli/profile_run.h"
+#include "cli/record_files.h"
 #include "cli/run_cases.h"
 #include "cli/run_report.h"
 #include "cli/saving.h"
@@ -28,7 +29,8 @@ namespace {
 
 struct RunModelRequest {
   Common common;
-  std::string model, weights, output, cases, record;
+  std::string model, weights, output, cases;
+  RecordFiles files;
   ProfileOptions profile;
   std::vector<std::string> inputs, expected, dims;
   Tolerance tolerance;
@@ -137,9 +139,9 @@ void require_sound(const RunModelRequest& r) {
   if (!r.cases.empty() && (!r.model.empty() || !r.inputs.empty() || !r.expected.empty() || !r.output.empty()))
     reject(Hint{"leave these out, or --cases"},
            "--cases runs what the folder holds; it takes no model, --input, --expect or --output");
-  if (!r.cases.empty() && (r.time || !r.record.empty()))
+  if (!r.cases.empty() && (r.time || r.files.any()))
     reject(Hint{"leave these out, or --cases"},
-           "--cases checks results; it takes neither --time nor --record");
+           "--cases checks results; it takes none of --time, --record and --report");
   require_tables(r.common.tables, empty_layer_sheet(false));
   std::error_code ignored;
   if (!r.output.empty() && std::filesystem::exists(r.output, ignored) &&
@@ -215,7 +217,7 @@ std::string time_text(const Readings& readings, std::int64_t batch, const TableV
 
 void run(const RunModelRequest& r) {
   require_sound(r);
-  if (!r.record.empty()) require_writable(r.record);
+  require_files(r.files);
   if (!r.cases.empty()) return run_cases(r.cases, r.common, r.tolerance);
   std::optional<ProfileRun> profile;
   if (!r.profile.out.empty()) {
@@ -243,7 +245,7 @@ void run(const RunModelRequest& r) {
   if (profile) watch_passes(inference, *device, *profile);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
   std::optional<Readings> readings;
-  if (r.time || profile || !r.record.empty()) readings = read_again(r, inference, *device);
+  if (r.time || profile || r.files.any()) readings = read_again(r, inference, *device);
   if (r.common.json) {
     Json json = {{"model", net.name},
                  {"device", device->capabilities().name},
@@ -267,11 +269,12 @@ void run(const RunModelRequest& r) {
   flush_output();  // the result is out before a file can fail
   Saving saving;
   if (!r.output.empty()) saving.attempt([&] { write_outputs(r.output, outputs); });
-  if (!r.record.empty())
-    saving.attempt([&] { write_record(r.record, record_of(*readings, engine, inference)); });
+  RunProfile all;
+  if (readings) all.record = record_of(*readings, engine, inference);
+  if (profile) all = profile->finish(all.record, *inference.plan());
+  if (readings) saving.attempt([&] { write_files(r.files, all); });
   if (profile)
     saving.attempt([&] {
-      profile->finish(record_of(*readings, engine, inference), *inference.plan());
       profile->write();
       profile->say_where();
     });
@@ -300,7 +303,7 @@ void add_run(Command app) {
   verb.option("--cases", r->cases,
               "run every ONNX model below this folder on the data stored beside it, and count the passes");
   verb.flag("--time", r->time, "repeat the pass and print the time of each layer beside its floor");
-  add_record_option(verb, r->record);
+  add_record_options(verb, r->files);
   add_profile_folder(verb, r->profile);
   add_run_options(verb, r->common);
   add_layer_table_options(verb, r->common.tables);

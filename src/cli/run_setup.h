@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "cli/ranks.h"
+#include "cli/record_files.h"
 #include "data/dataset.h"
 #include "headroom/net.h"
 #include "train/recipe.h"
@@ -14,7 +15,8 @@ namespace headroom::cli {
 
 // The user's words for a run; missing values come from the recipe, then from the model's defaults.
 struct RunRequest {
-  std::string model, recipe, data, data_dir, weights, save, save_onnx, record;
+  std::string model, recipe, data, data_dir, weights, save, save_onnx;
+  RecordFiles files;
   std::string image_size, resize, pixels, normalize, augment;
   std::string optimizer, schedule, loss, init;
   std::string checkpoint_dir, resume, save_precision;

@@ -62,7 +62,7 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
   verb.flag("--keep-best", r.keep_best,
             "save the weights of the best epoch, by test accuracy (else loss), not those of the last");
   verb.option("--save-onnx", r.save_onnx, "write network and weights as ONNX to this file");
-  add_record_option(verb, r.record);
+  add_record_options(verb, r.files);
   verb.option("--checkpoint-dir", r.checkpoint_dir, "folder for checkpoints; a run can resume from them");
   verb.option("--checkpoint-every", r.checkpoint_every, "steps between checkpoints; else one at the end");
   verb.option("--keep", r.keep, "number of newest checkpoints to keep (3)");
@@ -125,13 +125,16 @@ void add_recipe_run(Command recipe) {
 
 void add_demo(Command app) {
   auto common = std::make_shared<Common>();
+  auto files = std::make_shared<RecordFiles>();
   Command verb = app.verb("demo", "train LeNet-5 on the embedded digits and read the result, layer by layer");
   add_run_options(verb, *common);
-  verb.example("headroom demo");
+  add_record_options(verb, *files);
+  verb.example("headroom demo --report demo.html");
   add_layer_table_options(verb, common->tables);
-  verb.runs_on_ranks([common] {
+  verb.runs_on_ranks([common, files] {
     require_tables(common->tables, empty_layer_sheet());
     RunRequest request;
+    request.files = *files;
     request.recipe = "lenet5-glyphs";
     training_run(request, *common, true);
   });

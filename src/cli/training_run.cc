@@ -13,6 +13,7 @@
 #include "cli/checkpoints.h"
 #include "cli/progress.h"
 #include "cli/prove.h"
+#include "cli/run_watch.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
 #include "cli/weights_file.h"
@@ -41,6 +42,7 @@ class TrainWatcher final : public TrainObserver {
       progress_.line(fmt::format("step {}: loss {:.6g}", step, loss), true);
     progress_.update(step, of, fmt::format("loss {:.4f}", loss));
     if (profile != nullptr) profile->on_loss(loss);
+    if (watch != nullptr) watch->on_loss(loss);
   }
   void on_epoch(const EpochResult& e) override {
     const std::string success =
@@ -49,9 +51,11 @@ class TrainWatcher final : public TrainObserver {
     progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, {}, {}", e.epoch, epochs_, e.loss, success,
                                human_seconds(e.seconds)));
     if (best != nullptr) best->on_epoch(e);
+    if (watch != nullptr) watch->on_epoch();
   }
   BestWeights* best = nullptr;
   ProfileRun* profile = nullptr;
+  RunWatch* watch = nullptr;
 
  private:
   Progress progress_;
@@ -154,6 +158,7 @@ class TrainingRun {
     if (until_seen_) all.verb = "profile";
     return all;
   }
+  RunProfile all_of_run() const;  // for the files
   std::optional<DeterministicOverhead> overhead() const;
 
   const RunRequest& request_;
@@ -176,7 +181,8 @@ class TrainingRun {
   std::optional<RanksReport> shared_;
   std::optional<FinishedTraining> finished_;
   std::optional<ProfileRun> profile_;
-  bool until_seen_ = false;  // a run that only a profile is wanted of
+  std::optional<RunWatch> watch_;  // if files show the run over time
+  bool until_seen_ = false;        // a run that only a profile is wanted of
   std::int64_t steps_to_watch_ = 0;
 };
 
@@ -273,6 +279,8 @@ void TrainingRun::train() {
                        request_.log_every, setup_->net.loss != kReconstruction);
   watcher.best = best_ ? &*best_ : nullptr;
   watcher.profile = profile_ ? &*profile_ : nullptr;
+  if (ranks_.first() && request_.files.any()) watch_.emplace();
+  watcher.watch = watch_ ? &*watch_ : nullptr;
   note_signals();
   setup_->train.stop = [&] {
     return noted_signal() != 0 || saving_.failed() || (until_seen_ && profile_->is_done());
@@ -284,6 +292,13 @@ void TrainingRun::train() {
     if (ranks_.several()) throw;  // the others do not know: the run ends at once
     diverged_ = error, result_ = error.so_far;
   }
+  if (watch_) watch_->stop();
+}
+
+RunProfile TrainingRun::all_of_run() const {
+  RunProfile all = profile_ ? profile_->profile() : RunProfile{.record = record()};
+  if (watch_) watch_->add_to(all.record);
+  return all;
 }
 
 std::optional<DeterministicOverhead> TrainingRun::overhead() const {
@@ -341,8 +356,8 @@ void TrainingRun::save_weights_and_onnx() {
 void TrainingRun::finish() {
   if (profile_ && ranks_.first() && !saving_.failed()) profile_->say_where();
   if (!diverged_) save_weights_and_onnx();
-  if (ranks_.first() && !request_.record.empty())
-    saving_.attempt([&] { write_record(request_.record, record()); });
+  if (ranks_.first() && request_.files.any())
+    saving_.attempt([&] { write_files(request_.files, all_of_run()); });
   saving_.finish();
   if (diverged_) throw *diverged_;
   if (until_seen_ && noted_signal() == 0) return;
@@ -354,6 +369,7 @@ void TrainingRun::finish() {
 
 void training_run(const RunRequest& request, const Common& wanted, bool demo) {
   TrainingRun run(request, wanted, demo);
+  if (!request.files.report.empty()) run.profile({}, false);  // for the page's timeline
   run.prepare();
   run.train();
   run.conclude();

@@ -23,6 +23,7 @@ void add_bench_profiler(Command bench);
 void add_bench_gemm(Command bench);
 void add_bench_conv2d(Command bench);
 void add_diff(Command app);
+void add_report(Command app);
 void add_model(Command app);
 void add_export(Command model);  // a verb below model
 void add_tune(Command app);

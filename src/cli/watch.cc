@@ -11,6 +11,8 @@
 #include "base/units.h"
 #include "cli/child_process.h"
 #include "cli/options.h"
+#include "cli/record_files.h"
+#include "cli/run_watch.h"
 #include "cli/saving.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
@@ -27,6 +29,7 @@ struct WatchRequest {
   std::string duration, csv, out;
   std::vector<std::string> charts;
   std::int64_t sample_ms = 100;
+  RecordFiles files;
   Common common;
 };
 
@@ -146,6 +149,12 @@ void write_report(const WatchRequest& r, const Watched& watched, const std::vect
   Saving saving;
   if (launched_rank() == 0 && !r.csv.empty())
     saving.attempt([&] { write_file(r.csv, series_csv(watched.samples)); });
+  if (launched_rank() == 0 && r.files.any()) {
+    RunRecord record = start_record("watch", command_line());
+    record.samples = kept_samples(watched.samples);
+    record.wall_s = watched.process.wall_s;
+    saving.attempt([&] { write_files(r.files, {.record = std::move(record)}); });
+  }
   if (r.out.empty()) {
     r.command.empty() ? print(text) : note(text);
   } else if (launched_rank() == 0) {
@@ -166,6 +175,7 @@ void run(const WatchRequest& r) {
   require_tables(r.common.tables, {});
   for (const std::string& file : {r.csv, r.out})
     if (!file.empty()) require_writable(file);
+  require_files(r.files);
 
   const HeldSignals signals;
   Sources sources = machine_sources();
@@ -189,6 +199,7 @@ void add_watch(Command app) {
   verb.flag("--json", r->common.json, "report as one JSON object, with every sample");
   verb.option("--csv", r->csv, "also write every sample to this file, as comma-separated values");
   verb.option("-o,--output", r->out, "write the report to this file instead of standard error");
+  add_record_options(verb, r->files);
   add_table_options(verb, r->common.tables);
   verb.example("headroom watch -- headroom train lenet5");
   verb.example("headroom watch --for 180s --sample-ms 200 --csv samples.csv -- python3 train.py --epochs 5");

@@ -20,6 +20,7 @@ struct ChartAxis {
   std::string label = {};  // "elements"
   std::string unit = {};   // "ms"; printed after the label
   AxisScale scale = AxisScale::linear;
+  std::vector<double> shows = {};  // values that lie on the axis even if no data does
 };
 
 struct ReferenceLine {
@@ -80,8 +81,47 @@ struct HeatMap {
   std::string note = {};
 };
 
+// Blocks on rows along one axis: a timeline (a row per stream and thread), nested ranges (a row per depth),
+// the parts of a step (one row).
+struct BlockChart {
+  struct Block {
+    std::size_t row = 0;
+    double begin = 0, end = 0;
+    std::size_t colour = 0;
+    std::string name = {};
+    std::string tip = {};  // shown on hovering after the name
+  };
+  std::string title = {};
+  std::string description = {};
+  std::vector<std::string> rows = {};
+  std::vector<Block> blocks = {};
+  std::vector<std::string> colours = {};  // their meaning, in the legend
+  ChartAxis axis = {};                    // linear
+  std::string note = {};
+};
+
+// Points of different sizes over two axes, and lines that bound them: a roofline.
+struct ScatterChart {
+  struct Point {
+    double x = 0, y = 0;
+    double size = 1;  // area, relative to the largest point
+    std::size_t series = 0;
+    std::string name = {};
+    std::string tip = {};
+  };
+  std::string title = {};
+  std::string description = {};
+  ChartAxis x = {}, y = {};
+  std::vector<std::string> series = {};
+  std::vector<Point> points = {};
+  std::vector<LineSeries> lines = {};  // a level one is named at its last point, others at their first
+  std::string note = {};
+};
+
 std::string svg(const BarChart& chart);
 std::string svg(const LineChart& chart);
 std::string svg(const HeatMap& chart);
+std::string svg(const BlockChart& chart);
+std::string svg(const ScatterChart& chart);
 
 }  // namespace headroom

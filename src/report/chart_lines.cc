@@ -5,15 +5,13 @@
 
 #include "base/error.h"
 #include "report/chart.h"
-#include "report/chart_axis.h"
-#include "report/chart_canvas.h"
+#include "report/chart_frame.h"
 
 namespace headroom {
 namespace chart {
 namespace {
 
-constexpr double kLineEdge = 16, kPlotHeight = 360;
-constexpr double kInset = 8;        // keeps markers at the ends of an axis inside the frame
+constexpr double kLineEdge = 16;
 constexpr std::size_t kYellow = 3;  // hard to see on white: it gets a dark rim
 
 bool is_gap(const LineSeries::Point& point) { return std::isnan(point.x) || std::isnan(point.y); }
@@ -57,13 +55,7 @@ class LinePicture {
   explicit LinePicture(const LineChart& chart)
       : chart_(chart),
         canvas_(chart.title, lines_in_words(chart)),
-        across_(chart.x.scale, coordinates(chart, true), false),
-        up_(chart.y.scale, coordinates(chart, false), false) {
-    double widest = 0;
-    for (const Tick& tick : up_.ticks()) widest = std::max(widest, text_width(tick.label));
-    left_ = kLineEdge + (axis_title(chart.y).empty() ? 0 : 20) + widest + 8;
-    right_ = kChartWidth - kLineEdge - 8;
-  }
+        frame_(chart.x, chart.y, coordinates(chart, true), coordinates(chart, false)) {}
 
   std::string file() {
     double y = canvas_.heading(kChartWidth);
@@ -72,59 +64,31 @@ class LinePicture {
       keys.push_back({chart_.series[s].name, s, true, chart_.markers, dashed(s)});
     if (keys.size() > 1 || (keys.size() == 1 && !keys[0].name.empty()))
       y = canvas_.legend(kLineEdge, y, kChartWidth - 2 * kLineEdge, keys);
-    top_ = y;
-    bottom_ = y + kPlotHeight;
-    axes();
+    const double below = frame_.draw(canvas_, y);
+    if (chart_.reference) {
+      const double at = frame_.y_of(chart_.reference->value);
+      canvas_.line(frame_.left(), at, frame_.right(), at, "reference");
+    }
     if (coordinates(chart_, true).empty())
-      canvas_.text((left_ + right_) / 2, (top_ + bottom_) / 2, "no data", Anchor::middle, "soft");
+      canvas_.text((frame_.left() + frame_.right()) / 2, (frame_.top() + frame_.bottom()) / 2, "no data",
+                   Anchor::middle, "soft");
     for (std::size_t s = 0; s < chart_.series.size(); ++s) curve(s);
     for (std::size_t s = 0; s < chart_.series.size() && chart_.markers; ++s) marks(s);
     reference_label();
-    y = canvas_.note(kLineEdge, bottom_ + 46, kChartWidth - 2 * kLineEdge, chart_.note);
+    y = canvas_.note(kLineEdge, below, kChartWidth - 2 * kLineEdge, chart_.note);
     return canvas_.file(kChartWidth, y + 8);
   }
 
  private:
   // Colours repeat after eight series; then a dash tells them apart.
   bool dashed(std::size_t s) const { return chart_.series[s].dashed != (s / kColours % 2 == 1); }
-  double x_of(double value) const {
-    return left_ + kInset + across_.position(value) * (right_ - left_ - 2 * kInset);
-  }
-  double y_of(double value) const {
-    return bottom_ - kInset - up_.position(value) * (bottom_ - top_ - 2 * kInset);
-  }
-
-  void axes() {
-    double free_from = 0;
-    for (const Tick& tick : across_.ticks()) {
-      const double x = x_of(tick.value), half = text_width(tick.label) / 2;
-      canvas_.line(x, top_, x, bottom_, tick.label.empty() ? "minor" : "grid");
-      if (tick.label.empty() || x - half < free_from) continue;
-      canvas_.text(std::min(x, kChartWidth - 4 - half), bottom_ + 17, tick.label, Anchor::middle, "soft");
-      free_from = x + half + 6;
-    }
-    double free_below = bottom_ + 20;
-    for (const Tick& tick : up_.ticks()) {
-      const double y = y_of(tick.value);
-      canvas_.line(left_, y, right_, y, tick.label.empty() ? "minor" : "grid");
-      if (tick.label.empty() || y > free_below) continue;
-      canvas_.text(left_ - 6, y + 4, tick.label, Anchor::end, "soft");
-      free_below = y - 14;
-    }
-    canvas_.line(left_, top_, left_, bottom_, "axis");
-    canvas_.line(left_, bottom_, right_, bottom_, "axis");
-    canvas_.text((left_ + right_) / 2, bottom_ + 36, axis_title(chart_.x), Anchor::middle);
-    canvas_.upright_text(kLineEdge + 10, (top_ + bottom_) / 2, axis_title(chart_.y));
-    if (!chart_.reference) return;
-    const double y = y_of(chart_.reference->value);
-    canvas_.line(left_, y, right_, y, "reference");
-  }
 
   // After the curves, so that its letters lie above them.
   void reference_label() {
     if (!chart_.reference) return;
-    const double y = y_of(chart_.reference->value);
-    canvas_.text(left_ + 6, y < top_ + 20 ? y + 14 : y - 5, chart_.reference->label, Anchor::start, "label");
+    const double y = frame_.y_of(chart_.reference->value);
+    canvas_.text(frame_.left() + 6, y < frame_.top() + 20 ? y + 14 : y - 5, chart_.reference->label,
+                 Anchor::start, "label");
   }
 
   // A gap ends a piece of the line; the next point begins another.
@@ -143,7 +107,8 @@ class LinePicture {
       if (is_gap(point))
         draw();
       else
-        piece += fmt::format("{}{:.1f},{:.1f}", piece.empty() ? "" : " ", x_of(point.x), y_of(point.y));
+        piece += fmt::format("{}{:.1f},{:.1f}", piece.empty() ? "" : " ", frame_.x_of(point.x),
+                             frame_.y_of(point.y));
     }
     draw();
   }
@@ -151,15 +116,14 @@ class LinePicture {
   void marks(std::size_t s) {
     for (const LineSeries::Point& point : chart_.series[s].points)
       if (!is_gap(point))
-        canvas_.raw(marker(s, x_of(point.x), y_of(point.y),
+        canvas_.raw(marker(s, frame_.x_of(point.x), frame_.y_of(point.y),
                            fmt::format("{}: {} at {}", chart_.series[s].name, number(point.y, chart_.y.unit),
                                        number(point.x, chart_.x.unit))));
   }
 
   const LineChart& chart_;
   Canvas canvas_;
-  AxisRange across_, up_;
-  double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
+  PlotFrame frame_;
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace headroom {
 // A profiled run: its record, with both readings of the plan, and the trace of the steps that were watched.
 // Every table is a function of it.
 struct RunProfile {
-  RunRecord record;
-  Trace trace;
+  RunRecord record = {};
+  Trace trace = {};  // empty: none was taken
   std::optional<Samples> samples = {};
   double samples_begin_s = 0;  // since the start of the trace
   struct Loss {

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "plan/streams.h"
+#include "report/series.h"
 
 namespace headroom {
 namespace {
@@ -166,7 +167,7 @@ Json measurement_json(const RunRecord& r) {
   for (std::size_t s = 0; s < m.steps.size(); ++s) steps.push_back(measured_step(m.steps[s], s));
   Json json = {{"source", name_of(m.source)}, {"captured", m.captured}};
   if (r.plan) json.update({{"device", r.plan->device}, {"threads", r.plan->threads}});
-  json["step_ms"] = spread_json(spread_of(m.run_s));
+  json["step_ms"] = spread_json(whole_spread(r));
   if (r.training)
     json.update({{"images_per_s", r.training->images_per_s},
                  {"train_s", r.training->train_s},
@@ -224,6 +225,11 @@ RunRecord start_record(std::string verb, std::vector<std::string> command) {
   RunRecord record{.verb = std::move(verb), .command = std::move(command)};
   record.program = version(), record.commit = commit(), record.compiler = compiler(), record.time = utc_now();
   return record;
+}
+
+Spread whole_spread(const RunRecord& record) {
+  if (record.whole.samples > 0 || !record.measurement) return record.whole;
+  return spread_of(record.measurement->run_s);
 }
 
 RunRecord::Model recorded_model(const Engine& engine) {
@@ -302,6 +308,11 @@ Json to_json(const RunRecord& r) {
   if (r.training)
     for (const EpochResult& e : r.training->epochs)
       json["curve"].push_back(epoch_json(e, r.training->classifier));
+  if (r.training && !r.training->losses.empty())
+    json["progress"] = {{"epoch_end_s", r.training->epoch_end_s},
+                        {"loss_s", r.training->loss_s},
+                        {"losses", r.training->losses}};
+  if (r.samples) json["samples"] = to_json(*r.samples);
   for (const Sheet& sheet : r.tables) json["tables"].push_back(sheet.to_json());
   if (!r.ranks.is_null()) json["ranks"] = r.ranks;
   return json;

@@ -13,6 +13,7 @@
 #include "predict/predict.h"
 #include "profile/measurement.h"
 #include "profile/resources.h"
+#include "profile/sample_store.h"
 #include "report/layers.h"
 #include "train/engine.h"
 #include "train/run_state.h"
@@ -67,6 +68,8 @@ struct RecordedTraining {
   std::string diverged = {};  // a sentence if it did
   bool interrupted = false;   // stopped early: by a signal, or because a file could not be written
   std::vector<EpochResult> epochs = {};
+  // Seconds on the clock of the record's samples; of a resumed run only those since then. Losses are thinned.
+  std::vector<double> epoch_end_s = {}, loss_s = {}, losses = {};
 };
 
 struct RunRecord {
@@ -86,11 +89,13 @@ struct RunRecord {
   std::optional<RecordedMemory> memory = {};  // records of older programs have none
   std::optional<Prediction> prediction = {};
   std::optional<Measurement> measurement = {};
+  Spread whole = {};                      // of all whole runs; a file keeps only some of their samples
   std::vector<LayerReading> layers = {};  // both readings joined
   double wall_s = 0;
   Resources resources = {};
   std::optional<RecordedTraining> training = {};
-  std::vector<Sheet> tables = {};  // other measurements: a benchmark's rows
+  std::optional<Samples> samples = {};  // the machine during the run
+  std::vector<Sheet> tables = {};       // other measurements: a benchmark's rows
   Json ranks = nullptr;            // null with a single rank
 };
 
@@ -103,6 +108,9 @@ std::int64_t real_peak_bytes(const Engine& engine, const Plan& plan, const Resou
 // Both readings of a plan, their totals by layer, and the plan's memory.
 void add_readings(RunRecord& record, const Plan& plan, const std::vector<PassReport>& passes,
                   const Prediction& prediction, const Measurement& measurement, std::int64_t real_bytes = 0);
+
+// Of the whole runs: as it was read, else of the samples.
+Spread whole_spread(const RunRecord& record);
 
 Json to_json(const RunRecord& record);
 // Rejects, by name: a file that is not a record, an unknown version, and fields that are missing or wrong.

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "report/record.h"
+#include "report/series.h"
 
 namespace headroom {
 namespace {
@@ -227,6 +228,11 @@ EpochResult epoch_from(const Section& p) {
 
 void read_measurement(RunRecord& r, const Section& p) {
   r.measurement = measurement_from(p);
+  if (p.has("step_ms")) {
+    const Section whole = p.section("step_ms");
+    r.whole.median = whole.get<double>("median") / 1e3, r.whole.samples = whole.get<std::int64_t>("samples");
+    r.whole.p10 = whole.get<double>("p10") / 1e3, r.whole.p90 = whole.get<double>("p90") / 1e3;
+  }
   for (const Section& layer : p.list("layers")) r.layers.push_back(layer_from(layer));
   r.wall_s = p.get<double>("wall_s");
   r.resources = {p.get<double>("user_s"), p.get<double>("system_s"), p.get<std::int64_t>("peak_rss_bytes")};
@@ -272,6 +278,16 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
   }
   if (r.training) r.training->diverged = p.get<std::string>("diverged");
   if (r.training) r.training->interrupted = p.get<bool>("interrupted", false);
+  if (r.training && p.has("progress")) {
+    const Section progress = p.section("progress");
+    r.training->epoch_end_s = progress.get<std::vector<double>>("epoch_end_s");
+    r.training->loss_s = progress.need<std::vector<double>>("loss_s");
+    r.training->losses = progress.need<std::vector<double>>("losses");
+    if (r.training->loss_s.size() != r.training->losses.size())
+      reject("{}: progress: there are {} losses at {} times", origin, r.training->losses.size(),
+             r.training->loss_s.size());
+  }
+  if (p.has("samples")) r.samples = samples_from_json(p.section("samples").json(), origin);
   for (const Section& table : p.list("tables")) r.tables.push_back(Sheet::from_json(table.json(), origin));
   r.ranks = p.get<Json>("ranks", nullptr);
   return r;

@@ -65,6 +65,8 @@ Json to_json(const Samples& samples) {
     if (!was_read(series)) continue;
     const SeriesSummary& s = series.summary;
     Json item = {{"key", series.info.key}, {"name", series.info.name}, {"unit", series.info.unit}};
+    if (series.info.limit > 0) item["limit"] = series.info.limit;
+    if (series.info.charted) item["charted"] = true;
     if (series.info.counter)
       item["total"] = growth(series);
     else
@@ -80,6 +82,49 @@ Json to_json(const Samples& samples) {
           {"absent", samples.absent},
           {"seconds", samples.seconds},
           {"series", list}};
+}
+
+namespace {
+
+Series series_from_json(const Json& json, std::size_t samples) {
+  Series series;
+  series.info = {.key = json.at("key"),
+                 .name = json.at("name"),
+                 .unit = json.at("unit"),
+                 .limit = json.value("limit", 0.0),
+                 .counter = json.contains("total"),
+                 .charted = json.value("charted", false)};
+  series.summary.readings = json.at("readings");
+  if (series.info.counter) {
+    series.summary.last = json.at("total");
+  } else {
+    series.summary.mean = json.at("mean"), series.summary.last = json.at("last");
+    series.summary.min = json.at("min"), series.summary.max = json.at("max");
+  }
+  for (const Json& value : json.at("values"))
+    series.values.push_back(value.is_null() ? kNotRead : value.get<double>());
+  if (series.values.size() != samples)
+    reject("series {} has {} values at {} times", series.info.key, series.values.size(), samples);
+  return series;
+}
+
+}  // namespace
+
+Samples samples_from_json(const Json& json, const std::string& origin) {
+  try {
+    Samples samples;
+    samples.seconds = json.at("seconds").get<std::vector<double>>();
+    samples.taken = json.at("samples");
+    samples.interval_s = json.at("sample_ms").get<double>() / 1e3, samples.cost_s = json.at("sampling_s");
+    samples.absent = json.at("absent").get<std::vector<std::string>>();
+    for (const Json& series : json.at("series"))
+      samples.series.push_back(series_from_json(series, samples.seconds.size()));
+    return samples;
+  } catch (const nlohmann::json::exception& error) {
+    reject("{}: samples: {}", origin, error.what());
+  } catch (const Error& error) {
+    reject("{}: samples: {}", origin, error.what());
+  }
 }
 
 }  // namespace headroom

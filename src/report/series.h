@@ -25,5 +25,7 @@ std::string series_csv(const Samples& samples);
 
 // Times, and for every series the figures of the sheet and the values; a gap is null.
 Json to_json(const Samples& samples);
+// What such an object holds. Rejects, by name, what is missing or has the wrong form.
+Samples samples_from_json(const Json& json, const std::string& origin);
 
 }  // namespace headroom

@@ -1,0 +1,38 @@
+#include "cli/record_files.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/options.h"
+#include "page/page.h"
+
+namespace headroom::cli {
+
+void add_record_options(Command verb, RecordFiles& files) {
+  verb.option("--record", files.record, "write the run record, JSON, to this file");
+  verb.option("--report", files.report, "write a page about the run, HTML, to this file");
+}
+
+void require_files(const RecordFiles& files) {
+  if (!files.record.empty()) require_writable(files.record);
+  if (!files.report.empty()) require_writable(files.report);
+  if (files.any() && files.record == files.report)
+    reject(Hint{"give them different names"}, "--record and --report name the same file, {}", files.record);
+}
+
+std::filesystem::path record_path(const std::string& name) {
+  const std::filesystem::path path = name;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return path;
+  if (!std::filesystem::exists(path / "record.json", ignored))
+    reject(Hint{"name a file that --record wrote"}, "the folder {} has no record.json", name);
+  return path / "record.json";
+}
+
+void write_files(const RecordFiles& files, const RunProfile& run) {
+  if (!files.record.empty()) write_file(files.record, json_text(to_json(run.record)));
+  if (files.report.empty()) return;
+  write_file(files.report, html_page({{files.report, run}}));
+  note(fmt::format("headroom: the page is {}\n", files.report));
+}
+
+}  // namespace headroom::cli

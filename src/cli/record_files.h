@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cli/command.h"
+#include "report/profile.h"
+
+namespace headroom::cli {
+
+// The files about a run that the user asked for: its record, and the page made from it. Empty: none.
+struct RecordFiles {
+  std::string record, report;
+  bool any() const { return !record.empty() || !report.empty(); }
+};
+void add_record_options(Command verb, RecordFiles& files);  // --record, --report
+void require_files(const RecordFiles& files);               // before the run: rejects what cannot be written
+// The record that a user names: a file, or the folder of a profile. Rejects a folder without one.
+std::filesystem::path record_path(const std::string& name);
+
+// With the trace, if there is one. Says where the page is.
+void write_files(const RecordFiles& files, const RunProfile& run);
+
+}  // namespace headroom::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "profile/sampler.h"
+#include "report/record.h"
+
+namespace headroom::cli {
+
+// The cores, the memory and the GPUs of this machine, and this process.
+std::vector<std::unique_ptr<SampleSource>> sources_of_run();
+
+// What a record shows over the time of a run: the machine, and the progress of a training. Sampled from
+// construction on.
+class RunWatch {
+ public:
+  RunWatch();
+
+  void on_loss(double loss);
+  void on_epoch();
+  void stop();                                          // ends the sampling
+  void add_to(RunRecord& record) const;                 // after that
+  void add_progress(RecordedTraining& training) const;  // so far
+
+ private:
+  double seconds() const;
+
+  double start_s_;
+  mutable std::mutex mutex_;  // a live page reads while the training goes on
+  SampleStore losses_;
+  std::vector<double> epoch_end_s_;
+  MachineSampler sampler_;
+  Samples samples_;
+};
+
+// Without series of single cores, and with five digits: what a record keeps.
+Samples kept_samples(Samples samples);
+
+}  // namespace headroom::cli
