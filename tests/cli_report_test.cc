@@ -63,7 +63,9 @@ TEST_F(CliReport, AProfileHasATimeline) {
 }
 
 TEST_F(CliReport, OtherVerbsWritePagesToo) {
-  succeed({"eval", "mlp:hidden=16", "--data", "glyphs", "--test-size", "64", "--report", "eval.html"});
+  train("16", {"--save", "w.safetensors"});
+  succeed({"eval", "mlp:hidden=16", "--weights", "w.safetensors", "--data", "glyphs", "--test-size", "64",
+           "--report", "eval.html"});
   expect_sections("eval.html", {"summary", "layers", "origin"});
   succeed({"bench", "gemm", "--device", "cpu", "--size", "64", "--seconds", "0.01", "--report", "gemm.html"});
   expect_sections("gemm.html", {"summary", "tables", "origin"});

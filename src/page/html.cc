@@ -41,7 +41,7 @@ std::string cell_of(const Cell& cell, const Column& column, bool first, double l
   if (column.left || first) attributes += " class=\"text\"";
   if (number) attributes += fmt::format(" data-value=\"{:.17g}\"", *number);
   if (number && largest > 0)
-    attributes += fmt::format(" style=\"--bar:{:.1f}%\"", 100 * std::clamp(*number / largest, 0.0, 1.0));
+    attributes += fmt::format(" style=\"background-size:{:.1f}% 72%\"", 100 * std::clamp(*number / largest, 0.0, 1.0));
   const char* tag = first ? "th scope=\"row\"" : "td";
   return fmt::format("<{}{}>{}</{}>", tag, attributes, html_text(Sheet::printed(cell, column)),
                      first ? "th" : "td");

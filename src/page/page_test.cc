@@ -123,9 +123,9 @@ TEST(Page, BarsShowTheShareOfTheLargestValueAndTotalsHaveNone) {
   sheet.row({std::string("b"), 4.0});
   sheet.total({std::string("all"), 5.0});
   const std::string html = html_table(sheet, {.caption = "c", .bars = {"ms"}});
-  EXPECT_NE(html.find("style=\"--bar:25.0%\""), std::string::npos);
-  EXPECT_NE(html.find("style=\"--bar:100.0%\""), std::string::npos);
-  EXPECT_EQ(html.find("--bar:100.0%", html.find("class=\"total\"")), std::string::npos);
+  EXPECT_NE(html.find("style=\"background-size:25.0% 72%\""), std::string::npos);
+  EXPECT_NE(html.find("style=\"background-size:100.0% 72%\""), std::string::npos);
+  EXPECT_EQ(html.find("background-size:100.0%", html.find("class=\"total\"")), std::string::npos);
   EXPECT_NE(html.find("data-value=\"4\""), std::string::npos) << "numbers for sorting";
 }
 
