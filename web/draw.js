@@ -58,7 +58,7 @@ window.headroomCharts = (() => {
   };
 
   const sizeIn = (place) =>
-    ({width: Math.max(320, Math.min(860, place.clientWidth)), height: 400, left: 78, right: 16, top: 10, bottom: 44});
+    ({width: Math.max(320, Math.min(1140, place.clientWidth)), height: 340, left: 78, right: 16, top: 10, bottom: 44});
   const scaleOf = (axis, values, range) => {
     const [low, high] = d3.extent([...values, ...axis.shows]);
     if (axis.log) return d3.scaleLog().domain([low / 1.5, high * 2.5]).range(range);
@@ -138,6 +138,11 @@ window.headroomCharts = (() => {
         const path = d3.line().defined((p) => p).x((p) => x(p[0])).y((p) => y(p[1]));
         group.selectAll("path").data(data.series).join("path").attr("fill", "none").attr("stroke-width", 2)
           .attr("stroke", (series, i) => colourOf(i)).attr("d", (series) => path(series.points));
+        // A curve of few points shows them; a single one would not be seen otherwise.
+        const marks = data.series.flatMap((series, i) =>
+          series.points.length > 60 ? [] : series.points.filter((p) => p).map((p) => [...p, i]));
+        group.selectAll("circle").data(marks).join("circle").attr("r", 3.5).attr("fill", (p) => colourOf(p[2]))
+          .attr("cx", (p) => x(p[0])).attr("cy", (p) => y(p[1]));
         svg.on("mousemove", function () {
           const box = this.getBoundingClientRect();
           const at = x.invert((d3.event.clientX - box.left) * size.width / box.width);

@@ -1,6 +1,7 @@
 "use strict";
-// Tables: a head sorts its column, a search box hides rows. Totals stay at the end and are never hidden.
+// Tables: a head sorts its column, a search box hides rows. Sums and totals stay at the end and are never hidden.
 (() => {
+  const isSum = (row) => row.classList.contains("total") || row.classList.contains("sum");
   const valueOf = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
@@ -20,14 +21,14 @@
     heads.forEach((other) => other.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", order);
     const sign = order === "ascending" ? 1 : -1;
-    const sorted = rows.filter((row) => !row.classList.contains("total"));
+    const sorted = rows.filter((row) => !isSum(row));
     sorted.sort((a, b) => sign * compare(valueOf(a, column), valueOf(b, column)));
-    body.append(...sorted, ...rows.filter((row) => row.classList.contains("total")));
+    body.append(...sorted, ...rows.filter(isSum));
   };
   const search = (table, text) => {
     const wanted = text.trim().toLowerCase();
     for (const row of table.tBodies[0].rows)
-      row.hidden = !row.classList.contains("total") && !row.textContent.toLowerCase().includes(wanted);
+      row.hidden = !isSum(row) && !row.textContent.toLowerCase().includes(wanted);
   };
   const prepare = (root) => {
     for (const box of root.querySelectorAll(".table")) {

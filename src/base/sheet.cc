@@ -120,6 +120,11 @@ const Cell& Sheet::at(std::size_t row, const std::string& key) const {
   fail("table '{}' has no column '{}'", name_, key);
 }
 
+bool Sheet::is_sum(std::size_t row) const {
+  const auto end = rows_.begin() + static_cast<std::ptrdiff_t>(row) + 1;
+  return rows_.at(row).is_total || std::any_of(rows_.begin(), end, [](const Row& r) { return r.after_rule; });
+}
+
 std::string Sheet::printed(const Cell& cell, const Column& column) {
   if (column.dash_zero && (cell == Cell(0.0) || cell == Cell(std::int64_t{0}))) return "-";
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;

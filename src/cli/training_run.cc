@@ -296,7 +296,9 @@ void TrainingRun::train() {
 }
 
 RunProfile TrainingRun::all_of_run() const {
-  RunProfile all = profile_ ? profile_->profile() : RunProfile{.record = record()};
+  RunProfile all;
+  if (profile_) all = profile_->profile();
+  if (!until_seen_) all.record = record();  // the times of all steps, not only of those that were watched
   if (watch_) watch_->add_to(all.record);
   return all;
 }

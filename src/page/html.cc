@@ -24,7 +24,7 @@ std::map<std::string, double> largest_values(const Sheet& sheet, const std::vect
   for (const std::string& key : keys) {
     if (!sheet.has_column(key)) continue;
     for (std::size_t row = 0; row < sheet.rows(); ++row)
-      if (!sheet.is_total(row))
+      if (!sheet.is_sum(row))
         largest[key] = std::max(largest[key], number_in(sheet.at(row, key)).value_or(0));
   }
   return largest;
@@ -41,7 +41,8 @@ std::string cell_of(const Cell& cell, const Column& column, bool first, double l
   if (column.left || first) attributes += " class=\"text\"";
   if (number) attributes += fmt::format(" data-value=\"{:.17g}\"", *number);
   if (number && largest > 0)
-    attributes += fmt::format(" style=\"background-size:{:.1f}% 72%\"", 100 * std::clamp(*number / largest, 0.0, 1.0));
+    attributes +=
+        fmt::format(" style=\"background-size:{:.1f}% 72%\"", 100 * std::clamp(*number / largest, 0.0, 1.0));
   const char* tag = first ? "th scope=\"row\"" : "td";
   return fmt::format("<{}{}>{}</{}>", tag, attributes, html_text(Sheet::printed(cell, column)),
                      first ? "th" : "td");
@@ -125,13 +126,15 @@ std::string html_table(const Sheet& sheet, const HtmlTable& options) {
     if (!column.title.empty()) text += head_of(column, std::exchange(first, false));
   text += "</tr></thead><tbody>";
   for (std::size_t row = 0; row < sheet.rows(); ++row) {
-    text += sheet.is_total(row) ? "\n<tr class=\"total\">" : "\n<tr>";
+    text += sheet.is_total(row) ? "\n<tr class=\"total\">"
+            : sheet.is_sum(row) ? "\n<tr class=\"sum\">"
+                                : "\n<tr>";
     first = true;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       if (columns[c].title.empty()) continue;
       const auto bar = largest.find(columns[c].key);
       text += cell_of(sheet.cells(row)[c], columns[c], std::exchange(first, false),
-                      bar == largest.end() || sheet.is_total(row) ? 0 : bar->second);
+                      bar == largest.end() || sheet.is_sum(row) ? 0 : bar->second);
     }
     text += "</tr>";
   }

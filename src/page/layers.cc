@@ -20,9 +20,12 @@ BlockChart step_chart(const Trace& trace) {
       if (sheet.is_total(r)) continue;
       const std::string& part = std::get<std::string>(sheet.at(r, "part"));
       const double ms = std::get<double>(sheet.at(r, column.key));
-      if (row == 0) chart.colours.push_back(part);
-      if (ms > 0) chart.blocks.push_back({row, at, at + ms, r, part, fmt::format("{:.4g} ms", ms)});
-      at += std::max(0.0, ms);
+      if (ms <= 0) continue;
+      auto colour = std::ranges::find(chart.colours, part);
+      if (colour == chart.colours.end()) colour = chart.colours.insert(colour, part);
+      chart.blocks.push_back({row, at, at + ms, static_cast<std::size_t>(colour - chart.colours.begin()),
+                              part, fmt::format("{:.4g} ms", ms)});
+      at += ms;
     }
   }
   return chart;
@@ -52,7 +55,7 @@ PageSection layers_section(const PageRun& page) {
   const RunRecord& r = page.run.record;
   PageSection section{"layers", "Layers"};
   if (r.layers.empty()) return section;
-  const bool traced = r.plan && !page.run.trace.windows.empty();
+  const bool traced = r.verb == "profile" && r.plan && !page.run.trace.windows.empty();
   const Sheet sheet = traced ? profiled_layer_sheet(page.run)
                              : layer_sheet(r.layers, r.prediction && r.prediction->has_times);
   section.body =

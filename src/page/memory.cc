@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "page/html.h"
 #include "page/section.h"
 #include "report/profile_memory.h"
@@ -23,8 +25,11 @@ PageSection memory_section(const PageRun& page) {
     if (most > 0) chart.series.push_back(std::move(line));
   };
   add("all together", [](const MemoryBytes& bytes) { return bytes.total(); });
-  for (const MemoryKind kind : kMemoryKinds)
-    add(std::string(name_of(kind)), [&](const MemoryBytes& bytes) { return bytes[kind]; });
+  for (const MemoryKind kind : kMemoryKinds) {
+    std::string name(name_of(kind));
+    std::ranges::replace(name, '_', ' ');
+    add(std::move(name), [&](const MemoryBytes& bytes) { return bytes[kind]; });
+  }
   section.body =
       figure(chart) + html_table(memory_sheet(r), {.caption = "Memory by kind"}) +
       html_table(layer_memory_sheet(r), {.caption = "Memory at the peak, by layer", .searchable = true});
