@@ -23,6 +23,13 @@ machine() {
   stub protoc <<<'true'
   stub mpirun <<<'true'
   stub mpicc <<<'exit 1'
+  stub python3 <<'STUB'
+#!/usr/bin/env bash
+if [[ $1 == -c ]]; then [[ ! -e $STATE/absent/tensorboard ]] && exit || exit 1; fi
+echo "python3 $*" >>"$STATE/calls"
+if [[ -e $STATE/pip_broken ]]; then exit 1; fi
+rm -f "$STATE/absent/tensorboard"
+STUB
   stub c++ <<'STUB'
 #!/usr/bin/env bash
 if [[ $1 == -print-multiarch ]]; then echo some-arch && exit; fi
@@ -127,6 +134,19 @@ lacks libpng-dev png.h
 touch "$STATE/apt_broken"
 run demo
 expect "optional, apt-get fails: done without" "$status" 0
+
+machine 1000 no
+lacks tensorboard tensorboard
+run demo
+expect "demo: needs no TensorBoard" "$status $(calls .)" "0 0"
+run test
+expect "test: TensorBoard comes by pip, without root" "$status $(calls 'pip install .* tensorboard$')" "0 1"
+
+machine 0 no
+lacks tensorboard tensorboard
+touch "$STATE/pip_broken"
+run test
+expect "test, pip fails: done without TensorBoard" "$status $(grep -c 'without tensorboard' <<<"$output")" "0 1"
 
 machine 0 no
 CMAKE_STUB=3.18.4 run demo

@@ -44,7 +44,8 @@ Sheet arrays_sheet(const Divergence& last) {
 }  // namespace
 
 void comparing_run(const RunRequest& request, const Common& common) {
-  if (!request.checkpoint_dir.empty() || !request.resume.empty() || !request.save.empty())
+  if (!request.checkpoint_dir.empty() || !request.resume.empty() || !request.save.empty() ||
+      !request.tensorboard.empty())
     reject(Hint{"leave out --check-against to train and save"}, "a comparison saves nothing");
   if (request.accumulate.value_or(1) > 1)
     reject(Hint{"take --batch as large as all parts together"},

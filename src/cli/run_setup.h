@@ -22,6 +22,7 @@ struct RunRequest {
   std::string checkpoint_dir, resume, save_precision;
   std::vector<std::string> dims;  // open dimensions of an ONNX file
   std::vector<std::string> freeze;
+  std::string tensorboard;    // a folder
   std::string check_against;  // a device, and a precision after a slash
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;

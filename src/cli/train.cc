@@ -78,6 +78,11 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
 
 namespace {
 
+void add_tensorboard_option(Command verb, RunRequest& r) {
+  verb.option("--tensorboard", r.tensorboard,
+              "write losses, accuracies and weight histograms into this folder, for TensorBoard");
+}
+
 void run(const Training& training) {
   require_tables(training.common.tables, empty_layer_sheet());
   const bool profiled = !training.profile.out.empty();
@@ -100,6 +105,7 @@ void add_train(Command app) {
   verb.option("--recipe", state->request.recipe,
               "a published case, see headroom recipe list; or a JSON file");
   add_training_options(verb, state->request, state->common);
+  add_tensorboard_option(verb, state->request);
   add_profile_folder(verb, state->profile);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
@@ -107,6 +113,7 @@ void add_train(Command app) {
   verb.example(
       "headroom train lenet5 --weights lenet5.safetensors --data fashion-mnist --freeze 'C1.*,C3.*'");
   verb.example("headroom train resnet:depth=18 --weights w.safetensors --new-head --data images:DIR");
+  verb.example("headroom train lenet5 --data glyphs --epochs 5 --tensorboard board");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");
@@ -118,6 +125,7 @@ void add_recipe_run(Command recipe) {
   Command verb = recipe.verb("run", "train as a recipe says; options override it");
   verb.required("recipe", state->request.recipe, "a name from headroom recipe list, or a JSON file");
   add_training_options(verb, state->request, state->common);
+  add_tensorboard_option(verb, state->request);
   verb.example("headroom recipe run lenet5-glyphs");
   verb.example("headroom recipe run mine.json --epochs 2");
   verb.runs_on_ranks([state] { run(*state); });

@@ -15,6 +15,7 @@
 #include "cli/prove.h"
 #include "cli/run_watch.h"
 #include "cli/signals.h"
+#include "cli/tensorboard_log.h"
 #include "cli/verbs.h"
 #include "cli/weights_file.h"
 #include "data/checksum.h"
@@ -43,6 +44,7 @@ class TrainWatcher final : public TrainObserver {
     progress_.update(step, of, fmt::format("loss {:.4f}", loss));
     if (profile != nullptr) profile->on_loss(loss);
     if (watch != nullptr) watch->on_loss(loss);
+    if (board != nullptr) board->on_step(step, loss);
   }
   void on_epoch(const EpochResult& e) override {
     const std::string success =
@@ -52,8 +54,10 @@ class TrainWatcher final : public TrainObserver {
                                human_seconds(e.seconds)));
     if (best != nullptr) best->on_epoch(e);
     if (watch != nullptr) watch->on_epoch();
+    if (board != nullptr) board->on_epoch(e);
   }
   BestWeights* best = nullptr;
+  TensorBoardLog* board = nullptr;
   ProfileRun* profile = nullptr;
   RunWatch* watch = nullptr;
 
@@ -67,10 +71,10 @@ class TrainWatcher final : public TrainObserver {
 std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train,
                      const RunRequest& request) {
   std::string text = fmt::format(
-      "epochs={};target={};log={};checkpoints={} every {};resume={};weights to save={}, {};best={};",
+      "epochs={};target={};log={};checkpoints={} every {};resume={};weights to save={}, {};best={};board={};",
       train.epochs, train.target, request.log_every, request.checkpoint_dir,
       request.checkpoint_every.value_or(0), request.resume, request.save, request.save_onnx,
-      request.keep_best);
+      request.keep_best, request.tensorboard);
   std::uint32_t weights = 0;  // of the weights that every rank holds whole
   for (const std::string& name : engine.storage().names(Role::parameter)) {
     if (engine.storage().part(name)) continue;
@@ -174,6 +178,7 @@ class TrainingRun {
   Saving saving_;
   std::unique_ptr<CheckpointFolder> checkpoints_;
   std::optional<BestWeights> best_;
+  std::optional<TensorBoardLog> board_;
   Machine machine_;
   Prediction prediction_;
   TrainResult result_;
@@ -231,6 +236,8 @@ void TrainingRun::prepare() {
   if (common_.explain) note(ready_->explain());
   checkpoints_ = prepare_checkpoints(request_, ranks_, *engine_, data_, training, saving_);
   if (request_.keep_best) keep_best();
+  if (!request_.tensorboard.empty())
+    ranks_.agree([&] { board_.emplace(request_.tensorboard, *engine_, data_, training, saving_); });
   if (profile_) watch_steps();
   setup_span.reset();
   if (!ranks_.first()) return;
@@ -278,6 +285,7 @@ void TrainingRun::train() {
   TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
                        request_.log_every, setup_->net.loss != kReconstruction);
   watcher.best = best_ ? &*best_ : nullptr;
+  watcher.board = board_ ? &*board_ : nullptr;
   watcher.profile = profile_ ? &*profile_ : nullptr;
   if (ranks_.first() && request_.files.any()) watch_.emplace();
   watcher.watch = watch_ ? &*watch_ : nullptr;
@@ -357,6 +365,7 @@ void TrainingRun::save_weights_and_onnx() {
 
 void TrainingRun::finish() {
   if (profile_ && ranks_.first() && !saving_.failed()) profile_->say_where();
+  if (board_) board_->flush();
   if (!diverged_) save_weights_and_onnx();
   if (ranks_.first() && request_.files.any())
     saving_.attempt([&] { write_files(request_.files, all_of_run()); });

@@ -19,12 +19,29 @@ void ProtoWriter::varint(int field, std::uint64_t value) {
   append_varint(value);
 }
 
-void ProtoWriter::fixed64(int field, std::uint64_t value) {
-  append_tag(field, 1);
+void ProtoWriter::fixed32(int field, std::uint32_t value) {
+  append_tag(field, 5);
+  for (int i = 0; i < 4; ++i) out_ += static_cast<char>(value >> (8 * i));
+}
+
+void ProtoWriter::append_fixed64(std::uint64_t value) {
   for (int i = 0; i < 8; ++i) out_ += static_cast<char>(value >> (8 * i));
 }
 
+void ProtoWriter::fixed64(int field, std::uint64_t value) {
+  append_tag(field, 1);
+  append_fixed64(value);
+}
+
+void ProtoWriter::real32(int field, float value) { fixed32(field, std::bit_cast<std::uint32_t>(value)); }
+
 void ProtoWriter::real(int field, double value) { fixed64(field, std::bit_cast<std::uint64_t>(value)); }
+
+void ProtoWriter::packed(int field, std::span<const double> values) {
+  append_tag(field, 2);
+  append_varint(8 * values.size());
+  for (const double value : values) append_fixed64(std::bit_cast<std::uint64_t>(value));
+}
 
 void ProtoWriter::bytes(int field, std::string_view value) {
   append_tag(field, 2);

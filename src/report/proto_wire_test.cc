@@ -25,18 +25,22 @@ TEST(ProtoWriter, KeepsExtremeValues) {
   out.fixed64(3000, 0x8877665544332211);
   out.real(4, -0.125);
   out.bytes(5, std::string(300, 'x'));
+  out.fixed32(6, 0x44332211);
+  out.real32(7, 0.1f);
+  out.packed(8, std::vector{1.0, -2.5});
   const std::string bytes = out.take();
-  const WireMessage read(bytes, {{1, 0}, {2, 0}, {3000, 1}, {4, 1}, {5, 2}});
+  const WireFields known = {{1, 0}, {2, 0}, {3000, 1}, {4, 1}, {5, 2}, {6, 5}, {7, 5}, {8, 2}};
+  const WireMessage read(bytes, known);
   EXPECT_EQ(read.at(1).value, ~std::uint64_t{0});
   EXPECT_EQ(read.at(2).value, 0u);
   EXPECT_EQ(read.at(3000).value, 0x8877665544332211);
   EXPECT_EQ(read.at(4).real(), -0.125);
   EXPECT_EQ(read.at(5).bytes.size(), 300u);
   EXPECT_THROW(WireMessage(bytes, {{1, 0}}), std::runtime_error) << "an unknown field";
-  EXPECT_THROW(
-      WireMessage(std::string_view(bytes).substr(0, 40), {{1, 0}, {2, 0}, {3000, 1}, {4, 1}, {5, 2}}),
-      std::runtime_error)
-      << "cut short";
+  EXPECT_EQ(read.at(6).value, 0x44332211u);
+  EXPECT_EQ(read.at(7).real32(), 0.1f);
+  EXPECT_EQ(read.at(8).bytes, std::string_view("\0\0\0\0\0\0\xF0\x3F\0\0\0\0\0\0\x04\xC0", 16));
+  EXPECT_THROW(WireMessage(std::string_view(bytes).substr(0, 40), known), std::runtime_error) << "cut short";
 }
 
 }  // namespace

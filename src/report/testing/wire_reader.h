@@ -13,10 +13,11 @@ namespace headroom::testing {
 
 // One field of a protobuf message, as it lies in the file.
 struct WireField {
-  int number = 0, type = 0;  // 0: varint, 1: eight bytes, 2: bytes of a given length
+  int number = 0, type = 0;  // 0: varint, 1: eight bytes, 2: bytes of a given length, 5: four bytes
   std::uint64_t value = 0;
   std::string_view bytes = {};
   double real() const { return std::bit_cast<double>(value); }
+  float real32() const { return std::bit_cast<float>(static_cast<std::uint32_t>(value)); }
 };
 
 // Numbers and wire types of the fields that a message may have.
@@ -34,8 +35,8 @@ class WireMessage {
         throw std::runtime_error("unknown field " + std::to_string(field.number) + " of wire type " +
                                  std::to_string(field.type));
       if (field.type == 0) field.value = varint(bytes);
-      if (field.type == 1)
-        for (int i = 0; const char c : cut(bytes, 8))
+      if (field.type == 1 || field.type == 5)
+        for (int i = 0; const char c : cut(bytes, field.type == 1 ? 8 : 4))
           field.value |= std::uint64_t{static_cast<unsigned char>(c)} << (8 * i++);
       if (field.type == 2) field.bytes = cut(bytes, varint(bytes));
       fields_.push_back(field);
