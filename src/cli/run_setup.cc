@@ -10,6 +10,7 @@
 #include "models/layers.h"
 #include "models/onnx/imported.h"
 #include "models/zoo.h"
+#include "report/tensorboard.h"
 #include "train/freeze.h"
 #include "train/settings.h"
 
@@ -245,6 +246,7 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
            request.checkpoint_every ? "--checkpoint-every"
            : request.keep           ? "--keep"
                                     : "--resume auto");
+  if (!request.tensorboard.empty()) require_event_folder(request.tensorboard);
   const std::pair<const char*, std::string> files[] = {
       {"--save", request.save}, {"--save-onnx", request.save_onnx}, {"--record", request.files.record}, {"--report", request.files.report}};
   for (const auto& [option, path] : files) {

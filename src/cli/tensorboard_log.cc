@@ -43,7 +43,7 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, const Engine& engine, 
       schedule_(make_schedule(options.schedule, options.lr, options.warmup, options.epochs, steps_each_)) {
   if (!engine.is_first()) return;
   const std::string summary = run_summary(engine, data, options);
-  file_.emplace(folder, options.start.steps);
+  file_.emplace(folder, options.start.steps > 0 ? options.start.steps + 1 : 0);
   file_->text("run", options.start.steps, summary);
   file_->flush();
 }

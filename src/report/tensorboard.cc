@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "data/checksum.h"
 #include "data/tensor_values.h"
 
@@ -69,6 +70,17 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+void require_event_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::path existing = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(existing, ignored) && existing.has_relative_path())
+    existing = existing.parent_path();
+  if (!std::filesystem::is_directory(existing, ignored))
+    reject(kOtherFolder, "cannot make the folder {} for TensorBoard: {} is not a folder", folder.string(),
+           existing.string());
+  require_writable(existing / "events.out.tfevents");
+}
 
 std::uint32_t masked_crc32c(std::string_view bytes) {
   constexpr std::uint32_t kMask = 0xA282EAD8;

@@ -21,6 +21,9 @@ struct Histogram {
 // Of the finite values; without any, there are no buckets. Equal values share one bucket.
 Histogram histogram_of(const NamedTensor& tensor, int buckets = 30);
 
+// Rejects a folder that could not be made or written to. Leaves nothing behind.
+void require_event_folder(const std::filesystem::path& folder);
+
 // One file of events in TensorBoard's format: checked records around messages that tensorboard.cc names. Only
 // whole records are written, so the file can be read at any time, even if the process was killed.
 class EventFile {

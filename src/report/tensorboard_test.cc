@@ -112,6 +112,11 @@ TEST(EventFile, OfALaterRunComesLater) {
 TEST(EventFile, AFileInPlaceOfTheFolderIsRejected) {
   const TemporaryFolder folder;
   const auto taken = folder.put("taken", "x");
+  for (const auto& wrong : {taken, taken / "below"})
+    expect_rejected([&] { require_event_folder(wrong); },
+                    {"cannot make the folder", "taken is not a folder"});
+  require_event_folder(folder.path() / "new" / "board");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "new")) << "nothing is left behind";
   expect_rejected([&] { EventFile(taken, 0); }, {"cannot make the folder", "taken"});
   expect_rejected([&] { EventFile(taken / "below", 0); }, {"cannot make the folder", "taken"});
 }
