@@ -9,10 +9,11 @@
 namespace headroom::cli {
 namespace {
 
-std::string forward_costs(const Engine& engine) {
+// On any device: in fp32, which every CPU plan has, unless the run is in fp64.
+std::string forward_costs(const Engine& engine, std::int64_t batch) {
   const BuildRequest request{.mode = Mode::infer,
-                             .batch = std::max<std::int64_t>(1, fixed_batch(engine.net())),
-                             .precision = engine.options().precision,
+                             .batch = batch,
+                             .precision = engine.options().precision == DType::f64 ? DType::f64 : DType::f32,
                              .target = cpu_capabilities(),
                              .fusion = Fusion::portable,
                              .choose = even_without_kernel(first_that_accepts)};
@@ -21,14 +22,15 @@ std::string forward_costs(const Engine& engine) {
 
 // Markdown; the table keeps its columns as a block of code.
 std::string run_summary(const Engine& engine, const Dataset& data, const TrainOptions& options) {
+  const std::int64_t batch = std::max<std::int64_t>(1, fixed_batch(engine.net()));
   return fmt::format(
       "**model** {}: {} parameters\n\n"
       "**data** {}: {} training images, {} test images; batch {}\n\n"
       "**command** `{}`\n\n"
-      "**layers**, costs of the forward pass for one image\n\n```\n{}```\n",
+      "**layers**, costs of a forward pass, batch {}\n\n```\n{}```\n",
       engine.net().name, with_commas(engine.parameter_count()), data.name, with_commas(data.train.count()),
-      with_commas(data.test.count()), with_commas(options.batch), fmt::join(command_line(), " "),
-      forward_costs(engine));
+      with_commas(data.test.count()), with_commas(options.batch), fmt::join(command_line(), " "), batch,
+      forward_costs(engine, batch));
 }
 
 }  // namespace
@@ -78,6 +80,7 @@ void TensorBoardLog::write_scalars(const EpochResult& epoch, std::int64_t step) 
 
 void TensorBoardLog::write_weights(std::int64_t step) {
   for (const std::string& name : engine_.storage().names(Role::parameter)) {
+    if (!file_ && !engine_.storage().part(name)) continue;
     const NamedTensor tensor{name, unsharded_type(engine_, name), read_unsharded(engine_, name)};
     if (!file_) continue;
     if (const Histogram histogram = histogram_of(tensor); !histogram.counts.empty())
