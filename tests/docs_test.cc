@@ -40,6 +40,8 @@ std::vector<fs::path> documents() {
   std::vector<fs::path> list = {kRoot / "README.md", kRoot / "examples/README.md"};
   for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
     if (entry.path().extension() == ".md") list.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(kRoot / "examples"))
+    if (const fs::path readme = entry.path() / "README.md"; fs::exists(readme)) list.push_back(readme);
   return list;
 }
 
