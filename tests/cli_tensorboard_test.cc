@@ -109,8 +109,8 @@ TEST_F(CliTensorBoard, AResumedRunGoesOnInTheSameFolder) {
 TEST_F(CliTensorBoard, AnInterruptedRunLeavesAReadableFile) {
   for (const int signal : {SIGINT, SIGKILL}) {
     const std::string folder = signal == SIGINT ? "int" : "kill";
-    const pid_t child =
-        start({"train", "lenet5", "--epochs", "500", "--log-every", "1", "--tensorboard", folder});
+    const pid_t child = start({"train", "lenet5", "--train-size", "2000", "--test-size", "50", "--epochs",
+                               "500", "--log-every", "1", "--tensorboard", folder});
     for (int i = 0; i < 3000 && read_file(err_).find("step 3:") == std::string::npos; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     ::kill(child, signal);
