@@ -50,6 +50,8 @@ void comparing_run(const RunRequest& request, const Common& common) {
   if (request.accumulate.value_or(1) > 1)
     reject(Hint{"take --batch as large as all parts together"},
            "a comparison takes whole batches, not --accumulate");
+  if (!(request.perturb >= 0 && request.perturb < 1))
+    reject("--perturb is {}; it must lie in [0, 1)", request.perturb);
   RunSetup setup = resolve(request, common);
   const Common other = against(common, request.check_against);
   const Dataset data = load_data(setup, false);
@@ -74,10 +76,13 @@ void comparing_run(const RunRequest& request, const Common& common) {
   std::vector<Divergence> list;
   {
     Progress progress(fmt::format("training {} twice", setup.net.name));
-    list = compare_training(*engine, *reference, data, setup.train, [&](const Divergence& d) {
-      progress.line(fmt::format("step {}: {:.2e}", d.step, d.worst()));
-      sheet.row({std::int64_t{d.step}, d.loss, d.other_loss, d.worst()});
-    });
+    list = compare_training(
+        *engine, *reference, data, setup.train,
+        [&](const Divergence& d) {
+          progress.line(fmt::format("step {}: {:.2e}", d.step, d.worst()));
+          sheet.row({std::int64_t{d.step}, d.loss, d.other_loss, d.worst()});
+        },
+        request.perturb);
   }
   const double accuracy = evaluate(*engine, data.test, setup.train.preprocess, setup.train.batch).accuracy,
                other_accuracy =

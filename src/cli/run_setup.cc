@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/weights_file.h"
 #include "data/glyphs.h"
+#include "data/image_folder.h"
 #include "models/layers.h"
 #include "models/onnx/imported.h"
 #include "models/zoo.h"
@@ -16,6 +17,8 @@
 
 namespace headroom::cli {
 namespace {
+
+constexpr std::string_view kOutside = "images:";
 
 void require_positive(std::int64_t value, const char* option) {
   if (value < 1) reject("{} is {}; it must be at least 1", option, value);
@@ -127,7 +130,9 @@ void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, Ru
   Preprocess usual = usual_preprocess(setup.data);
   if (setup.recipe && setup.recipe->preprocess == Preprocess::raw()) usual = Preprocess::raw();
   setup.train.preprocess = parse_preprocess(pixels, request.normalize, usual);
-  if (!request.augment.empty()) setup.train.augment = parse_augment(request.augment);
+  const std::string& augment =
+      !request.augment.empty() || !setup.recipe ? request.augment : setup.recipe->augment;
+  if (!augment.empty()) setup.train.augment = parse_augment(augment);
   constexpr int kMaxThreads = 256;
   setup.train.loader_threads = request.loader_threads;
   setup.train.feed = request.feed;
@@ -238,8 +243,13 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
   if (request.test_size) require_positive(*request.test_size, "--test-size");
   if (request.checkpoint_every) require_positive(*request.checkpoint_every, "--checkpoint-every");
   if (request.keep) require_positive(*request.keep, "--keep");
-  if (!(request.target >= 0 && request.target <= 1))
-    reject("--target is {}; it must be an accuracy between 0 and 1", request.target);
+  if (!(setup.train.target >= 0 && setup.train.target <= 1))
+    reject("--target is {}; it must be an accuracy between 0 and 1", setup.train.target);
+  if (request.eval_every < 0)
+    reject("--eval-every is {}; it must be a number of steps, or 0 for every epoch alone",
+           request.eval_every);
+  if (!request.wild.empty() && !request.wild.starts_with(kOutside))
+    reject(Hint{"write --wild images:DIR"}, "--wild is '{}'; it must be a folder of pictures", request.wild);
   if (request.checkpoint_dir.empty() &&
       (request.checkpoint_every || request.keep || request.resume == "auto"))
     reject(Hint{"--checkpoint-dir DIR"}, "{} needs a folder for the checkpoints",
@@ -259,6 +269,10 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
 }
 
 }  // namespace
+
+Split load_outside(const std::string& spec, const Dataset& data, const RunSetup& setup) {
+  return read_outside_images(spec.substr(kOutside.size()), data, setup.data_options.resize);
+}
 
 std::string RunSetup::spec() const { return in_zoo(model) ? model : ""; }
 
@@ -298,7 +312,8 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   setup.train.epochs = pick(request.epochs, recipe, &Recipe::epochs, defaults.epochs);
   setup.train.shuffle = pick(request.shuffle, recipe, &Recipe::shuffle, true);
   setup.train.seed = common.seed;
-  setup.train.target = request.target;
+  setup.train.target = pick(request.target, recipe, &Recipe::target, 0.0);
+  setup.train.eval_every = request.eval_every;
   resolve_update(request, defaults, setup);
   require_sound(request, setup);
   return setup;

@@ -24,6 +24,8 @@ struct RunRequest {
   std::vector<std::string> freeze;
   std::string tensorboard;    // a folder
   std::string check_against;  // a device, and a precision after a slash
+  double perturb = 0;         // relative change of the other run's first weights
+  std::string wild;           // images:DIR, outside images to test the trained network on
   int loader_threads = 1;
   std::optional<std::int64_t> train_size, test_size, batch, epochs, hidden;
   std::optional<std::int64_t> checkpoint_every, keep;
@@ -33,8 +35,8 @@ struct RunRequest {
   FeedOptions feed;
   ParallelOptions ranks;
   bool nesterov = false, new_head = false, keep_best = false;
-  double target = 0;
-  std::int64_t log_every = 0;
+  std::optional<double> target;
+  std::int64_t log_every = 0, eval_every = 0;
 };
 
 // The request with all values filled in and checked.
@@ -61,5 +63,8 @@ RunSetup resolve(const RunRequest& request, const Common& common);
 // Loads the data. If the data decides part of the model (its channels, its classes), sets the network too.
 // Evaluation does not need training images.
 Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks = nullptr);
+
+// The pictures of --wild, for a network that learns `data`.
+Split load_outside(const std::string& spec, const Dataset& data, const RunSetup& setup);
 
 }  // namespace headroom::cli

@@ -16,8 +16,7 @@ struct Training {
 
 }  // namespace
 
-// Everything but the model and the recipe.
-void add_training_options(Command verb, RunRequest& r, Common& common) {
+void add_learning_options(Command verb, RunRequest& r, Common& common) {
   add_data_options(verb, r);
   add_loading_options(verb, r);
   verb.option("--train-size", r.train_size, "use only the first N training images");
@@ -57,6 +56,22 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
             "copy the next batch during the computation, or after it");
   verb.flag("--new-head", r.new_head,
             "fine-tuning: load the --weights that fit, and start the last layer anew for the data's classes");
+  verb.option("--eval-every", r.eval_every, "test every N steps as well, not only after each epoch");
+  verb.option("--wild", r.wild,
+              "images:DIR: test on these pictures, too, in folders named for the data's classes");
+  add_run_options(verb, common);
+}
+
+void add_comparison_options(Command verb, RunRequest& r) {
+  verb.option("--check-against", r.check_against,
+              "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
+  verb.option("--perturb", r.perturb,
+              "with --check-against: first change each weight of the other run by this share, as 1e-15");
+}
+
+// Everything but the model and the recipe.
+void add_training_options(Command verb, RunRequest& r, Common& common) {
+  add_learning_options(verb, r, common);
   verb.option("--save", r.save, "write the weights to this safetensors file");
   verb.option("--save-precision", r.save_precision, "of that file: fp32, fp64, bf16 or fp16; else the run's");
   verb.flag("--keep-best", r.keep_best,
@@ -67,12 +82,10 @@ void add_training_options(Command verb, RunRequest& r, Common& common) {
   verb.option("--checkpoint-every", r.checkpoint_every, "steps between checkpoints; else one at the end");
   verb.option("--keep", r.keep, "number of newest checkpoints to keep (3)");
   verb.option("--resume", r.resume, "resume from this checkpoint; auto: the newest intact one in the folder");
-  verb.option("--target", r.target, "stop after the epoch that reaches this test accuracy");
-  verb.option("--check-against", r.check_against,
-              "train on this device as well (cpu, cpu/fp64, cuda) and print how far the weights drift apart");
+  verb.option("--target", r.target, "stop at the first test that reaches this accuracy");
+  add_comparison_options(verb, r);
   add_parallel_options(verb, r.ranks);
   verb.option("--log-every", r.log_every, "print the loss every N steps");
-  add_run_options(verb, common);
   add_layer_table_options(verb, common.tables);
 }
 
@@ -88,6 +101,9 @@ void run(const Training& training) {
   const bool profiled = !training.profile.out.empty();
   if (profiled && !training.request.check_against.empty())
     reject(Hint{"give only one of the two"}, "--profile and --check-against exclude each other");
+  if (training.request.perturb != 0 && training.request.check_against.empty())
+    reject(Hint{"--check-against cpu"},
+           "--perturb changes the other run of a comparison, and none is asked for");
   if (profiled) return profiled_training_run(training.request, training.common, training.profile, false);
   if (training.request.check_against.empty()) return training_run(training.request, training.common, false);
   if (launched_as_one_of_several())

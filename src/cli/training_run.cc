@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "bench/deterministic_overhead.h"
 #include "cli/best_weights.h"
 #include "cli/checkpoints.h"
@@ -56,6 +57,11 @@ class TrainWatcher final : public TrainObserver {
     if (watch != nullptr) watch->on_epoch();
     if (board != nullptr) board->on_epoch(e);
   }
+  void on_evaluation(const Evaluation& e) override {
+    progress_.line(fmt::format("step {}: {}", e.step,
+                               classifier_ ? fmt::format("accuracy {:.4f} test", e.accuracy)
+                                           : fmt::format("test loss {:.4f}", e.loss)));
+  }
   BestWeights* best = nullptr;
   TensorBoardLog* board = nullptr;
   ProfileRun* profile = nullptr;
@@ -71,8 +77,9 @@ class TrainWatcher final : public TrainObserver {
 std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train,
                      const RunRequest& request) {
   std::string text = fmt::format(
-      "epochs={};target={};log={};checkpoints={} every {};resume={};weights to save={}, {};best={};board={};",
-      train.epochs, train.target, request.log_every, request.checkpoint_dir,
+      "epochs={};target={};tested every {};log={};checkpoints={} every {};resume={};weights to save={}, "
+      "{};best={};board={};",
+      train.epochs, train.target, train.eval_every, request.log_every, request.checkpoint_dir,
       request.checkpoint_every.value_or(0), request.resume, request.save, request.save_onnx,
       request.keep_best, request.tensorboard);
   std::uint32_t weights = 0;  // of the weights that every rank holds whole
@@ -113,10 +120,13 @@ std::string best_file(const RunRequest& request) {
 }
 
 void print_result(const FinishedTraining& finished, const Common& common,
-                  const std::optional<DeterministicOverhead>& overhead, const BestWeights* best) {
+                  const std::optional<DeterministicOverhead>& overhead, const BestWeights* best,
+                  const EvalResult* outside) {
   if (common.json) {
     Json json = training_json(finished);
     if (best != nullptr) json["best"] = best->json();
+    if (outside != nullptr)
+      json["wild"] = {{"images", outside->images}, {"accuracy", outside->accuracy}, {"loss", outside->loss}};
     if (overhead)
       json["deterministic"] = {{"step_ms", spread_json(overhead->deterministic)},
                                {"plain_step_ms", spread_json(overhead->plain)},
@@ -125,6 +135,9 @@ void print_result(const FinishedTraining& finished, const Common& common,
   }
   print(training_text(finished));
   if (best != nullptr) print(best->text());
+  if (outside != nullptr)
+    print(fmt::format("wild       accuracy {:.4f} on {} from outside, loss {:.4f}\n", outside->accuracy,
+                      counted(outside->images, "image"), outside->loss));
   if (overhead)
     print(fmt::format("bits       the same every run: a step takes {}, {} without: {:.2f} times as long\n",
                       human_seconds(overhead->deterministic.median), human_seconds(overhead->plain.median),
@@ -173,6 +186,8 @@ class TrainingRun {
   std::optional<RunSetup> setup_;
   std::unique_ptr<Device> device_;
   Dataset data_;
+  std::optional<Split> outside_;
+  std::optional<EvalResult> of_outside_;
   std::optional<Engine> engine_;
   const Engine::Ready* ready_ = nullptr;
   Saving saving_;
@@ -219,6 +234,7 @@ void TrainingRun::prepare() {
     const Span span(kLoadSpan, SpanKind::data);
     data_ = load_data(*setup_, false, &ranks_);
   });
+  if (!request_.wild.empty()) ranks_.agree([&] { outside_ = load_outside(request_.wild, data_, *setup_); });
   preparing.clear();
   const EngineOptions options = engine_options();
   TrainOptions& training = setup_->train;
@@ -336,6 +352,9 @@ void TrainingRun::conclude() {
                        .resources = process_resources(),
                        .wall_s = std::chrono::duration<double>(Clock::now() - start_).count(),
                        .view = common_.tables.layers()});
+  if (outside_ && !result_.stopped && !diverged_)
+    of_outside_ = evaluate(*engine_, *outside_, setup_->train.preprocess,
+                           setup_->train.batch / setup_->train.accumulate);
   if (until_seen_ && !ranks_.several() && !diverged_) {
     engine_->set_learning_rate(0);  // repeated updates must not spoil the weights that are measured
     profile_->measure_energy(*ready_, *device_, common_.device);
@@ -350,7 +369,8 @@ void TrainingRun::report() {
     profile_->print(common_);
     return flush_output();
   }
-  print_result(*finished_, common_, overhead(), best_ ? &*best_ : nullptr);
+  print_result(*finished_, common_, overhead(), best_ ? &*best_ : nullptr,
+               of_outside_ ? &*of_outside_ : nullptr);
   if (demo_ && !result_.stopped && !common_.json) print(kNext);
   flush_output();  // the result is out before a file can fail
 }

@@ -6,7 +6,10 @@
 
 namespace headroom::cli {
 
-// Everything but the model and the recipe.
+// Model and recipe are not among these. How to learn, from what, on what:
+void add_learning_options(Command verb, RunRequest& request, Common& common);
+void add_comparison_options(Command verb, RunRequest& request);
+// These, and everything about files, checkpoints and ranks.
 void add_training_options(Command verb, RunRequest& request, Common& common);
 
 // Trains, shows progress, prints the layer table and the closing lines (or the JSON object), and writes the

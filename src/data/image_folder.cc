@@ -1,10 +1,12 @@
 #include "data/image_folder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "data/image.h"
 #include "device/device.h"
@@ -103,6 +105,7 @@ struct Common {
   PlaneSize size;
   int channels = 1;
   fs::path first;
+  bool grey = false;  // colour becomes grey
 };
 
 void inspect(const std::vector<Listed>& pictures, bool resized, Common& common) {
@@ -115,6 +118,19 @@ void inspect(const std::vector<Listed>& pictures, bool resized, Common& common) 
              picture.path.string(), header.size.rows, header.size.columns, common.first.string(),
              common.size.rows, common.size.columns);
   }
+}
+
+Image decode(const fs::path& path, const Common& common) {
+  const std::string bytes = read_file(path), name = path.string();
+  if (!common.grey || read_image_header(bytes, name).channels == 1)
+    return decode_image(bytes, name, common.channels);
+  Image image = decode_image(bytes, name, 3);
+  const std::size_t plane = image.pixels.size() / 3;
+  for (std::size_t i = 0; i < plane; ++i)
+    image.pixels[i] = static_cast<std::uint8_t>(std::lround(
+        0.299 * image.pixels[i] + 0.587 * image.pixels[plane + i] + 0.114 * image.pixels[2 * plane + i]));
+  image.pixels.resize(plane);
+  return image;
 }
 
 Split decode(const std::vector<Listed>& pictures, std::size_t count, const Common& common, ResizeRule rule) {
@@ -130,7 +146,7 @@ Split decode(const std::vector<Listed>& pictures, std::size_t count, const Commo
   split.pixels.resize(count * static_cast<std::size_t>(split.image.numel()));
   std::span<std::uint8_t> rest(split.pixels);
   for (std::size_t i = 0; i < count; ++i) {
-    const Image image = decode_image(read_file(pictures[i].path), pictures[i].path.string(), common.channels);
+    const Image image = decode(pictures[i].path, common);
     const std::size_t own = image.pixels.size() / std::size_t(common.channels);
     for (std::size_t c = 0; c < std::size_t(common.channels); ++c, rest = rest.subspan(plane)) {
       const auto from = std::span(image.pixels).subspan(c * own, own);
@@ -169,6 +185,33 @@ Dataset read_image_folder(const fs::path& folder, const DataOptions& options) {
   set.train = decode(train, needed(train.size(), options.train_size, tail), common, options.resize);
   set.test = decode(test, needed(test.size(), options.test_size, tail), common, options.resize);
   return set;
+}
+
+Split read_outside_images(const fs::path& folder, const Dataset& data, ResizeRule rule) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    reject(Hint{kLayout}, "images: there is no folder {}", folder.string());
+  if (data.test.image.rank() != 3)
+    reject("pictures are for networks that learn from pictures, not from '{}'", data.name);
+  std::vector<std::string> known = data.class_names;
+  for (int label = static_cast<int>(known.size()); label < data.classes; ++label)
+    known.push_back(std::to_string(label));
+  const Classes classes = list_classes(folder);
+  std::vector<std::uint8_t> labels;  // of the data, by the folder's own
+  for (const auto& [name, pictures] : classes) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end())
+      reject(nearest(name, known), "{}: the data set '{}' has no class '{}'", folder.string(), data.name,
+             name);
+    labels.push_back(static_cast<std::uint8_t>(found - known.begin()));
+  }
+  std::vector<Listed> pictures = go_round(classes);
+  for (Listed& picture : pictures) picture.label = labels[picture.label];
+  const Common common{.size = {data.test.image[1], data.test.image[2]},
+                      .channels = static_cast<int>(data.test.image[0]),
+                      .first = {},
+                      .grey = data.test.image[0] == 1};
+  return decode(pictures, pictures.size(), common, rule);
 }
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/memory_need.h"
 #include "report/metrics.h"
 
 namespace headroom {
@@ -16,15 +17,34 @@ Json text_json(double loss) {
   return {{"perplexity", std::exp(loss)}, {"bits_per_byte", loss / std::log(2.0)}};
 }
 
-// The last complete epoch. If none is complete, the part of the first one that ran, without a test.
+// The last complete epoch, or the part of one after it that was tested. If there is neither, the part of the
+// first one that ran, without a test.
 EpochResult last_epoch(const FinishedTraining& f) {
-  if (!f.result.state.epochs.empty()) return f.result.state.epochs.back();
-  const Tally& tally = f.result.state.tally;
+  const RunState& state = f.result.state;
+  const Tally& tally = state.tally;
   const auto images = static_cast<double>(tally.images);
+  if (const auto& tests = f.result.evaluations;
+      state.batch > 0 && !tests.empty() && tests.back().step > state.steps - state.batch)
+    return {.loss = tally.loss / images,
+            .train_accuracy = tally.correct / images,
+            .test_accuracy = tests.back().accuracy,
+            .test_loss = tests.back().loss};
+  if (!state.epochs.empty()) return state.epochs.back();
   return {.loss = tally.loss / images,
           .train_accuracy = tally.correct / images,
           .test_accuracy = std::nan(""),
           .test_loss = std::nan("")};
+}
+
+Json evaluations_json(const FinishedTraining& f) {
+  Json list = Json::array();
+  for (const Evaluation& e : f.result.evaluations) {
+    Json json = {
+        {"step", e.step}, {"train_s", e.train_seconds}, {"eval_s", e.eval_seconds}, {"loss", e.loss}};
+    if (f.classifier()) json["accuracy"] = e.accuracy;
+    list.push_back(json);
+  }
+  return list;
 }
 
 }  // namespace
@@ -45,7 +65,11 @@ Json training_json(const FinishedTraining& f) {
                {"first_loss", f.result.state.first_loss},
                {"last_loss", f.result.state.last_loss},
                {"epochs", epochs},
+               {"evaluations", evaluations_json(f)},
+               {"train_s", f.result.train_seconds},
+               {"eval_s", f.result.eval_seconds},
                {"steps", f.result.state.steps},
+               {"steps_per_epoch", (f.data.train.count() + f.options.batch - 1) / f.options.batch},
                {"step_ms", spread_json(spread_of(f.result.step_seconds))},
                {"images_per_s", f.images_per_s()},
                {"device", f.plan.binding.target.device.name},
@@ -62,7 +86,10 @@ Json training_json(const FinishedTraining& f) {
                {"wall_s", f.wall_s},
                {"user_s", f.resources.user_s},
                {"system_s", f.resources.system_s},
-               {"peak_rss_bytes", f.resources.peak_rss_bytes}};
+               {"peak_rss_bytes", f.resources.peak_rss_bytes},
+               {"memory",
+                {{"predicted_bytes", std::llround(memory_need(f.plan).total())},
+                 {"allocated_bytes", f.engine.storage().bytes() + f.engine.arena_bytes()}}}};
   if (f.classifier()) json["accuracy"] = {{"test", last.test_accuracy}, {"train", last.train_accuracy}};
   if (f.tokens_each() > 0) {
     json["tokens_per_s"] = f.images_per_s() * double(f.tokens_each());
@@ -107,7 +134,7 @@ std::string layers_text(const FinishedTraining& f) {
 // The accuracy and loss reached.
 std::string success_text(const FinishedTraining& f) {
   const EpochResult last = last_epoch(f);
-  if (f.result.state.epochs.empty())
+  if (std::isnan(last.test_loss))
     return fmt::format("loss       {:.4f} so far, {:.5f} first step; not tested: no epoch was completed\n",
                        last.loss, f.result.state.first_loss);
   std::string text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <random>
 
 #include "train/weights.h"
 
@@ -16,6 +17,21 @@ std::vector<double> values_of(const Storage& storage, const std::string& name) {
     storage.read(name, host.data(), host.size() * sizeof(T));
     return std::vector<double>(host.begin(), host.end());
   });
+}
+
+// Multiplies each weight by 1 + share or 1 - share, as a coin says.
+void change_weights(Engine& engine, double share, std::uint64_t seed) {
+  Storage& storage = engine.storage();
+  std::mt19937_64 coin(seed);
+  for (const std::string& name : engine.weight_names()) {
+    const TensorType& type = storage.type(name);
+    dispatch_float(type.dtype, [&]<class T>() {
+      std::vector<T> host(static_cast<std::size_t>(type.shape.numel()));
+      storage.read(name, host.data(), host.size() * sizeof(T));
+      for (T& value : host) value = T(double(value) * (coin() % 2 == 0 ? 1 + share : 1 - share));
+      storage.write(name, host.data(), host.size() * sizeof(T));
+    });
+  }
 }
 
 // 1, 2, 5, 10, 20, 50, …
@@ -97,10 +113,11 @@ std::vector<ArrayDistance> weight_distances(Engine& engine, Engine& other) {
 
 std::vector<Divergence> compare_training(Engine& engine, Engine& other, const Dataset& data,
                                          const TrainOptions& options,
-                                         const std::function<void(const Divergence&)>& seen) {
+                                         const std::function<void(const Divergence&)>& seen, double perturb) {
   require_trainable(engine, data, options.batch);
   require_trainable(other, data, options.batch);
   copy_weights(engine, other);
+  if (perturb != 0) change_weights(other, perturb, options.seed);
   Side one(engine, data, options), two(other, data, options);
   const Schedule schedule = make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
                                           one.feed->batches_per_epoch());

@@ -25,11 +25,13 @@ struct Divergence {
   double worst() const;
 };
 
-// Trains both engines on the same batches in the same order, from the same weights. Calls `seen` with their
-// distance after steps 1, 2, 5, 10, 20, 50, … and after every epoch.
+// Trains both engines on the same batches in the same order, from the same weights; with `perturb`, those of
+// the other differ at first by that share, up or down. Calls `seen` with their distance after steps 1, 2, 5,
+// 10, 20, 50, … and after every epoch.
 std::vector<Divergence> compare_training(Engine& engine, Engine& other, const Dataset& data,
                                          const TrainOptions& options,
-                                         const std::function<void(const Divergence&)>& seen);
+                                         const std::function<void(const Divergence&)>& seen,
+                                         double perturb = 0);
 
 // Distances between two engines as they are now.
 std::vector<ArrayDistance> weight_distances(Engine& engine, Engine& other);

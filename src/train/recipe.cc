@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::string> kKeys = {
     "title",   "source",       "model",   "data",   "train_size", "test_size", "validation_tail",
     "batch",   "epochs",       "lr",      "l2",     "momentum",   "optimizer", "schedule",
-    "shuffle", "kernels_fp32", "initial", "pixels", "published"};
+    "shuffle", "kernels_fp32", "initial", "pixels", "published",  "augment",   "target"};
 
 // Reads one recipe; errors name the file and the key.
 class Reader {
@@ -70,6 +70,7 @@ Recipe parse_recipe(std::string_view name, std::string_view text, const std::str
   reader.read("batch", r.batch, true), reader.read("epochs", r.epochs, true);
   reader.read("lr", r.lr, true), reader.read("l2", r.l2), reader.read("momentum", r.momentum);
   reader.read("optimizer", r.optimizer), reader.read("schedule", r.schedule);
+  reader.read("augment", r.augment), reader.read("target", r.target);
   reader.read("shuffle", r.shuffle), reader.read("kernels_fp32", r.kernels_fp32);
   reader.read("initial", r.initial), reader.read("pixels", pixels), reader.read("published", r.published);
   const std::vector<std::string> kinds = {"scaled", "raw"};

@@ -18,7 +18,8 @@ struct Recipe {
   std::int64_t train_size = 0, test_size = 0, validation_tail = 0;
   std::int64_t batch = 0, epochs = 0;
   double lr = 0, l2 = 0, momentum = 0;
-  std::string optimizer, schedule = "constant";
+  std::string optimizer, schedule = "constant", augment;
+  double target = 0;  // accuracy to stop at
   bool shuffle = true;
   Preprocess preprocess;
   // Kernels to use in fp32, as "op=name": these stay closest to the published figures, which are fp64.

@@ -89,15 +89,18 @@ class Training {
       const DeviceBatch* batch = next_step();
       if (batch == nullptr) break;
       const bool due = options_.save_every > 0 && state_.steps % options_.save_every == 0;
+      const bool tested =
+          options_.eval_every > 0 && state_.steps % options_.eval_every == 0 && !batch->last_of_epoch;
       if (engine_.groups() == nullptr) result_.stopped = options_.stop && options_.stop();
       // A step unlike the others ends its stretch, so that the next steps can be timed. Not with several
       // ranks: they settle at the same steps, and such a step on one rank may be ordinary on another.
       const bool unlike = !plain_ && engine_.groups() == nullptr;
-      if (batch->last_of_epoch || due || result_.stopped || unlike || settles_now()) settle();
+      if (batch->last_of_epoch || due || tested || result_.stopped || unlike || settles_now()) settle();
       if (batch->last_of_epoch) {
         watched_.before(false, [&] { settle(); });
         end_epoch();
       }
+      if (tested && !result_.stopped) test_within_epoch();
       if (due) save();
     }
     settle();
@@ -292,27 +295,44 @@ class Training {
 
   void end_epoch() {
     const auto images = static_cast<double>(state_.tally.images);
+    const double seconds = since(epoch_start_);
     EpochResult epoch{.epoch = state_.epoch + 1,
                       .loss = state_.tally.loss / images,
                       .train_accuracy = state_.tally.correct / images,
-                      .seconds = since(epoch_start_)};
-    result_.train_seconds += epoch.seconds;
+                      .seconds = epoch_seconds_ + seconds};
+    result_.train_seconds += seconds;
+    test(fmt::format("after epoch {}", epoch.epoch));
+    epoch.test_accuracy = result_.last_eval.accuracy;
+    epoch.test_loss = result_.last_eval.loss;
+    state_.epochs.push_back(epoch);
+    observer_.on_epoch(epoch);
+    ++state_.epoch, state_.batch = 0, state_.tally = {};
+    epoch_seconds_ = 0;
+    epoch_start_ = stretch_start_ = Clock::now();
+  }
+
+  void test_within_epoch() {
+    watched_.before(false, [&] { settle(); });
+    const double seconds = since(epoch_start_);
+    result_.train_seconds += seconds, epoch_seconds_ += seconds;
+    test(fmt::format("after step {}", state_.steps));
+    observer_.on_evaluation(result_.evaluations.back());
+    epoch_start_ = stretch_start_ = Clock::now();
+  }
+
+  // Tests the network as it is now; `when` says so in a message.
+  void test(const std::string& when) {
     engine_.average_statistics();
     result_.last_eval = evaluate(engine_, data_.test, options_.preprocess,
                                  options_.batch / options_.accumulate, options_.feed);
     if (!std::isfinite(result_.last_eval.loss))
       throw LossNotFinite(Blame::run,
-                          fmt::format("the loss of the test images is {} after epoch {}",
-                                      result_.last_eval.loss, epoch.epoch),
+                          fmt::format("the loss of the test images is {} {}", result_.last_eval.loss, when),
                           Hint{kCalmer});
     result_.eval_seconds += result_.last_eval.seconds;
-    epoch.test_accuracy = result_.last_eval.accuracy;
-    epoch.test_loss = result_.last_eval.loss;
-    state_.epochs.push_back(epoch);
-    observer_.on_epoch(epoch);
-    result_.target_reached = options_.target > 0 && epoch.test_accuracy >= options_.target;
-    ++state_.epoch, state_.batch = 0, state_.tally = {};
-    epoch_start_ = stretch_start_ = Clock::now();
+    result_.evaluations.push_back({state_.steps, result_.train_seconds, result_.eval_seconds,
+                                   result_.last_eval.accuracy, result_.last_eval.loss});
+    result_.target_reached = options_.target > 0 && result_.last_eval.accuracy >= options_.target;
   }
 
   Engine& engine_;
@@ -329,8 +349,9 @@ class Training {
   WatchedSteps watched_;
   std::int64_t first_timed_ = 0;
   TrainResult result_;
-  Clock::time_point epoch_start_;
-  Buffer part_images_;  // of a part of a batch that had to be copied
+  Clock::time_point epoch_start_;  // or the end of the last test within the epoch
+  double epoch_seconds_ = 0;       // of this epoch before that
+  Buffer part_images_;             // of a part of a batch that had to be copied
 
   // Queued steps: their number, their images, their start time, and whether all are alike.
   std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;

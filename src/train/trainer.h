@@ -28,7 +28,8 @@ struct TrainOptions {
   Augment augment;  // of the training images
   FeedOptions feed;
   int loader_threads = 1;
-  double target = 0;              // > 0: stop after the epoch that reaches this test accuracy
+  double target = 0;              // > 0: stop at the first test that reaches this accuracy
+  std::int64_t eval_every = 0;    // > 0: test after that many steps, too, not only after an epoch
   std::size_t timed_steps = 512;  // steps whose parts are timed, the latest ones
   // For devices that work ahead of the host: the number of first steps that run part by part to be timed, and
   // the max number of steps between two reads of the loss (0: about ten reads a second).
@@ -43,6 +44,13 @@ struct TrainOptions {
   std::function<bool()> stop;                 // called after every step; true ends the run
 };
 
+// A test during training. Seconds are those of this process from its first step to here.
+struct Evaluation {
+  std::int64_t step = 0;
+  double train_seconds = 0, eval_seconds = 0;  // both without the other
+  double accuracy = 0, loss = 0;               // of the test images
+};
+
 struct TrainResult {
   RunState state;
   std::int64_t images = 0;  // trained on in this process; times below too
@@ -55,6 +63,7 @@ struct TrainResult {
   std::string diverged;     // a sentence that says so; empty: the run did not diverge
   Measurement measurement;  // the measured reading: of the training plan for a whole batch
   EvalResult last_eval;
+  std::vector<Evaluation> evaluations;  // all of them, in order
 };
 
 // Thrown when a loss is not finite: the run ends there, and nothing of it is saved.
@@ -73,6 +82,7 @@ struct TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_step(std::int64_t /*step*/, std::int64_t /*of*/, double /*loss*/) {}
   virtual void on_epoch(const EpochResult&) {}
+  virtual void on_evaluation(const Evaluation&) {}  // within an epoch; at its end on_epoch is called instead
 };
 
 // Rejects data that the network cannot learn from: other classes, images that do not fit, fewer items than
