@@ -68,7 +68,8 @@ int HeldSignals::next(double seconds, bool* to_all) const {
   return std::max(signal, 0);
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& words, const HeldSignals& signals, bool silent) {
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const HeldSignals& signals, bool silent,
+                           ChildStreams streams) {
   std::vector<char*> raw;
   for (const std::string& word : words) raw.push_back(const_cast<char*>(word.c_str()));
   raw.push_back(nullptr);
@@ -84,6 +85,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words, const HeldSign
   ::posix_spawn_file_actions_init(&files);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
     if (silent) ::posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_WRONLY, 0);
+  if (streams.out >= 0) ::posix_spawn_file_actions_adddup2(&files, streams.out, STDOUT_FILENO);
+  if (streams.err >= 0) ::posix_spawn_file_actions_adddup2(&files, streams.err, STDERR_FILENO);
   start_s_ = now_s();
   const int error = ::posix_spawnp(&pid_, raw[0], &files, &attributes, raw.data(), environ);
   ::posix_spawn_file_actions_destroy(&files);

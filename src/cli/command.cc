@@ -161,6 +161,10 @@ void Command::option(const std::string& name, std::optional<std::int64_t>& value
 void Command::option(const std::string& name, std::optional<double>& value, const std::string& help) {
   app_->add_option(name, value, help);
 }
+void Command::replace(const std::string& name, std::string& value, const std::string& help) {
+  app_->remove_option(app_->get_option(name));
+  option(name, value, help);
+}
 void Command::required(const std::string& name, std::string& value, const std::string& help) {
   app_->add_option(name, value, help)->required();
 }

@@ -43,6 +43,8 @@ class Command {
   void option(const std::string& name, std::vector<std::string>& value, const std::string& help);
   void option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help);
   void option(const std::string& name, std::optional<double>& value, const std::string& help);
+  // The same instead of an option that is there: as a list where another verb takes one value.
+  void replace(const std::string& name, std::string& value, const std::string& help);
   void required(const std::string& name, std::string& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
   // "--x,!--no-x"; stays empty if the user gives neither.
