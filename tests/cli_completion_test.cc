@@ -70,7 +70,7 @@ TEST_F(Completion, BashKnowsVerbs) {
   script("bash");
   const Set verbs = in_bash("headroom \"\"");
   for (const char* verb : {"demo", "train", "eval", "predict", "roofline", "machine", "bench", "model",
-                           "recipe", "data", "doctor", "completion", "watch"})
+                           "recipe", "data", "doctor", "completion", "watch", "tta", "sweep"})
     EXPECT_TRUE(has(verbs, verb)) << verb;
   EXPECT_EQ(in_bash("headroom tr"), Set{"train"});
   EXPECT_EQ(in_bash("headroom machine \"\""), (Set{"list", "show"}));
@@ -81,8 +81,8 @@ TEST_F(Completion, BashKnowsVerbs) {
 // Everything --help lists is completed, for every verb: the script comes from the same description.
 TEST_F(Completion, BashKnowsEveryOptionThatHelpLists) {
   script("bash");
-  for (const std::string verb :
-       {"train", "eval", "predict", "roofline", "watch", "bench nets", "model show", "data make"}) {
+  for (const std::string verb : {"train", "eval", "predict", "roofline", "watch", "bench nets", "model show",
+                                 "data make", "tta", "sweep"}) {
     Words words;
     for (std::size_t at = 0; at < verb.size();) {
       const std::size_t end = std::min(verb.find(' ', at), verb.size());

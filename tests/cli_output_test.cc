@@ -47,6 +47,8 @@ TEST_F(CliOutput, EveryVerbHasHelpWithAnExample) {
   const std::vector<Words> verbs = {{"demo"},
                                     {"train"},
                                     {"eval"},
+                                    {"tta"},
+                                    {"sweep"},
                                     {"predict"},
                                     {"roofline"},
                                     {"machine"},

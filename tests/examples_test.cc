@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
   for (const char* verb :
        {"bench", "calibrate", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model",
-        "predict", "profile", "recipe", "report", "roofline", "run", "train", "tune", "watch"})
+        "predict", "profile", "recipe", "report", "roofline", "run", "sweep", "train", "tta", "tune", "watch"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 

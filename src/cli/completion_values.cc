@@ -81,6 +81,18 @@ const std::map<std::string, Words>& fixed_words() {
       {"--images", {}},
       {"--blocks", {}},
       {"--coarsen", {}},
+      {"--wild", {"images:"}},
+      // Lists of sweep and tta.
+      {"--lr", {}},
+      {"--l2", {}},
+      {"--momentum", {}},
+      {"--hidden", {}},
+      {"--epochs", {}},
+      {"--train-size", {}},
+      {"--loader-threads", {}},
+      {"--resident", {"on", "off"}},
+      {"--pinned", {"on", "off"}},
+      {"--overlap", {"on", "off"}},
   };
   return words;
 }
@@ -112,6 +124,7 @@ Words kernel_words() {
 Values values_of(const std::string& verbs, const OptionTree& option) {
   if (!option.takes_value && !option.positional()) return {};
   const std::string& name = option.names.front();
+  const bool lists = verbs == "sweep" || verbs == "tta";
   const auto named = [&](auto... names) { return ((name == names) || ...); };
   if (verbs == "roofline" && name == "--device") return {{"all", "cpu", "cuda"}};
   if (verbs == "machine show" && name == "name") return {known_machines(), true};
@@ -127,10 +140,10 @@ Values values_of(const std::string& verbs, const OptionTree& option) {
   }
   if (named("--recipe", "recipe")) return {recipe_names(), true};
   if (name == "--data") return {dataset_names()};
-  if (name == "--optimizer") return {optimizer_names()};
-  if (name == "--resume") return {{"auto"}, true};
+  if (name == "--optimizer") return {optimizer_names(), false, lists};
+  if (name == "--resume") return {lists ? Words{} : Words{"auto"}, true};
   if (const auto it = fixed_words().find(name); it != fixed_words().end())
-    return {it->second, false, named("--augment")};
+    return {it->second, false, named("--augment") || (lists && !named("--wild"))};
   return {{}, !option.number};
 }
 

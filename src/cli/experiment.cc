@@ -110,6 +110,12 @@ void Experiment::load_first_data() {
   machine_ = common.machine(*device);
 }
 
+std::string Experiment::run_label(std::size_t row, std::uint64_t seed) const {
+  const std::string seeded = fmt::format("seed {}", seed);
+  if (varied(axes_).empty()) return seeded;
+  return request_.seeds > 1 ? label(row) + ", " + seeded : label(row);
+}
+
 TrainingJob Experiment::job(std::size_t row, std::uint64_t seed) const {
   std::vector<std::string> words = {"train"};
   for (const auto& more : {typed_, words_of(rows_[row]), extra_})
@@ -118,8 +124,7 @@ TrainingJob Experiment::job(std::size_t row, std::uint64_t seed) const {
                                   std::to_string(threads_), std::string("--json")})
     words.push_back(word);
   const std::string* device = value_of(rows_[row], "device");
-  return {words, fmt::format("{}{}", label(row), request_.seeds > 1 ? fmt::format(", seed {}", seed) : ""),
-          device != nullptr ? *device : "cpu"};
+  return {words, run_label(row, seed), device != nullptr ? *device : "cpu"};
 }
 
 std::vector<ExperimentRun> Experiment::run(const HeldSignals& signals, const std::string& title) {
@@ -149,9 +154,9 @@ std::vector<ExperimentRun> Experiment::run(const HeldSignals& signals, const std
   run_trainings(jobs, at_once_, signals, title, [&](std::size_t number, TrainingOutcome&& outcome) {
     const std::size_t at = run_of_job[number];
     if (outcome.done())
-      finished_.add(
-          keys[at],
-          {{"training", outcome.json}, {"wall_s", outcome.wall_s}, {"utilisation", to_json(outcome.use)}});
+      finished_.add(keys[at], {{"training", outcome.json},
+                               {"wall_s", outcome.wall_s},
+                               {"utilisation", utilisation_json(outcome.use)}});
     runs[at].outcome = std::move(outcome);
   });
   const auto refused = [](const ExperimentRun& run) { return run.outcome.code == 2; };

@@ -47,6 +47,7 @@ class Experiment {
   const std::vector<GridAxis>& axes() const { return axes_; }
   const std::vector<GridRow>& rows() const { return rows_; }
   std::string label(std::size_t row) const { return label_of(rows_[row], varied(axes_)); }
+  std::string run_label(std::size_t row, std::uint64_t seed) const;
   const RunSetup& setup() const { return *setup_; }  // of the first row
   const Machine* machine() const { return machine_ ? &*machine_ : nullptr; }
   int at_once() const { return at_once_; }

@@ -57,7 +57,7 @@ class TrainWatcher final : public TrainObserver {
     if (watch != nullptr) watch->on_epoch();
     if (board != nullptr) board->on_epoch(e);
   }
-  void on_evaluation(const Evaluation& e) override {
+  void on_test(const TestPoint& e) override {
     progress_.line(fmt::format("step {}: {}", e.step,
                                classifier_ ? fmt::format("accuracy {:.4f} test", e.accuracy)
                                            : fmt::format("test loss {:.4f}", e.loss)));

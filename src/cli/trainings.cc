@@ -56,12 +56,18 @@ std::vector<std::unique_ptr<SampleSource>> sources_of(int pid, const std::string
 Utilisation utilisation_of(const Samples& samples, const std::string& gpu) {
   const std::size_t colon = gpu.find(':');
   const std::string number = colon == gpu.npos ? "0" : gpu.substr(colon + 1);
-  const auto mean = [&](const std::string& key) -> std::optional<double> {
+  const auto summary = [&](const std::string& key) -> const SeriesSummary* {
     for (const Series& series : samples.series)
-      if (series.info.key == key && series.summary.readings > 0) return series.summary.mean;
-    return {};
+      if (series.info.key == key && series.summary.readings > 0) return &series.summary;
+    return nullptr;
   };
-  return {mean("command_cpu_percent"), mean(fmt::format("gpu{}_busy_percent", number)),
+  const auto mean = [&](const std::string& key) -> std::optional<double> {
+    const SeriesSummary* found = summary(key);
+    return found != nullptr ? std::optional(found->mean) : std::nullopt;
+  };
+  std::optional<double> memory;
+  if (const SeriesSummary* found = summary("command_memory_mb")) memory = 1e6 * found->max;
+  return {mean("command_cpu_percent"), memory, mean(fmt::format("gpu{}_busy_percent", number)),
           mean(fmt::format("gpu{}_memory_busy_percent", number))};
 }
 
@@ -94,6 +100,8 @@ class RunningTraining {
     result.code = ended.code, result.wall_s = ended.wall_s;
     result.json = Json::parse(out_.text(), nullptr, false);
     if (!result.json.is_object()) result.json = nullptr;
+    for (const char* bulky : {"layers", "metrics"})
+      if (result.json.is_object()) result.json.erase(bulky);
     if (ended.code != 0) result.problem = problem_of(err_.text(), ended);
     return result;
   }
@@ -114,9 +122,10 @@ class RunningTraining {
 
 }  // namespace
 
-Json to_json(const Utilisation& use) {
+Json utilisation_json(const Utilisation& use) {
   Json json = Json::object();
   if (use.cpu_percent) json["cpu_percent_of_a_core"] = *use.cpu_percent;
+  if (use.memory_bytes) json["memory_bytes"] = *use.memory_bytes;
   if (use.gpu_percent) json["gpu_percent"] = *use.gpu_percent;
   if (use.gpu_memory_percent) json["gpu_memory_percent"] = *use.gpu_memory_percent;
   return json;
@@ -126,7 +135,8 @@ Utilisation utilisation_from(const Json& json) {
   const auto read = [&](const char* key) -> std::optional<double> {
     return json.contains(key) && json[key].is_number() ? std::optional<double>(json[key]) : std::nullopt;
   };
-  return {read("cpu_percent_of_a_core"), read("gpu_percent"), read("gpu_memory_percent")};
+  return {read("cpu_percent_of_a_core"), read("memory_bytes"), read("gpu_percent"),
+          read("gpu_memory_percent")};
 }
 
 void run_trainings(const std::vector<TrainingJob>& jobs, int at_once, const HeldSignals& signals,

@@ -22,10 +22,11 @@ struct TrainingJob {
 // The use of the machine from the start of a process to its end. Empty: not read.
 struct Utilisation {
   std::optional<double> cpu_percent;         // of one core, by the process
+  std::optional<double> memory_bytes;        // of the host, the most that a sample saw
   std::optional<double> gpu_percent;         // share of time in which the GPU computed
   std::optional<double> gpu_memory_percent;  // share of time in which its memory was busy
 };
-Json to_json(const Utilisation& use);
+Json utilisation_json(const Utilisation& use);
 Utilisation utilisation_from(const Json& json);
 
 struct TrainingOutcome {

@@ -33,6 +33,8 @@ void add_data(Command app);
 void add_demo(Command app);
 void add_doctor(Command app);
 void add_watch(Command app);
+void add_tta(Command app);
+void add_sweep(Command app);
 void add_completion(Command app);
 
 // The command line as typed, for the run record.

@@ -120,5 +120,38 @@ TEST_F(ImageFolder, OfAnotherLayoutAreRefused) {
   expect_rejected([] { load_dataset("images:", {}); }, {"does not name a folder"});
 }
 
+TEST_F(ImageFolder, OutsidePicturesGetTheLabelsAndTheSizeOfTheData) {
+  put_class("7", 2, 50);
+  put_class("2", 3, 10);
+  const Dataset digits = load_dataset("glyphs", {.train_size = 10, .test_size = 10});
+  const Split all = read_outside_images(folder_.path() / "set", digits, ResizeRule::edge);
+  EXPECT_EQ(all.image, (Shape{1, 28, 28}));
+  EXPECT_EQ(all.labels, (std::vector<std::uint8_t>{2, 7, 2, 7, 2}))
+      << "every picture, none kept for training";
+  EXPECT_EQ(all.pixels[0], 10);
+  EXPECT_EQ(all.pixels[28 * 28], 50);
+  EXPECT_EQ(all.pixels[4 * 28 * 28], 12);
+}
+
+TEST_F(ImageFolder, OutsideColoursBecomeGrey) {
+  std::vector<std::uint8_t> pixels;
+  for (int i = 0; i < 4 * 5; ++i) pixels.insert(pixels.end(), {100, 200, 50});
+  folder_.put("set/3/a.png", png(4, 5, 3, pixels));
+  const Dataset digits = load_dataset("glyphs", {.train_size = 10, .test_size = 10});
+  const Split all = read_outside_images(folder_.path() / "set", digits, ResizeRule::edge);
+  EXPECT_EQ(all.image, (Shape{1, 28, 28}));
+  EXPECT_EQ(all.pixels[100], 153);  // 0.299 * 100 + 0.587 * 200 + 0.114 * 50
+}
+
+TEST_F(ImageFolder, OutsidePicturesOfUnknownClassesAreRefused) {
+  const Dataset digits = load_dataset("glyphs", {.train_size = 10, .test_size = 10});
+  put_class("7", 1, 0);
+  put_class("cat", 1, 0);
+  expect_rejected([&] { read_outside_images(folder_.path() / "set", digits, ResizeRule::edge); },
+                  {"no class 'cat'", "glyphs"});
+  expect_rejected([&] { read_outside_images(folder_.path() / "none", digits, ResizeRule::edge); },
+                  {"no folder"});
+}
+
 }  // namespace
 }  // namespace headroom::testing

@@ -38,7 +38,7 @@ EpochResult last_epoch(const FinishedTraining& f) {
 
 Json evaluations_json(const FinishedTraining& f) {
   Json list = Json::array();
-  for (const Evaluation& e : f.result.evaluations) {
+  for (const TestPoint& e : f.result.evaluations) {
     Json json = {
         {"step", e.step}, {"train_s", e.train_seconds}, {"eval_s", e.eval_seconds}, {"loss", e.loss}};
     if (f.classifier()) json["accuracy"] = e.accuracy;

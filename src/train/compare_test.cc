@@ -37,6 +37,21 @@ TEST(CompareTraining, PrecisionsDriftApartByRounding) {
   EXPECT_EQ(list.back().arrays.size(), 4u);
 }
 
+// The distance after the first step is about the change, in double precision far above rounding.
+TEST(CompareTraining, AChangeOfTheFirstWeightsIsSeen) {
+  const auto device = open_device("cpu", 2);
+  for (const double change : {1e-6, 1e-9}) {
+    Engine a(find_net("mlp:hidden=32"), *device, {.precision = DType::f64, .seed = 1}),
+        b(find_net("mlp:hidden=32"), *device, {.precision = DType::f64, .seed = 1});
+    const auto list = compare_training(
+        a, b, digits(), options(), [](const Divergence&) {}, change);
+    for (const ArrayDistance& array : list.front().arrays)
+      if (array.name.ends_with("weight")) {
+        EXPECT_NEAR(array.relative / change, 1, 0.5) << array.name;
+      }
+  }
+}
+
 // The channels of a normalised input have a mean of zero but for rounding.
 TEST(CompareTraining, MeansThatAreZeroAreNotCompared) {
   const auto device = open_device("cpu", 2);

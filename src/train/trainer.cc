@@ -316,7 +316,7 @@ class Training {
     const double seconds = since(epoch_start_);
     result_.train_seconds += seconds, epoch_seconds_ += seconds;
     test(fmt::format("after step {}", state_.steps));
-    observer_.on_evaluation(result_.evaluations.back());
+    observer_.on_test(result_.evaluations.back());
     epoch_start_ = stretch_start_ = Clock::now();
   }
 

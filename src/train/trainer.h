@@ -45,7 +45,7 @@ struct TrainOptions {
 };
 
 // A test during training. Seconds are those of this process from its first step to here.
-struct Evaluation {
+struct TestPoint {
   std::int64_t step = 0;
   double train_seconds = 0, eval_seconds = 0;  // both without the other
   double accuracy = 0, loss = 0;               // of the test images
@@ -63,7 +63,7 @@ struct TrainResult {
   std::string diverged;     // a sentence that says so; empty: the run did not diverge
   Measurement measurement;  // the measured reading: of the training plan for a whole batch
   EvalResult last_eval;
-  std::vector<Evaluation> evaluations;  // all of them, in order
+  std::vector<TestPoint> evaluations;  // all of them, in order
 };
 
 // Thrown when a loss is not finite: the run ends there, and nothing of it is saved.
@@ -82,7 +82,7 @@ struct TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_step(std::int64_t /*step*/, std::int64_t /*of*/, double /*loss*/) {}
   virtual void on_epoch(const EpochResult&) {}
-  virtual void on_evaluation(const Evaluation&) {}  // within an epoch; at its end on_epoch is called instead
+  virtual void on_test(const TestPoint&) {}  // within an epoch; at its end on_epoch is called instead
 };
 
 // Rejects data that the network cannot learn from: other classes, images that do not fit, fewer items than
