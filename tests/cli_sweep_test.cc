@@ -111,21 +111,26 @@ TEST_F(CliSweep, ComparesTwoDevices) {
 }
 
 TEST_F(CliSweep, TakesImageSizes) {
-  const Json json =
-      succeed_json({"sweep", "ece408", "--data", "glyphs", "--image-size", "48,64", "--train-size", "64",
-                    "--test-size", "32", "--batch", "16", "--epochs", "1", "--threads", "1"});
+  const Json json = succeed_json(sweep({"--hidden", "16", "--image-size", "14,28"}));
   EXPECT_LT(json["runs"][0].at("memory_bytes"), json["runs"][1].at("memory_bytes"));
   EXPECT_LT(json["runs"][0].at("predicted_ms"), json["runs"][1].at("predicted_ms"));
+  expect_refused({"sweep", "lenet5", "--image-size", "48,64", "--train-size", "64", "--threads", "1"},
+                 {"images of 1x48x48 do not fit the model's input"});
 }
 
+// The second row would take hours; the signal comes when the first is finished.
 TEST_F(CliSweep, ASignalEndsItAndKeepsWhatIsFinished) {
-  const pid_t child = start({"sweep", "mlp", "--lr", "0.01,0.02,0.03", "--jobs", "1", "--threads", "1",
-                             "--train-size", "20000", "--epochs", "1000000", "--resume", "rows.jsonl"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const pid_t child = start({"sweep", "mlp", "--epochs", "1,1000000", "--jobs", "1", "--threads", "1",
+                             "--train-size", "320", "--test-size", "100", "--resume", "rows.jsonl"});
+  for (int i = 0; i < 6000 && !std::filesystem::exists(file("rows.jsonl")); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ::kill(child, SIGTERM);
   const Outcome outcome = finish(child);
   EXPECT_EQ(outcome.code, 143) << outcome.err;
   EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("stopped; 1 finished run is in rows.jsonl"), std::string::npos) << outcome.err;
+  const std::string rows = read_file(file("rows.jsonl"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1);
 }
 
 }  // namespace

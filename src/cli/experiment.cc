@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/progress.h"
+#include "cli/signals.h"
 #include "cli/training_run.h"
 #include "cli/verbs.h"
 
@@ -36,6 +37,12 @@ std::vector<std::string> words_without(const std::vector<std::string>& words, co
     if (option != verb.options.end() && option->takes_value && name == words[i]) ++i;
   }
   return rest;
+}
+
+// Rejects images that the network cannot take.
+void require_size(RunSetup& setup) {
+  const Dataset data = load_data(setup, true);
+  if (data.test.text.empty()) require_fit(data.test.image, Shape(setup.net.input));
 }
 
 }  // namespace
@@ -75,13 +82,16 @@ Experiment::Experiment(const ExperimentRequest& request, std::vector<std::string
 
 void Experiment::require_rows() {
   bool cpu_alone = true;
-  std::set<std::string> devices;
+  std::set<std::string> devices, sizes;
   for (const GridRow& row : rows_) {
     RunRequest run = request_.run;
     Common common = request_.common;
     apply(row, run, common);
     RunSetup setup = resolve(run, common);
+    common.engine_options(setup.kernels);
+    if (common.device == "cpu") common.cpu_dtype();
     if (devices.insert(common.device).second) common.open();
+    if (sizes.insert(run.image_size).second) require_size(setup);
     cpu_alone = cpu_alone && common.device == "cpu";
     if (!setup_) setup_ = std::move(setup);
   }
@@ -127,6 +137,11 @@ TrainingJob Experiment::job(std::size_t row, std::uint64_t seed) const {
   return {words, run_label(row, seed), device != nullptr ? *device : "cpu"};
 }
 
+std::string Experiment::finished_text() const {
+  const auto count = static_cast<std::int64_t>(finished_.size());
+  return counted(count, "finished run") + (count == 1 ? " is" : " are");
+}
+
 std::vector<ExperimentRun> Experiment::run(const HeldSignals& signals, const std::string& title) {
   std::vector<ExperimentRun> runs;
   std::vector<TrainingJob> jobs;
@@ -151,14 +166,21 @@ std::vector<ExperimentRun> Experiment::run(const HeldSignals& signals, const std
   if (jobs.size() < runs.size())
     note(fmt::format("headroom: {} of {} are in {}\n", runs.size() - jobs.size(),
                      counted(std::ssize(runs), "run"), request_.resume));
-  run_trainings(jobs, at_once_, signals, title, [&](std::size_t number, TrainingOutcome&& outcome) {
+  const auto ended = [&](std::size_t number, TrainingOutcome&& outcome) {
     const std::size_t at = run_of_job[number];
     if (outcome.done())
       finished_.add(keys[at], {{"training", outcome.json},
                                {"wall_s", outcome.wall_s},
                                {"utilisation", utilisation_json(outcome.use)}});
     runs[at].outcome = std::move(outcome);
-  });
+  };
+  try {
+    run_trainings(jobs, at_once_, signals, title, ended);
+  } catch (const Interrupted&) {
+    if (!request_.resume.empty())
+      note(fmt::format("headroom: stopped; {} in {}\n", finished_text(), request_.resume));
+    throw;
+  }
   const auto refused = [](const ExperimentRun& run) { return run.outcome.code == 2; };
   if (std::ranges::all_of(runs, refused)) reject("{}", runs.front().outcome.problem);
   return runs;

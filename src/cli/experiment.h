@@ -56,6 +56,7 @@ class Experiment {
  private:
   void require_rows();
   void load_first_data();
+  std::string finished_text() const;
   TrainingJob job(std::size_t row, std::uint64_t seed) const;
 
   const ExperimentRequest& request_;
