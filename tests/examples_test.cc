@@ -32,9 +32,9 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Examples, ::testing::ValuesIn(scripts()),
                          [](const auto& example) { return example.param; });
 
 TEST(ExampleScripts, ThereIsOneForEveryVerb) {
-  for (const char* verb :
-       {"bench", "calibrate", "data", "demo", "diff", "doctor", "eval", "generate", "machine", "model",
-        "predict", "profile", "recipe", "report", "roofline", "run", "sweep", "train", "tta", "tune", "watch"})
+  for (const char* verb : {"bench",    "calibrate", "data",  "demo",    "diff",    "doctor", "eval",
+                           "generate", "machine",   "model", "predict", "profile", "recipe", "report",
+                           "roofline", "run",       "sweep", "train",   "tta",     "tune",   "watch"})
     EXPECT_TRUE(std::filesystem::exists(kExamples / fmt::format("{}.sh", verb))) << verb;
 }
 
