@@ -5,7 +5,7 @@ set -euo pipefail
 setup=$(cd "$(dirname "$0")/.." && pwd)/scripts/setup
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-export STATE=$root/state
+export STATE=$root/state HEADROOM_D3=$root/d3.min.js
 unset CXX
 failures=0
 
@@ -30,6 +30,8 @@ echo "python3 $*" >>"$STATE/calls"
 if [[ -e $STATE/pip_broken ]]; then exit 1; fi
 rm -f "$STATE/absent/tensorboard"
 STUB
+  for name in pkg-config chromium chromedriver; do stub "$name" <<<'true'; done
+  touch "$HEADROOM_D3"
   stub c++ <<'STUB'
 #!/usr/bin/env bash
 if [[ $1 == -print-multiarch ]]; then echo some-arch && exit; fi
@@ -42,7 +44,9 @@ STUB
 #!/usr/bin/env bash
 echo "apt-get $*" >>"$STATE/calls"
 if [[ -e $STATE/apt_broken ]]; then echo "E: broken" && exit 100; fi
+if [[ -e $STATE/unknown && " $* " == *" $(<"$STATE/unknown") "* ]]; then echo "E: no such package" && exit 100; fi
 if [[ $1 == install ]]; then for package in "${@:2}"; do rm -f "$STATE/absent/$package"; done; fi
+if [[ " $* " == *" node-d3 "* ]]; then touch "$HEADROOM_D3"; fi
 STUB
   if [[ $2 == yes ]]; then
     stub sudo <<<'echo "sudo" >>"$STATE/calls"; shift; exec "$@"'
@@ -53,6 +57,15 @@ STUB
 
 lacks() { echo "$2" >"$STATE/absent/$1"; }
 run() { status=0 && output=$(PATH="$root/bin:$PATH" "$root/tree/scripts/setup" "$@" 2>&1) || status=$?; }
+# The same where only the stubs and a few tools are on the PATH, so that a command without a stub is missing.
+run_bare() {
+  rm -rf "$root/tools" && mkdir "$root/tools"
+  for tool in bash cat cksum dirname env grep head mkdir rm sed sort tail; do
+    ln -s "$(type -P "$tool")" "$root/tools/$tool"
+  done
+  status=0
+  output=$(PATH="$root/bin:$root/tools" "$root/tree/scripts/setup" "$@" 2>&1) || status=$?
+}
 calls() { grep -c "$1" "$STATE/calls" || true; }
 
 expect() {  # WHAT GOT WANT
@@ -147,6 +160,35 @@ lacks tensorboard tensorboard
 touch "$STATE/pip_broken"
 run test
 expect "test, pip fails: done without TensorBoard" "$status $(grep -c 'without tensorboard' <<<"$output")" "0 1"
+
+machine 0 no
+lacks libcpp-httplib-dev httplib.h
+rm "$HEADROOM_D3"
+run demo
+expect "live page, root: installed" "$status $(calls 'install .* libcpp-httplib-dev node-d3$')" "0 1"
+
+machine 1000 no
+lacks libcpp-httplib-dev httplib.h
+rm "$HEADROOM_D3"
+run demo
+expect "live page, no root: done without" "$status $(grep -c 'without libcpp-httplib-dev node-d3' <<<"$output")" "0 1"
+
+machine 0 no
+stub ninja <<<'true'
+rm "$root"/bin/{chromium,chromedriver}
+run_bare demo
+expect "demo: needs no browser" "$status $(calls .)" "0 0"
+run_bare test
+expect "test: wishes for a browser" "$status $(calls 'install .* chromium chromium-driver$')" "0 1"
+expect "test: done without a browser" "$(grep -c 'without chromium chromium-driver' <<<"$output")" 1
+
+machine 0 no
+lacks libpng-dev png.h
+lacks libcpp-httplib-dev httplib.h
+echo libcpp-httplib-dev >"$STATE/unknown"
+run demo
+expect "optional, one unknown package: the others are installed" "$status $(calls 'install .* libpng-dev$')" "0 1"
+expect "optional, one unknown package: named" "$(grep -c 'without libcpp-httplib-dev;' <<<"$output")" 1
 
 machine 0 no
 CMAKE_STUB=3.18.4 run demo
