@@ -37,6 +37,20 @@ foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg" "CURL CURL::libcurl d
   endif()
 endforeach()
 
+# For the live page of a training and for the tests of pages. The library does not use it: only these files see its flags.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(HTTPLIB QUIET cpp-httplib)
+endif()
+set(HEADROOM_HTTPLIB "")  # what the program and the tests link
+if(HTTPLIB_FOUND)
+  set(HEADROOM_HTTPLIB ${HTTPLIB_LINK_LIBRARIES})
+  set_source_files_properties(src/cli/live_server.cc src/cli/live_server_test.cc tests/browser/driver.cc PROPERTIES
+    COMPILE_DEFINITIONS HEADROOM_HAS_HTTPLIB COMPILE_OPTIONS "${HTTPLIB_CFLAGS}" SKIP_PRECOMPILE_HEADERS ON)
+else()
+  message(STATUS "No cpp-httplib here: see docs/dependencies.md for what is left out")
+endif()
+
 # Of Open MPI the header alone: the library is loaded where mpirun has started several of us. The handles of other MPIs
 # are made differently; their headers are left alone.
 find_package(MPI QUIET COMPONENTS C)

@@ -1,12 +1,15 @@
 include(GoogleTest)
 
-file(GLOB spanning_tests CONFIGURE_DEPENDS tests/*.cc)
-add_executable(headroom_tests ${test_sources} ${spanning_tests})
+file(GLOB spanning_tests CONFIGURE_DEPENDS tests/*.cc tests/browser/*.cc)
+# The parts of the command line that have unit tests.
+set(tested_cli_sources src/cli/live_events.cc src/cli/live_page.cc src/cli/live_server.cc)
+add_executable(headroom_tests ${test_sources} ${spanning_tests} ${tested_cli_sources})
 if(HEADROOM_HAS_CUDA)
   target_sources(headroom_tests PRIVATE $<TARGET_OBJECTS:headroom_cuda_tests>)
 endif()
 target_include_directories(headroom_tests PRIVATE src)
-target_link_libraries(headroom_tests PRIVATE headroom_library headroom_options headroom_dependencies GTest::gtest_main)
+target_link_libraries(headroom_tests PRIVATE headroom_library headroom_options headroom_dependencies ${HEADROOM_HTTPLIB}
+                      GTest::gtest_main)
 target_compile_definitions(headroom_tests PRIVATE
   HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_compile_options(headroom_tests PRIVATE -O1)

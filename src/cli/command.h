@@ -45,6 +45,9 @@ class Command {
   void option(const std::string& name, std::optional<double>& value, const std::string& help);
   // The same instead of an option that is there: as a list where another verb takes one value.
   void replace(const std::string& name, std::string& value, const std::string& help);
+  // "--live" or "--live 8080": without a value an empty text. `value_name` is for the help: "[PORT]".
+  void option_with_optional_value(const std::string& name, const std::string& value_name,
+                                  std::optional<std::string>& value, const std::string& help);
   void required(const std::string& name, std::string& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
   // "--x,!--no-x"; stays empty if the user gives neither.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/live_server.h"
 #include "cli/options.h"
 #include "cli/shared_libraries.h"
 #include "cli/verbs.h"
@@ -194,6 +195,7 @@ class Doctor {
     built("PNG pictures", has_png(), "libpng-dev");
     built("JPEG pictures", has_jpeg(), "libjpeg-dev");
     built("downloads", can_download(), "libcurl4-openssl-dev");
+    built("live page", has_live_server(), "libcpp-httplib-dev");
   }
 
   void data_sets() {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/live_options.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
 #include "cli/record_files.h"
@@ -34,6 +35,7 @@ struct RunRequest {
   std::optional<bool> shuffle;
   FeedOptions feed;
   ParallelOptions ranks;
+  LiveOptions live;
   bool nesterov = false, new_head = false, keep_best = false;
   std::optional<double> target;
   std::int64_t log_every = 0, eval_every = 0;

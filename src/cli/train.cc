@@ -98,6 +98,7 @@ void add_tensorboard_option(Command verb, RunRequest& r) {
 
 void run(const Training& training) {
   require_tables(training.common.tables, empty_layer_sheet());
+  require_live(training.request.live);
   const bool profiled = !training.profile.out.empty();
   if (profiled && !training.request.check_against.empty())
     reject(Hint{"give only one of the two"}, "--profile and --check-against exclude each other");
@@ -106,6 +107,8 @@ void run(const Training& training) {
            "--perturb changes the other run of a comparison, and none is asked for");
   if (profiled) return profiled_training_run(training.request, training.common, training.profile, false);
   if (training.request.check_against.empty()) return training_run(training.request, training.common, false);
+  if (training.request.live.port)
+    reject(Hint{"give only one of the two"}, "--live and --check-against exclude each other");
   if (launched_as_one_of_several())
     reject(Hint{"start it without mpirun"}, "--check-against compares two devices in one process");
   comparing_run(training.request, training.common);
@@ -122,6 +125,7 @@ void add_train(Command app) {
               "a published case, see headroom recipe list; or a JSON file");
   add_training_options(verb, state->request, state->common);
   add_tensorboard_option(verb, state->request);
+  add_live_options(verb, state->request.live);
   add_profile_folder(verb, state->profile);
   verb.example("headroom train lenet5 --data glyphs --epochs 1 --save lenet5.safetensors");
   verb.example("headroom train lenet5 --data cifar10 --augment crop,flip --optimizer adam --schedule cosine");
@@ -130,6 +134,7 @@ void add_train(Command app) {
       "headroom train lenet5 --weights lenet5.safetensors --data fashion-mnist --freeze 'C1.*,C3.*'");
   verb.example("headroom train resnet:depth=18 --weights w.safetensors --new-head --data images:DIR");
   verb.example("headroom train lenet5 --data glyphs --epochs 5 --tensorboard board");
+  verb.example("headroom train lenet5 --epochs 20 --live --live-keep 10m");
   verb.example("headroom train --recipe perceptron-nsys1 --precision fp64 --json");
   verb.example("headroom train mlp:hidden=512 --data mnist --device cuda --check-against cpu");
   verb.example("mpirun -n 4 headroom train mlp:hidden=2048 --data mnist --parallel hybrid:2x2 --batch 1000");
@@ -142,6 +147,7 @@ void add_recipe_run(Command recipe) {
   verb.required("recipe", state->request.recipe, "a name from headroom recipe list, or a JSON file");
   add_training_options(verb, state->request, state->common);
   add_tensorboard_option(verb, state->request);
+  add_live_options(verb, state->request.live);
   verb.example("headroom recipe run lenet5-glyphs");
   verb.example("headroom recipe run mine.json --epochs 2");
   verb.runs_on_ranks([state] { run(*state); });

@@ -12,6 +12,7 @@
 #include "bench/deterministic_overhead.h"
 #include "cli/best_weights.h"
 #include "cli/checkpoints.h"
+#include "cli/live_page.h"
 #include "cli/progress.h"
 #include "cli/prove.h"
 #include "cli/run_watch.h"
@@ -46,6 +47,7 @@ class TrainWatcher final : public TrainObserver {
     if (profile != nullptr) profile->on_loss(loss);
     if (watch != nullptr) watch->on_loss(loss);
     if (board != nullptr) board->on_step(step, loss);
+    if (live != nullptr) live->on_step(step, of, loss);
   }
   void on_epoch(const EpochResult& e) override {
     const std::string success =
@@ -61,11 +63,13 @@ class TrainWatcher final : public TrainObserver {
     progress_.line(fmt::format("step {}: {}", e.step,
                                classifier_ ? fmt::format("accuracy {:.4f} test", e.accuracy)
                                            : fmt::format("test loss {:.4f}", e.loss)));
+    if (live != nullptr) live->on_epoch(e);
   }
   BestWeights* best = nullptr;
   TensorBoardLog* board = nullptr;
   ProfileRun* profile = nullptr;
   RunWatch* watch = nullptr;
+  LivePage* live = nullptr;
 
  private:
   Progress progress_;
@@ -203,6 +207,8 @@ class TrainingRun {
   std::optional<ProfileRun> profile_;
   std::optional<RunWatch> watch_;  // if files show the run over time
   bool until_seen_ = false;        // a run that only a profile is wanted of
+  std::unique_ptr<LivePage> live_;
+  bool until_seen_ = false;  // a run that only a profile is wanted of
   std::int64_t steps_to_watch_ = 0;
 };
 
@@ -225,6 +231,8 @@ void TrainingRun::prepare() {
   ranks_.agree([&] {
     const Span span(kStartSpan, SpanKind::start_up);
     setup_ = resolve(request_, common_);
+    if (ranks_.first() && !until_seen_)
+      live_ = open_live_page(request_.live, fmt::format("{} on {}", setup_->model, setup_->data));
     device_ = common_.open();
     if (!request_.save_onnx.empty()) require_onnx(setup_->net);  // check before the training, not after
   });
@@ -305,6 +313,8 @@ void TrainingRun::train() {
   watcher.profile = profile_ ? &*profile_ : nullptr;
   if (ranks_.first() && request_.files.any()) watch_.emplace();
   watcher.watch = watch_ ? &*watch_ : nullptr;
+  watcher.live = live_.get();
+  if (live_) live_->begin(setup_->net.loss != kReconstruction, setup_->train.batch);
   note_signals();
   setup_->train.stop = [&] {
     return noted_signal() != 0 || saving_.failed() || (until_seen_ && profile_->is_done());
@@ -325,6 +335,8 @@ RunProfile TrainingRun::all_of_run() const {
   if (!until_seen_) all.record = record();  // the times of all steps, not only of those that were watched
   if (watch_) watch_->add_to(all.record);
   return all;
+  if (live_)
+    live_->end(diverged_ ? "the training diverged" : result_.stopped ? "stopped" : "the training ended");
 }
 
 std::optional<DeterministicOverhead> TrainingRun::overhead() const {
@@ -390,6 +402,7 @@ void TrainingRun::finish() {
   if (ranks_.first() && request_.files.any())
     saving_.attempt([&] { write_files(request_.files, all_of_run()); });
   saving_.finish();
+  if (live_) live_->keep([] { return noted_signal() != 0; });
   if (diverged_) throw *diverged_;
   if (until_seen_ && noted_signal() == 0) return;
   if (result_.stopped) leave(request_, result_);

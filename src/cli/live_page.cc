@@ -1,0 +1,215 @@
+#include "cli/live_page.h"
+
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "report/chart.h"
+#include "report/chart_canvas.h"
+
+namespace headroom::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kUpdateInterval(500);
+constexpr milliseconds kEpochInterval(100);  // short epochs may end many times in it
+constexpr std::chrono::seconds kRateWindow(2);
+
+constexpr const char* kLivePage = R"(<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>{0}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem }}
+dl {{ display: grid; grid-template-columns: max-content auto; gap: .25rem 1rem }}
+dd {{ margin: 0; font-variant-numeric: tabular-nums }}
+svg {{ max-width: 100%; height: auto }}
+</style>
+<h1>{0}</h1>
+<p id="state" role="status"></p>
+<section id="summary">{1}</section>
+<section id="curves">{2}</section>
+{3}</html>
+)";
+
+constexpr const char* kLiveScript = R"(<script>
+const state = document.getElementById("state");
+const source = new EventSource("events" + location.search);
+source.onopen = () => { state.textContent = ""; };
+source.onerror = () => { state.textContent = "The program does not answer."; };
+source.addEventListener("update", event => {
+  for (const [id, html] of Object.entries(JSON.parse(event.data).sections))
+    document.getElementById(id).innerHTML = html;
+});
+source.addEventListener("done", event => {
+  source.close();
+  if (JSON.parse(event.data).reload) location.reload();
+});
+</script>
+)";
+
+std::string live_summary(const LiveState& state) {
+  std::string rows;
+  const auto row = [&](const char* id, const char* name, const std::string& value) {
+    rows += fmt::format("<dt>{}</dt><dd id=\"{}\">{}</dd>\n", name, id, chart::escaped(value));
+  };
+  row("status", "state", !state.ending.empty() ? state.ending : state.step == 0 ? "preparing" : "training");
+  row("step", "step", std::to_string(state.step));
+  row("steps", "of", std::to_string(state.steps));
+  if (state.step > 0) row("loss", "loss", fmt::format("{:.4f}", state.loss));
+  if (!state.epochs.empty()) {
+    const EpochResult& last = state.epochs.back().result;
+    row("epoch", "epochs", std::to_string(last.epoch));
+    row("test-loss", "test loss", fmt::format("{:.4f}", last.test_loss));
+    if (state.classifier) row("accuracy", "test accuracy", fmt::format("{:.4f}", last.test_accuracy));
+  }
+  row("rate", "images/s", fmt::format("{:.0f}", state.images_per_second));
+  row("elapsed", "elapsed", human_seconds(state.elapsed_s));
+  return "<dl>\n" + rows + "</dl>\n";
+}
+
+std::string live_curves(const LiveState& state) {
+  LineChart chart{.title = "Loss", .x = {.label = "step"}, .markers = false};
+  LineSeries training{.name = "training"}, test{.name = "test", .dashed = true};
+  for (const LiveCurve::Point& point : state.losses.points())
+    training.points.push_back({double(point.step), point.value});
+  for (const LiveState::Epoch& epoch : state.epochs)
+    if (std::isfinite(epoch.result.test_loss))
+      test.points.push_back({double(epoch.step), epoch.result.test_loss});
+  chart.series.push_back(std::move(training));
+  if (!test.points.empty()) chart.series.push_back(std::move(test));
+  return svg(chart);
+}
+
+}  // namespace
+
+void LiveCurve::add(std::int64_t step, double value) {
+  if (!std::isfinite(value) || seen_++ % every_ != 0) return;
+  if (points_.size() == kMaxPoints) {
+    for (std::size_t i = 0; i < kMaxPoints / 2; ++i) points_[i] = points_[2 * i];
+    points_.resize(kMaxPoints / 2);
+    every_ *= 2;
+  }
+  points_.push_back({step, value});
+}
+
+LiveView plain_live_view() {
+  return {[](const LiveState& state) {
+            return LiveSections{live_summary(state), live_curves(state)};
+          },
+          [](const LiveState& state, const LiveSections& sections) {
+            return fmt::format(kLivePage, chart::escaped("headroom: " + state.title), sections.summary,
+                               sections.curves, state.ending.empty() ? kLiveScript : "");
+          }};
+}
+
+LivePage::LivePage(LiveAddress address, std::string title, double keep_seconds, LiveView view)
+    : view_(std::move(view)), keep_seconds_(keep_seconds), server_(std::move(address)) {
+  state_.title = std::move(title);
+  server_.show(view_.page(state_, view_.sections(state_)));
+  thread_ = std::thread([this] { render_until_end(); });
+}
+
+LivePage::~LivePage() {
+  end("the training was interrupted");
+  send_done(false);
+}
+
+void LivePage::begin(bool classifier, std::int64_t batch) {
+  const std::lock_guard lock(mutex_);
+  state_.classifier = classifier;
+  state_.batch = batch;
+  start_ = earlier_ = later_ = {Clock::now(), 0};
+}
+
+void LivePage::on_step(std::int64_t step, std::int64_t of, double loss) {
+  const std::lock_guard lock(mutex_);
+  if (!begun_) {  // a resumed run begins at a later step
+    begun_ = true;
+    start_.step = earlier_.step = later_.step = step - 1;
+  }
+  state_.step = step;
+  state_.steps = of;
+  state_.loss = loss;
+  state_.losses.add(step, loss);
+}
+
+void LivePage::on_epoch(const EpochResult& epoch) {
+  const std::lock_guard lock(mutex_);
+  state_.epochs.push_back({epoch, state_.step});
+  epoch_ended_ = true;
+  changed_.notify_all();
+}
+
+LiveState LivePage::snapshot() {
+  const Clock::time_point now = Clock::now();
+  const auto seconds_since = [&](const Mark& mark) {
+    return std::chrono::duration<double>(now - mark.time).count();
+  };
+  if (start_.time != Clock::time_point{}) state_.elapsed_s = seconds_since(start_);
+  const Mark& from = state_.ending.empty() ? earlier_ : start_;
+  if (begun_ && seconds_since(from) > 0)
+    state_.images_per_second =
+        static_cast<double>((state_.step - from.step) * state_.batch) / seconds_since(from);
+  if (now - later_.time > kRateWindow) earlier_ = std::exchange(later_, {now, state_.step});
+  return state_;
+}
+
+void LivePage::send_update(const LiveState& state) {
+  const LiveSections sections = view_.sections(state);
+  const Json json = {{"sections", {{"summary", sections.summary}, {"curves", sections.curves}}}};
+  server_.send("update", json.dump());
+  if (!state.ending.empty()) server_.show(view_.page(state, sections));
+}
+
+void LivePage::render_until_end() {
+  std::unique_lock lock(mutex_);
+  while (!ended_) {
+    changed_.wait_for(lock, kEpochInterval, [&] { return ended_; });
+    changed_.wait_for(lock, kUpdateInterval - kEpochInterval, [&] { return ended_ || epoch_ended_; });
+    epoch_ended_ = false;
+    if (ended_ || server_.readers() == 0) continue;
+    const LiveState state = snapshot();
+    lock.unlock();
+    try {
+      send_update(state);
+    } catch (const std::exception&) {  // a page that cannot be drawn must not end the training
+    }
+    lock.lock();
+  }
+}
+
+void LivePage::end(const std::string& ending) {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    state_.ending = ending;
+    changed_.notify_all();
+  }
+  thread_.join();
+  try {
+    send_update(snapshot());
+  } catch (const std::exception&) {
+  }
+}
+
+void LivePage::show(std::string final_page) { server_.show(std::move(final_page)); }
+
+void LivePage::send_done(bool reload) {
+  if (!std::exchange(over_, true)) server_.send("done", Json({{"reload", reload}}).dump());
+}
+
+void LivePage::keep(const std::function<bool()>& stop) {
+  send_done(keep_seconds_ > 0);
+  const auto end = Clock::now() + std::chrono::duration<double>(keep_seconds_);
+  while (Clock::now() < end && !stop()) std::this_thread::sleep_for(kEpochInterval);
+}
+
+}  // namespace headroom::cli
