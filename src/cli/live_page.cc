@@ -1,5 +1,8 @@
 #include "cli/live_page.h"
 
+#include <time.h>
+
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <utility>
@@ -16,6 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kUpdateInterval(500);
 constexpr milliseconds kEpochInterval(100);  // short epochs may end many times in it
+constexpr double kMaxShare = 0.01;           // of one core, for drawing
 constexpr std::chrono::seconds kRateWindow(2);
 
 constexpr const char* kLivePage = R"(<!DOCTYPE html>
@@ -85,6 +89,13 @@ std::string live_curves(const LiveState& state) {
   chart.series.push_back(std::move(training));
   if (!test.points.empty()) chart.series.push_back(std::move(test));
   return svg(chart);
+}
+
+// The time that the calling thread has computed.
+double thread_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 }  // namespace
@@ -168,11 +179,19 @@ void LivePage::send_update(const LiveState& state) {
   if (!state.ending.empty()) server_.show(view_.page(state, sections));
 }
 
+std::chrono::duration<double> live_pause(double drawing_seconds) {
+  return std::max<std::chrono::duration<double>>(kEpochInterval,
+                                                 std::chrono::duration<double>(drawing_seconds / kMaxShare));
+}
+
 void LivePage::render_until_end() {
   std::unique_lock lock(mutex_);
+  double before = thread_seconds(), drawing = 0;
   while (!ended_) {
-    changed_.wait_for(lock, kEpochInterval, [&] { return ended_; });
-    changed_.wait_for(lock, kUpdateInterval - kEpochInterval, [&] { return ended_ || epoch_ended_; });
+    const auto pause = live_pause(drawing);
+    changed_.wait_for(lock, pause, [&] { return ended_; });
+    if (pause < kUpdateInterval)
+      changed_.wait_for(lock, kUpdateInterval - pause, [&] { return ended_ || epoch_ended_; });
     epoch_ended_ = false;
     if (ended_ || server_.readers() == 0) continue;
     const LiveState state = snapshot();
@@ -181,6 +200,8 @@ void LivePage::render_until_end() {
       send_update(state);
     } catch (const std::exception&) {  // a page that cannot be drawn must not end the training
     }
+    const double now = thread_seconds();
+    drawing = now - before, before = now;
     lock.lock();
   }
 }

@@ -62,6 +62,10 @@ struct LiveView {
 };
 LiveView plain_live_view();
 
+// The time from one update to the next, at least. A page that is expensive to draw is drawn less often, so
+// that it takes little from the training.
+std::chrono::duration<double> live_pause(double drawing_seconds);
+
 // The live page of one training. The functions that the training calls store what they are told and return;
 // a thread of its own renders, at most twice a second and only while a browser is connected.
 class LivePage {

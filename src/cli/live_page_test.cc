@@ -40,6 +40,12 @@ TEST(LiveCurve, LeavesOutWhatNoChartCanShow) {
   EXPECT_EQ(curve.points()[0].step, 3);
 }
 
+TEST(LivePause, GrowsWithTheTimeThatDrawingTakes) {
+  EXPECT_DOUBLE_EQ(live_pause(0).count(), 0.1);
+  EXPECT_DOUBLE_EQ(live_pause(0.0005).count(), 0.1);
+  EXPECT_DOUBLE_EQ(live_pause(0.02).count(), 2);
+}
+
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(LiveView, ShowsWhatIsKnownSoFar) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "browser_test.h"
+#include "page_checks.h"
 
 namespace headroom::testing {
 namespace {
@@ -59,6 +60,18 @@ TEST_F(BrowserLive, TheStepGrowsDuringTheTraining) {
   browser().wait_until("return document.getElementById('status').textContent == 'stopped'");
   EXPECT_EQ(browser().count("#curves svg"), 1) << "the page keeps what it has when the program is gone";
   EXPECT_EQ(browser().console_errors(), std::vector<std::string>{});
+}
+
+TEST_F(BrowserLive, ThePageIsReadableOnSmallScreensAndInTheDark) {
+  browser().open(train({"--live"}));
+  step_after(0);
+  browser().wait_until("return document.getElementById('accuracy')");
+  for (const char* scheme : {"light", "dark"}) {
+    browser().emulate("", scheme);
+    EXPECT_EQ(faint_texts(browser()), std::vector<std::string>{}) << scheme;
+  }
+  browser().resize(390, 800);
+  EXPECT_EQ(sideways_overflow(browser()), std::vector<std::string>{});
 }
 
 TEST_F(BrowserLive, TheFinalPageStaysForAsLongAsWished) {
