@@ -1,9 +1,8 @@
 #include "cli/live_page.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <exception>
 #include <utility>
 
