@@ -108,7 +108,12 @@ std::string Browser::element(const std::string& css) {
   return "/element/" + found.at(kElementKey).get<std::string>();
 }
 
-void Browser::click(const std::string& css) { call("POST", element(css) + "/click"); }
+// The driver scrolls to the element, too, but does not wait for a page that scrolls smoothly.
+void Browser::click(const std::string& css) {
+  run("document.querySelector(arguments[0])?.scrollIntoView({block: 'center', behavior: 'instant'})",
+      Json::array({css}));
+  call("POST", element(css) + "/click");
+}
 
 void Browser::type(const std::string& css, const std::string& text) {
   call("POST", element(css) + "/value", {{"text", text}});
