@@ -1,28 +1,22 @@
 "use strict";
-// A page that is served during a training: sections arrive as events.
+// A page that is served during a training: what sections show arrives as events.
 (() => {
   const source = document.body.dataset.live;
   if (!source) return;
   const status = document.getElementById("live-status");
   const events = new EventSource(source + window.location.search);
+  events.onopen = () => { status.textContent = ""; };
+  events.onerror = () => { status.textContent = "The program does not answer."; };
   events.addEventListener("update", (event) => {
-    const update = JSON.parse(event.data);
-    if (update.status) status.textContent = update.status;
-    for (const [id, html] of Object.entries(update.sections || {})) {
-      const section = document.getElementById(id);
-      if (!section) continue;
-      const holder = document.createElement("template");
-      holder.innerHTML = html;
-      section.replaceWith(holder.content);
-      const now = document.getElementById(id);
-      window.headroomTables(now);
-      window.headroomCharts.prepare(now);
+    for (const [id, html] of Object.entries(JSON.parse(event.data).sections)) {
+      const body = document.querySelector(`#${id} .body`);
+      body.innerHTML = html;
+      window.headroomTables(body);
+      window.headroomCharts.prepare(body);
     }
   });
-  events.addEventListener("done", () => {
+  events.addEventListener("done", (event) => {
     events.close();
-    status.textContent = "the training has ended";
-    window.location.reload();
+    if (JSON.parse(event.data).reload) window.location.reload();
   });
-  events.onerror = () => { status.textContent = "the training's server does not answer"; };
 })();

@@ -6,13 +6,14 @@
 
 #include "base/json_fwd.h"
 #include "train/run_state.h"
+#include "train/trainer.h"
 
 namespace headroom::cli {
 
 // Keeps the weights of the best epoch: of the highest test accuracy, or of the lowest test loss if the
 // network is not a classifier. The first of equal epochs counts. They are written at the end of each epoch
 // that is the best so far, so that a kill does not lose them.
-class BestWeights {
+class BestWeights : public TrainObserver {
  public:
   using Save = std::function<void(const EpochResult&)>;
   BestWeights(std::string file, bool classifier, Save save)
@@ -20,7 +21,7 @@ class BestWeights {
 
   // The epochs of a resumed run. If the file does not hold the best of them, the best counts from here on.
   void resume(const std::vector<EpochResult>& epochs);
-  void on_epoch(const EpochResult& epoch);
+  void on_epoch(const EpochResult& epoch) override;
 
   const std::optional<EpochResult>& best() const { return best_; }
   const std::string& file() const { return file_; }

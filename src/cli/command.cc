@@ -164,6 +164,7 @@ void Command::option(const std::string& name, std::optional<double>& value, cons
 void Command::replace(const std::string& name, std::string& value, const std::string& help) {
   app_->remove_option(app_->get_option(name));
   option(name, value, help);
+}
 void Command::option_with_optional_value(const std::string& name, const std::string& value_name,
                                          std::optional<std::string>& value, const std::string& help) {
   app_->add_option_function<std::string>(

@@ -8,8 +8,9 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "page/html.h"
+#include "page/page.h"
 #include "report/chart.h"
-#include "report/chart_canvas.h"
 
 namespace headroom::cli {
 namespace {
@@ -21,60 +22,30 @@ constexpr milliseconds kEpochInterval(100);  // short epochs may end many times 
 constexpr double kMaxShare = 0.01;           // of one core, for drawing
 constexpr std::chrono::seconds kRateWindow(2);
 
-constexpr const char* kLivePage = R"(<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>{0}</title>
-<style>
-body {{ font-family: system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem }}
-dl {{ display: grid; grid-template-columns: max-content auto; gap: .25rem 1rem }}
-dd {{ margin: 0; font-variant-numeric: tabular-nums }}
-svg {{ max-width: 100%; height: auto }}
-</style>
-<h1>{0}</h1>
-<p id="state" role="status"></p>
-<section id="summary">{1}</section>
-<section id="curves">{2}</section>
-{3}</html>
-)";
-
-constexpr const char* kLiveScript = R"(<script>
-const state = document.getElementById("state");
-const source = new EventSource("events" + location.search);
-source.onopen = () => { state.textContent = ""; };
-source.onerror = () => { state.textContent = "The program does not answer."; };
-source.addEventListener("update", event => {
-  for (const [id, html] of Object.entries(JSON.parse(event.data).sections))
-    document.getElementById(id).innerHTML = html;
-});
-source.addEventListener("done", event => {
-  source.close();
-  if (JSON.parse(event.data).reload) location.reload();
-});
-</script>
-)";
-
 std::string live_summary(const LiveState& state) {
-  std::string rows;
-  const auto row = [&](const char* id, const char* name, const std::string& value) {
-    rows += fmt::format("<dt>{}</dt><dd id=\"{}\">{}</dd>\n", name, id, chart::escaped(value));
-  };
-  row("status", "state", !state.ending.empty() ? state.ending : state.step == 0 ? "preparing" : "training");
-  row("step", "step", std::to_string(state.step));
-  row("steps", "of", std::to_string(state.steps));
-  if (state.step > 0) row("loss", "loss", fmt::format("{:.4f}", state.loss));
+  std::vector<SummaryFact> facts = {{.name = "state",
+                                     .value = !state.ending.empty() ? state.ending
+                                              : state.step == 0     ? "preparing"
+                                                                    : "training",
+                                     .id = "status"},
+                                    {.name = "step",
+                                     .value = std::to_string(state.step),
+                                     .note = fmt::format("of {}", state.steps),
+                                     .id = "step"}};
+  if (state.step > 0)
+    facts.push_back({.name = "loss", .value = fmt::format("{:.4f}", state.loss), .id = "loss"});
   if (!state.epochs.empty()) {
     const EpochResult& last = state.epochs.back().result;
-    row("epoch", "epochs", std::to_string(last.epoch));
-    row("test-loss", "test loss", fmt::format("{:.4f}", last.test_loss));
-    if (state.classifier) row("accuracy", "test accuracy", fmt::format("{:.4f}", last.test_accuracy));
+    facts.push_back({.name = "epochs", .value = std::to_string(last.epoch), .id = "epoch"});
+    facts.push_back({.name = "test loss", .value = fmt::format("{:.4f}", last.test_loss), .id = "test-loss"});
+    if (state.classifier)
+      facts.push_back(
+          {.name = "test accuracy", .value = fmt::format("{:.4f}", last.test_accuracy), .id = "accuracy"});
   }
-  row("rate", "images/s", fmt::format("{:.0f}", state.images_per_second));
-  row("elapsed", "elapsed", human_seconds(state.elapsed_s));
-  return "<dl>\n" + rows + "</dl>\n";
+  facts.push_back(
+      {.name = "images/s", .value = fmt::format("{:.0f}", state.images_per_second), .id = "rate"});
+  facts.push_back({.name = "elapsed", .value = human_seconds(state.elapsed_s), .id = "elapsed"});
+  return html_facts(facts);
 }
 
 std::string live_curves(const LiveState& state) {
@@ -87,7 +58,7 @@ std::string live_curves(const LiveState& state) {
       test.points.push_back({double(epoch.step), epoch.result.test_loss});
   chart.series.push_back(std::move(training));
   if (!test.points.empty()) chart.series.push_back(std::move(test));
-  return svg(chart);
+  return figure(chart);
 }
 
 // The time that the calling thread has computed.
@@ -114,8 +85,9 @@ LiveView plain_live_view() {
             return LiveSections{live_summary(state), live_curves(state)};
           },
           [](const LiveState& state, const LiveSections& sections) {
-            return fmt::format(kLivePage, chart::escaped("headroom: " + state.title), sections.summary,
-                               sections.curves, state.ending.empty() ? kLiveScript : "");
+            return live_page("headroom: " + state.title,
+                             {{"summary", "Now", sections.summary}, {"curves", "Training", sections.curves}},
+                             state.ending.empty());
           }};
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/live_server.h"
-#include "train/run_state.h"
+#include "train/trainer.h"
 
 namespace headroom::cli {
 
@@ -68,17 +68,17 @@ std::chrono::duration<double> live_pause(double drawing_seconds);
 
 // The live page of one training. The functions that the training calls store what they are told and return;
 // a thread of its own renders, at most twice a second and only while a browser is connected.
-class LivePage {
+class LivePage : public TrainObserver {
  public:
   LivePage(LiveAddress address, std::string title, double keep_seconds, LiveView view = plain_live_view());
-  ~LivePage();
+  ~LivePage() override;
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;
 
   std::string url() const { return server_.url(); }
   void begin(bool classifier, std::int64_t batch);
-  void on_step(std::int64_t step, std::int64_t of, double loss);
-  void on_epoch(const EpochResult& epoch);
+  void on_step(std::int64_t step, std::int64_t of, double loss) override;
+  void on_epoch(const EpochResult& epoch) override;
   void end(const std::string& ending);  // the last update, and the final page of the view
   void show(std::string final_page);    // after end(): this page instead
   // After end(): says that it is over. Browsers load the final page if the server stays, which it does for as

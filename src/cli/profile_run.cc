@@ -80,7 +80,7 @@ StepWatch& ProfileRun::watch(Device& device, const Plan& plan, int rank) {
   return profiler_.watch(device, plan, rank);
 }
 
-void ProfileRun::on_loss(double loss) {
+void ProfileRun::on_step(std::int64_t /*step*/, std::int64_t /*of*/, double loss) {
   constexpr std::size_t kMaxLosses = 100000;
   if (losses_.size() < kMaxLosses)
     losses_.push_back({1e-9 * double(spans::now_ns() - profiler_.origin_ns()), loss});

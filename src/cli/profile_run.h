@@ -9,6 +9,7 @@
 #include "profile/sampler.h"
 #include "report/profile.h"
 #include "train/inference.h"
+#include "train/trainer.h"
 
 namespace headroom::cli {
 
@@ -29,13 +30,13 @@ void add_profile_folder(Command verb, ProfileOptions& options);  // --profile DI
 void require_profile(const ProfileOptions& options);  // before the run: numbers, and a folder to write to
 
 // One profiled run of this process, from its first moment to the printed tables.
-class ProfileRun {
+class ProfileRun : public TrainObserver {
  public:
   explicit ProfileRun(const ProfileOptions& options);
 
   // Rejects a layer to open that the plan does not have, and a kernel's card on a CPU.
   StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
-  void on_loss(double loss);
+  void on_step(std::int64_t step, std::int64_t of, double loss) override;
   // If it was asked for: of a training on random images, or of the last forward pass.
   void measure_energy(const Engine::Ready& ready, Device& device, const std::string& name);
   void measure_energy(Executor& executor, Device& device, const std::string& name);

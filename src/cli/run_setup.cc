@@ -257,8 +257,10 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
            : request.keep           ? "--keep"
                                     : "--resume auto");
   if (!request.tensorboard.empty()) require_event_folder(request.tensorboard);
-  const std::pair<const char*, std::string> files[] = {
-      {"--save", request.save}, {"--save-onnx", request.save_onnx}, {"--record", request.files.record}, {"--report", request.files.report}};
+  const std::pair<const char*, std::string> files[] = {{"--save", request.save},
+                                                       {"--save-onnx", request.save_onnx},
+                                                       {"--record", request.files.record},
+                                                       {"--report", request.files.report}};
   for (const auto& [option, path] : files) {
     if (path.empty()) continue;
     require_writable(path);

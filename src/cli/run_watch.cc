@@ -47,12 +47,12 @@ RunWatch::RunWatch()
 
 double RunWatch::seconds() const { return 1e-9 * double(spans::now_ns()) - start_s_; }
 
-void RunWatch::on_loss(double loss) {
+void RunWatch::on_step(std::int64_t /*step*/, std::int64_t /*of*/, double loss) {
   const std::lock_guard lock(mutex_);
   losses_.add(seconds(), std::array{loss});
 }
 
-void RunWatch::on_epoch() {
+void RunWatch::on_epoch(const EpochResult& /*epoch*/) {
   const std::lock_guard lock(mutex_);
   epoch_end_s_.push_back(seconds());
 }

@@ -6,6 +6,7 @@
 
 #include "profile/sampler.h"
 #include "report/record.h"
+#include "train/trainer.h"
 
 namespace headroom::cli {
 
@@ -14,12 +15,12 @@ std::vector<std::unique_ptr<SampleSource>> sources_of_run();
 
 // What a record shows over the time of a run: the machine, and the progress of a training. Sampled from
 // construction on.
-class RunWatch {
+class RunWatch : public TrainObserver {
  public:
   RunWatch();
 
-  void on_loss(double loss);
-  void on_epoch();
+  void on_step(std::int64_t step, std::int64_t of, double loss) override;
+  void on_epoch(const EpochResult& epoch) override;
   void stop();                                          // ends the sampling
   void add_to(RunRecord& record) const;                 // after that
   void add_progress(RecordedTraining& training) const;  // so far

@@ -50,7 +50,7 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, const Engine& engine, 
   file_->flush();
 }
 
-void TensorBoardLog::on_step(std::int64_t step, double loss) {
+void TensorBoardLog::on_step(std::int64_t step, std::int64_t /*of*/, double loss) {
   if (!file_) return;
   file_->scalar("loss/step", step, loss);
   constexpr std::chrono::seconds kBetweenWrites{1};

@@ -13,12 +13,12 @@ namespace headroom::cli {
 
 // The events of a training for TensorBoard. Every rank has one and only the first writes: reading weights
 // that ranks have split needs all of them. A write that fails is noted in `saving`, which stops the run.
-class TensorBoardLog {
+class TensorBoardLog : public TrainObserver {
  public:
   TensorBoardLog(const std::string& folder, const Engine& engine, const Dataset& data,
                  const TrainOptions& options, Saving& saving);
-  void on_step(std::int64_t step, double loss);
-  void on_epoch(const EpochResult& epoch);
+  void on_step(std::int64_t step, std::int64_t of, double loss) override;
+  void on_epoch(const EpochResult& epoch) override;
   void flush();
 
  private:

@@ -21,6 +21,7 @@
 #include "cli/verbs.h"
 #include "cli/weights_file.h"
 #include "data/checksum.h"
+#include "page/page.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
 #include "report/sampling.h"
@@ -44,10 +45,7 @@ class TrainWatcher final : public TrainObserver {
     if (log_every_ > 0 && step % log_every_ == 0)
       progress_.line(fmt::format("step {}: loss {:.6g}", step, loss), true);
     progress_.update(step, of, fmt::format("loss {:.4f}", loss));
-    if (profile != nullptr) profile->on_loss(loss);
-    if (watch != nullptr) watch->on_loss(loss);
-    if (board != nullptr) board->on_step(step, loss);
-    if (live != nullptr) live->on_step(step, of, loss);
+    for (TrainObserver* other : others) other->on_step(step, of, loss);
   }
   void on_epoch(const EpochResult& e) override {
     const std::string success =
@@ -55,21 +53,15 @@ class TrainWatcher final : public TrainObserver {
                     : fmt::format("test loss {:.4f}", e.test_loss);
     progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, {}, {}", e.epoch, epochs_, e.loss, success,
                                human_seconds(e.seconds)));
-    if (best != nullptr) best->on_epoch(e);
-    if (watch != nullptr) watch->on_epoch();
-    if (board != nullptr) board->on_epoch(e);
+    for (TrainObserver* other : others) other->on_epoch(e);
   }
   void on_test(const TestPoint& e) override {
     progress_.line(fmt::format("step {}: {}", e.step,
                                classifier_ ? fmt::format("accuracy {:.4f} test", e.accuracy)
                                            : fmt::format("test loss {:.4f}", e.loss)));
-    if (live != nullptr) live->on_epoch(e);
+    for (TrainObserver* other : others) other->on_test(e);
   }
-  BestWeights* best = nullptr;
-  TensorBoardLog* board = nullptr;
-  ProfileRun* profile = nullptr;
-  RunWatch* watch = nullptr;
-  LivePage* live = nullptr;
+  std::vector<TrainObserver*> others;
 
  private:
   Progress progress_;
@@ -206,7 +198,6 @@ class TrainingRun {
   std::optional<FinishedTraining> finished_;
   std::optional<ProfileRun> profile_;
   std::optional<RunWatch> watch_;  // if files show the run over time
-  bool until_seen_ = false;        // a run that only a profile is wanted of
   std::unique_ptr<LivePage> live_;
   bool until_seen_ = false;  // a run that only a profile is wanted of
   std::int64_t steps_to_watch_ = 0;
@@ -308,12 +299,15 @@ void TrainingRun::keep_best() {
 void TrainingRun::train() {
   TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
                        request_.log_every, setup_->net.loss != kReconstruction);
-  watcher.best = best_ ? &*best_ : nullptr;
-  watcher.board = board_ ? &*board_ : nullptr;
-  watcher.profile = profile_ ? &*profile_ : nullptr;
-  if (ranks_.first() && request_.files.any()) watch_.emplace();
-  watcher.watch = watch_ ? &*watch_ : nullptr;
-  watcher.live = live_.get();
+  if (ranks_.first() && (request_.files.any() || live_)) watch_.emplace();
+  const auto tell = [&](TrainObserver* other) {
+    if (other != nullptr) watcher.others.push_back(other);
+  };
+  tell(best_ ? &*best_ : nullptr);
+  tell(board_ ? &*board_ : nullptr);
+  tell(profile_ ? &*profile_ : nullptr);
+  tell(watch_ ? &*watch_ : nullptr);
+  tell(live_.get());
   if (live_) live_->begin(setup_->net.loss != kReconstruction, setup_->train.batch);
   note_signals();
   setup_->train.stop = [&] {
@@ -327,6 +321,8 @@ void TrainingRun::train() {
     diverged_ = error, result_ = error.so_far;
   }
   if (watch_) watch_->stop();
+  if (live_)
+    live_->end(diverged_ ? "the training diverged" : result_.stopped ? "stopped" : "the training ended");
 }
 
 RunProfile TrainingRun::all_of_run() const {
@@ -335,8 +331,6 @@ RunProfile TrainingRun::all_of_run() const {
   if (!until_seen_) all.record = record();  // the times of all steps, not only of those that were watched
   if (watch_) watch_->add_to(all.record);
   return all;
-  if (live_)
-    live_->end(diverged_ ? "the training diverged" : result_.stopped ? "stopped" : "the training ended");
 }
 
 std::optional<DeterministicOverhead> TrainingRun::overhead() const {
@@ -402,6 +396,7 @@ void TrainingRun::finish() {
   if (ranks_.first() && request_.files.any())
     saving_.attempt([&] { write_files(request_.files, all_of_run()); });
   saving_.finish();
+  if (live_ && !diverged_) live_->show(html_page({{"", all_of_run()}}));
   if (live_) live_->keep([] { return noted_signal() != 0; });
   if (diverged_) throw *diverged_;
   if (until_seen_ && noted_signal() == 0) return;

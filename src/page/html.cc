@@ -144,7 +144,9 @@ std::string html_table(const Sheet& sheet, const HtmlTable& options) {
 std::string html_facts(const std::vector<SummaryFact>& facts) {
   std::string text = "<dl class=\"facts\">";
   for (const SummaryFact& fact : facts) {
-    text += fmt::format("<div><dt>{}</dt><dd>{}", html_text(fact.name), html_text(fact.value));
+    const std::string id = fact.id.empty() ? "" : fmt::format(" id=\"{}\"", html_text(fact.id));
+    text +=
+        fmt::format("<div><dt>{}</dt><dd><span{}>{}</span>", html_text(fact.name), id, html_text(fact.value));
     if (!fact.note.empty()) text += fmt::format(" <small>{}</small>", html_text(fact.note));
     text += "</dd></div>";
   }

@@ -59,18 +59,19 @@ std::string document(const std::string& title, const std::string& body, const st
   return text + "</body>\n</html>\n";
 }
 
+std::string section_html(const PageSection& section) {
+  return fmt::format(
+      "<section id=\"{0}\" aria-labelledby=\"{0}-title\"><h2 id=\"{0}-title\">{1}</h2>\n<div "
+      "class=\"body\">{2}</div></section>\n",
+      section.id, html_text(section.title), section.body);
+}
+
 std::string title_of(const PageRun& run) {
   const RunRecord& r = run.run.record;
   return r.model ? fmt::format("{}, headroom {}", r.model->name, r.verb) : "headroom " + r.verb;
 }
 
 }  // namespace
-
-std::string section_html(const PageSection& section) {
-  return fmt::format(
-      "<section id=\"{0}\" aria-labelledby=\"{0}-title\"><h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n",
-      section.id, html_text(section.title), section.body);
-}
 
 std::string html_page(const std::vector<PageRun>& runs) {
   Json records = Json::array();
@@ -97,16 +98,14 @@ std::string html_page(const std::vector<PageRun>& runs) {
           html_text(title), html_text(about), links, main, json_script(records, kRecordsMark)));
 }
 
-std::string live_page(const PageRun& run) {
+std::string live_page(const std::string& title, const std::vector<PageSection>& sections, bool follows) {
   std::string main;
-  for (const PageSection& section : {summary_section(run), curves_section(run)})
-    main += section_html(section);
-  return document(
-      title_of(run),
-      fmt::format("<header><h1>{}</h1><p id=\"live-status\" role=\"status\">waiting for the first "
-                  "step</p></header>\n<main id=\"main\">\n{}</main>\n",
-                  html_text(title_of(run)), main),
-      " data-live=\"events\"");
+  for (const PageSection& section : sections) main += section_html(section);
+  return document(title,
+                  fmt::format("<header><h1>{}</h1><p id=\"live-status\" role=\"status\"></p></header>\n"
+                              "<main id=\"main\">\n{}</main>\n",
+                              html_text(title), main),
+                  follows ? " data-live=\"events\"" : "");
 }
 
 std::vector<Json> records_in_page(const std::string& html, const std::string& origin) {

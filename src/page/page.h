@@ -14,8 +14,8 @@ std::string html_page(const std::vector<PageRun>& runs);
 // The records in such a page, as they were. Rejects a file that is no page of this program.
 std::vector<Json> records_in_page(const std::string& html, const std::string& origin);
 
-// Parts for a page that is served while a training runs.
-std::string live_page(const PageRun& run);
-std::string section_html(const PageSection& section);
+// A page that is served while a training runs. `follows`: it reads the events `update`, an object of HTML by
+// the ids of sections, and `done`.
+std::string live_page(const std::string& title, const std::vector<PageSection>& sections, bool follows);
 
 }  // namespace headroom

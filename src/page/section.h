@@ -17,6 +17,7 @@ struct PageRun {
 struct SummaryFact {
   std::string name, value;
   std::string note = {};
+  std::string id = {};  // of the value's element, for scripts
 };
 std::vector<SummaryFact> summary_of(const RunRecord& record);  // what the page and the terminal begin with
 
