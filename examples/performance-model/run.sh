@@ -5,10 +5,10 @@ set -eu
 program=${HEADROOM:-headroom}
 out=${OUT:-.}
 threads=${THREADS:-0}
-device=cpu nets="alexnet:input=96,width=0.25 googlenet:input=64,width=0.25" seeds="0 1 2"
+device=cpu nets="alexnet:input=96,width=0.25 googlenet:input=64,width=0.25" runs=3
 training="lenet5 --data glyphs --train-size 2000 --test-size 500 --epochs 4 --target 0.8"
 if [ "${FULL:-0}" = 1 ]; then
-  device=${DEVICE:-cuda} nets="alexnet vgg:depth=16 googlenet resnet:depth=50" seeds="0 1 2 3 4"
+  device=${DEVICE:-cuda} nets="alexnet vgg:depth=16 googlenet resnet:depth=50" runs=5
   training="resnet:depth=50,stem=cifar --data cifar10 --batch 128 --epochs 200 --augment crop,flip --target 0.92"
 fi
 
@@ -25,12 +25,7 @@ for precision in fp32 fp64; do
   "$program" predict resnet:depth=50 --machine k80 --batch 1 --mode eval --precision $precision --summary
 done
 echo "== 2.1 Time to an accuracy: several runs, their mean, deviation and coefficient of variation"
-for seed in $seeds; do
-  "$program" train $training --seed "$seed" --device "$device" --threads "$threads" --json |
-    sed -n 's/^ *"wall_s": \([0-9.]*\).*/\1/p'
-done | awk '{ printf "run %d: %.2f s\n", NR, $1; sum += $1; squares += $1 * $1 }
-  END { mean = sum / NR; deviation = sqrt((squares - NR * mean * mean) / (NR - 1))
-    printf "mean %.2f s, deviation %.2f s: %.1f %%\n", mean, deviation, 100 * deviation / mean }'
+"$program" tta $training --runs "$runs" --device "$device" --threads "$threads"
 echo "== 2.3 How busy the machine is meanwhile"
 "$program" watch --sample-ms 50 --csv "$out/samples.csv" -o "$out/watch.txt" -- \
   "$program" train $training --device "$device" --threads "$threads" >/dev/null

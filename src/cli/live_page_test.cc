@@ -53,19 +53,20 @@ TEST(LiveView, ShowsWhatIsKnownSoFar) {
   LiveState state{.title = "a<b on glyphs", .step = 7, .steps = 50, .loss = 1.25};
   state.losses.add(7, 1.25);
   LiveSections sections = view.sections(state);
-  EXPECT_TRUE(holds(sections.summary, "<dd id=\"step\">7</dd>")) << sections.summary;
-  EXPECT_TRUE(holds(sections.summary, "<dd id=\"loss\">1.2500</dd>")) << sections.summary;
+  EXPECT_TRUE(holds(sections.summary, "<span id=\"step\">7</span>")) << sections.summary;
+  EXPECT_TRUE(holds(sections.summary, "<span id=\"loss\">1.2500</span>")) << sections.summary;
   EXPECT_FALSE(holds(sections.summary, "accuracy")) << "no epoch has ended";
   EXPECT_TRUE(holds(sections.curves, "<svg"));
   const std::string page = view.page(state, sections);
-  EXPECT_TRUE(holds(page, "a&lt;b on glyphs") && holds(page, "EventSource")) << page;
+  EXPECT_TRUE(holds(page, "a&lt;b on glyphs") && holds(page, "data-live=\"events\"")) << page;
 
   state.epochs.push_back({{.epoch = 1, .test_accuracy = 0.75, .test_loss = 0.5}, 7});
   state.ending = "the training ended";
   sections = view.sections(state);
-  EXPECT_TRUE(holds(sections.summary, "<dd id=\"accuracy\">0.7500</dd>")) << sections.summary;
+  EXPECT_TRUE(holds(sections.summary, "<span id=\"accuracy\">0.7500</span>")) << sections.summary;
   EXPECT_TRUE(holds(sections.summary, "the training ended")) << sections.summary;
-  EXPECT_FALSE(holds(view.page(state, sections), "EventSource")) << "a page that reloads itself forever";
+  EXPECT_FALSE(holds(view.page(state, sections), "data-live=\"events\""))
+      << "a page that reloads itself forever";
 }
 
 // The final page is made even if nobody looked on, and tells the whole run.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -21,7 +22,7 @@ void add_training(std::vector<SummaryFact>& facts, const RecordedTraining& train
       facts.push_back({"test loss", fmt::format("{:.4g}", last.test_loss), after});
   }
   if (training.images_per_s > 0)
-    facts.push_back({"training speed", si(training.images_per_s, "images/s"),
+    facts.push_back({"training speed", with_commas(std::llround(training.images_per_s)) + " images/s",
                      human_seconds(training.train_s) + " of training"});
   if (!training.diverged.empty()) facts.push_back({"diverged", training.diverged});
   if (training.interrupted) facts.push_back({"interrupted", "the training was stopped early"});

@@ -106,6 +106,33 @@ TEST_F(BrowserReport, ChartsZoom) {
   EXPECT_EQ(browser().console_errors(), Strings{});
 }
 
+// A profile has a timeline, on a canvas: keys zoom, and name one event after another.
+TEST_F(BrowserReport, TheTimelineIsReadByKeys) {
+  succeed({"profile", "mlp:hidden=16", "--batch", "8", "--threads", "1", "--report", "p.html"});
+  browser().open("file://" + file("p.html").string());
+  if (browser().run("return !window.d3")) GTEST_SKIP() << "headroom was built without d3 (node-d3)";
+  const auto shown = [&] {
+    return browser()
+        .run(R"(const blocks = document.querySelector('#timeline figure').headroomBlocks;
+                            const [from, to] = blocks.scale().domain();
+                            return to - from;)")
+        .get<double>();
+  };
+  const double all = shown();
+  browser().run("document.querySelector('#timeline canvas').focus()");
+  browser().keys("+");
+  EXPECT_NEAR(shown(), all / 1.6, 1e-6 * all);
+  browser().keys("n");
+  const std::string first = browser().text("#timeline .tip");
+  browser().keys("n");
+  const std::string second = browser().text("#timeline .tip");
+  EXPECT_NE(first, "");
+  EXPECT_NE(first, second);
+  browser().keys("0");
+  EXPECT_NEAR(shown(), all, 1e-6 * all);
+  EXPECT_EQ(browser().console_errors(), Strings{});
+}
+
 TEST_F(BrowserReport, EveryTextHasContrast) {
   open_report();
   for (const char* scheme : {"light", "dark"}) {
