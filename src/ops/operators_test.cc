@@ -123,7 +123,8 @@ TEST_P(Kernels, ANaNReachesWhatDependsOnIt) {
     const Problem problem = problem_of(*op, c, DType::f32);
     if (problem.inputs.empty() || !is_float(problem.inputs[0].dtype)) continue;
     if (problem.attrs.has("activation_grad")) continue;
-    if (problem.attrs.real("alpha", 1) == 0) continue;  // a matrix library need not read what it scales by zero
+    if (problem.attrs.real("alpha", 1) == 0)
+      continue;  // a matrix library need not read what it scales by zero
     if (!accepts(*kernel, problem, cpu_capabilities()).ok) continue;
     auto inputs = inputs_of(problem, c, Numbers::normal, 23);
     if (inputs[0].empty()) continue;

@@ -96,7 +96,7 @@ struct RunRecord {
   std::optional<RecordedTraining> training = {};
   std::optional<Samples> samples = {};  // the machine during the run
   std::vector<Sheet> tables = {};       // other measurements: a benchmark's rows
-  Json ranks = nullptr;            // null with a single rank
+  Json ranks = nullptr;                 // null with a single rank
 };
 
 // A new record of this program and time: everything that is not about the run.
