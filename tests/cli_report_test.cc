@@ -69,6 +69,11 @@ TEST_F(CliReport, OtherVerbsWritePagesToo) {
   expect_sections("eval.html", {"summary", "layers", "origin"});
   succeed({"bench", "gemm", "--device", "cpu", "--size", "64", "--seconds", "0.01", "--report", "gemm.html"});
   expect_sections("gemm.html", {"summary", "tables", "origin"});
+  succeed({"sweep", "mlp", "--data", "glyphs", "--train-size", "128", "--test-size", "64", "--epochs", "1",
+           "--hidden", "4,8", "--report", "sweep.html"});
+  expect_sections("sweep.html", {"summary", "tables", "origin"});
+  EXPECT_EQ(read_file(file("sweep.html")).find("<section id=\"layers\""), std::string::npos)
+      << "the page of a single training";
   succeed({"watch", "--for", "400ms", "--report", "watch.html"});
   expect_sections("watch.html", {"utilisation", "origin"});
 }

@@ -121,6 +121,7 @@ const Cell& Sheet::at(std::size_t row, const std::string& key) const {
 }
 
 bool Sheet::is_sum(std::size_t row) const {
+  if (!rows_.back().is_total) return false;  // its rules part groups
   const auto end = rows_.begin() + static_cast<std::ptrdiff_t>(row) + 1;
   return rows_.at(row).is_total || std::any_of(rows_.begin(), end, [](const Row& r) { return r.after_rule; });
 }

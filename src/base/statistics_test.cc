@@ -80,7 +80,7 @@ TEST(Statistics, IntervalsCoverTheTruth) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> value(100, 8);
   int mean_inside = 0, variation_inside = 0, difference_inside = 0;
-  constexpr int kTrials = 1000;
+  constexpr int kTrials = 400;
   for (int trial = 0; trial < kTrials; ++trial) {
     std::vector<double> one(5), two(5);
     for (double& x : one) x = value(random);

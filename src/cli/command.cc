@@ -218,11 +218,18 @@ VerbTree Command::tree() const {
 }
 
 void parse(const std::vector<std::string>& words, const std::string& about,
-           const std::function<std::string()>& version, const std::vector<void (*)(Command)>& verbs) {
+           const std::function<std::string()>& version, const std::vector<VerbEntry>& verbs) {
   CLI::App app(about, "headroom");
   app.set_version_flag("--version", version);
-  for (auto add_verb : verbs) add_verb(Command(app));
   const std::span<const std::string> typed = without_command(std::span(words).subspan(1));
+  const auto named = std::ranges::find_if(
+      verbs, [&](const VerbEntry& verb) { return !typed.empty() && verb.name == typed[0]; });
+  if (named != verbs.end() && !named->needs_others) {
+    named->add(Command(app));
+    app.get_subcommand(named->name);  // throws if it is called otherwise
+  } else {
+    for (const VerbEntry& verb : verbs) verb.add(Command(app));
+  }
   require_verbs(app, typed);
   require_no_empty_word(typed);
   try {

@@ -67,9 +67,17 @@ class Command {
   CLI::App* app_;
 };
 
-// Parses the words and runs the verb they name. A wrong word is an Error that suggests the nearest right one.
+struct VerbEntry {
+  const char* name;
+  void (*add)(Command);  // a verb of that name
+  bool needs_others = false;
+};
+
+// Parses the words and runs the verb they name. The options of other verbs are not even added, unless it
+// needs them: there are hundreds, and adding them takes tens of milliseconds. A wrong word is an Error that
+// suggests the nearest right one.
 // --help and --version print.
 void parse(const std::vector<std::string>& words, const std::string& about,
-           const std::function<std::string()>& version, const std::vector<void (*)(Command)>& verbs);
+           const std::function<std::string()>& version, const std::vector<VerbEntry>& verbs);
 
 }  // namespace headroom::cli

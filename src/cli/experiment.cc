@@ -17,9 +17,9 @@ constexpr std::int64_t kMaxSeeds = 1000, kMaxAtOnce = 256;
 
 // Options of the experiment, which its trainings do not get, or not as typed.
 const std::vector<std::string> kOwnOptions = {
-    "--json", "--csv",     "--record",  "--svg",    "--width",     "--wide",
-    "--sort", "--top",     "--summary", "--resume", "--jobs",      "--seeds",
-    "--seed", "--threads", "--runs",    "--target", "--reference", "--count-eval"};
+    "--json",    "--csv",  "--record",  "--report",    "--svg",       "--width", "--wide",
+    "--sort",    "--top",  "--summary", "--resume",    "--jobs",      "--seeds", "--seed",
+    "--threads", "--runs", "--target",  "--reference", "--count-eval"};
 
 // The words after the verb without those of some options, and without their values.
 std::vector<std::string> words_without(const std::vector<std::string>& words, const VerbTree& verb,

@@ -62,10 +62,29 @@ void run(int argc, char** argv) {
   if (launched_rank() > 0) be_silent();
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
-        version_text, {add_demo,     add_train,   add_tta,       add_sweep,     add_eval,     add_run,
-                       add_generate, add_predict, add_calibrate, add_profile,   add_roofline, add_machine,
-                       add_bench,    add_diff,    add_report,    add_tune,      add_watch,    add_model,
-                       add_recipe,   add_data,    add_doctor,    add_completion});
+        version_text,
+        {{"demo", add_demo},
+         {"train", add_train},
+         {"tta", add_tta},
+         {"sweep", add_sweep},
+         {"eval", add_eval},
+         {"run", add_run},
+         {"generate", add_generate},
+         {"predict", add_predict},
+         {"calibrate", add_calibrate},
+         {"profile", add_profile},
+         {"roofline", add_roofline},
+         {"machine", add_machine},
+         {"bench", add_bench},
+         {"diff", add_diff},
+         {"report", add_report},
+         {"tune", add_tune},
+         {"watch", add_watch},
+         {"model", add_model},
+         {"recipe", add_recipe},
+         {"data", add_data},
+         {"doctor", add_doctor},
+         {"completion", add_completion, true}});
 }
 
 }  // namespace

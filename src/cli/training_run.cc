@@ -3,29 +3,25 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <optional>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "bench/deterministic_overhead.h"
-#include "cli/best_weights.h"
 #include "cli/checkpoints.h"
 #include "cli/live_page.h"
-#include "cli/progress.h"
 #include "cli/prove.h"
 #include "cli/run_watch.h"
 #include "cli/signals.h"
 #include "cli/tensorboard_log.h"
+#include "cli/train_watcher.h"
+#include "cli/training_output.h"
 #include "cli/verbs.h"
 #include "cli/weights_file.h"
 #include "data/checksum.h"
 #include "page/page.h"
 #include "predict/predict.h"
 #include "profile/resources.h"
-#include "report/sampling.h"
-#include "report/training.h"
 #include "timing/step_model.h"
 #include "train/save_onnx.h"
 
@@ -36,38 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 const SpanName kStartSpan{"start-up"}, kLoadSpan{"load the data"}, kSetupSpan{"train setup"},
     kCeilingsSpan{"measure the machine"}, kSavingSpan{"save files"};
-
-class TrainWatcher final : public TrainObserver {
- public:
-  TrainWatcher(const std::string& title, std::int64_t epochs, std::int64_t log_every, bool classifier)
-      : progress_(title), epochs_(epochs), log_every_(log_every), classifier_(classifier) {}
-  void on_step(std::int64_t step, std::int64_t of, double loss) override {
-    if (log_every_ > 0 && step % log_every_ == 0)
-      progress_.line(fmt::format("step {}: loss {:.6g}", step, loss), true);
-    progress_.update(step, of, fmt::format("loss {:.4f}", loss));
-    for (TrainObserver* other : others) other->on_step(step, of, loss);
-  }
-  void on_epoch(const EpochResult& e) override {
-    const std::string success =
-        classifier_ ? fmt::format("accuracy {:.4f} training, {:.4f} test", e.train_accuracy, e.test_accuracy)
-                    : fmt::format("test loss {:.4f}", e.test_loss);
-    progress_.line(fmt::format("epoch {} of {}: loss {:.4f}, {}, {}", e.epoch, epochs_, e.loss, success,
-                               human_seconds(e.seconds)));
-    for (TrainObserver* other : others) other->on_epoch(e);
-  }
-  void on_test(const TestPoint& e) override {
-    progress_.line(fmt::format("step {}: {}", e.step,
-                               classifier_ ? fmt::format("accuracy {:.4f} test", e.accuracy)
-                                           : fmt::format("test loss {:.4f}", e.loss)));
-    for (TrainObserver* other : others) other->on_test(e);
-  }
-  std::vector<TrainObserver*> others;
-
- private:
-  Progress progress_;
-  std::int64_t epochs_, log_every_;
-  bool classifier_;
-};
 
 // Everything in which two ranks could differ unnoticed, or wait for each other forever.
 std::string run_text(const Engine& engine, const Dataset& data, const TrainOptions& train,
@@ -90,54 +54,8 @@ std::string run_text(const Engine& engine, const Dataset& data, const TrainOptio
   return text + fmt::format("data checksum={:08x};first weights={:08x}", checksum_of(data), weights);
 }
 
-constexpr const char* kNext =
-    "\nNext:\n"
-    "  headroom predict lenet5 --machine here,h200,k80 --batch 256    what it must cost elsewhere\n"
-    "  headroom train lenet5 --explain --batch 256                    why each kernel was chosen\n"
-    "  headroom roofline                                              this machine's ceilings, measured with "
-    "care\n"
-    "  headroom recipe list                                           published cases to repeat\n";
-
 std::string best_file(const RunRequest& request) {
   return request.save.empty() ? request.checkpoint_dir + "/best.safetensors" : request.save;
-}
-
-[[noreturn]] void leave(const RunRequest& request, const TrainResult& result) {
-  const int noted = noted_signal(), signal = noted == 0 ? SIGTERM : noted;  // or only another rank got one
-  note(fmt::format("headroom: stopped by {} after step {}; ", signal == SIGINT ? "SIGINT" : "SIGTERM",
-                   result.state.steps));
-  if (!request.checkpoint_dir.empty())
-    note(fmt::format("resume with --checkpoint-dir {} --resume auto\n", request.checkpoint_dir));
-  else if (!request.save.empty())
-    note(fmt::format("the weights are in {}\n", request.save));
-  else
-    note("no weights were saved: neither --checkpoint-dir nor --save was given\n");
-  throw Interrupted{128 + signal};
-}
-
-void print_result(const FinishedTraining& finished, const Common& common,
-                  const std::optional<DeterministicOverhead>& overhead, const BestWeights* best,
-                  const EvalResult* outside) {
-  if (common.json) {
-    Json json = training_json(finished);
-    if (best != nullptr) json["best"] = best->json();
-    if (outside != nullptr)
-      json["wild"] = {{"images", outside->images}, {"accuracy", outside->accuracy}, {"loss", outside->loss}};
-    if (overhead)
-      json["deterministic"] = {{"step_ms", spread_json(overhead->deterministic)},
-                               {"plain_step_ms", spread_json(overhead->plain)},
-                               {"times_slower", overhead->times()}};
-    return print_json(json);
-  }
-  print(training_text(finished));
-  if (best != nullptr) print(best->text());
-  if (outside != nullptr)
-    print(fmt::format("wild       accuracy {:.4f} on {} from outside, loss {:.4f}\n", outside->accuracy,
-                      counted(outside->images, "image"), outside->loss));
-  if (overhead)
-    print(fmt::format("bits       the same every run: a step takes {}, {} without: {:.2f} times as long\n",
-                      human_seconds(overhead->deterministic.median), human_seconds(overhead->plain.median),
-                      overhead->times()));
 }
 
 // One training, from its options to its files.
@@ -300,14 +218,11 @@ void TrainingRun::train() {
   TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
                        request_.log_every, setup_->net.loss != kReconstruction);
   if (ranks_.first() && (request_.files.any() || live_)) watch_.emplace();
-  const auto tell = [&](TrainObserver* other) {
-    if (other != nullptr) watcher.others.push_back(other);
-  };
-  tell(best_ ? &*best_ : nullptr);
-  tell(board_ ? &*board_ : nullptr);
-  tell(profile_ ? &*profile_ : nullptr);
-  tell(watch_ ? &*watch_ : nullptr);
-  tell(live_.get());
+  watcher.tell(best_ ? &*best_ : nullptr);
+  watcher.tell(board_ ? &*board_ : nullptr);
+  watcher.tell(profile_ ? &*profile_ : nullptr);
+  watcher.tell(watch_ ? &*watch_ : nullptr);
+  watcher.tell(live_.get());
   if (live_) live_->begin(setup_->net.loss != kReconstruction, setup_->train.batch);
   note_signals();
   setup_->train.stop = [&] {
@@ -377,7 +292,7 @@ void TrainingRun::report() {
   }
   print_result(*finished_, common_, overhead(), best_ ? &*best_ : nullptr,
                of_outside_ ? &*of_outside_ : nullptr);
-  if (demo_ && !result_.stopped && !common_.json) print(kNext);
+  if (demo_ && !result_.stopped && !common_.json) print_what_is_next();
   flush_output();  // the result is out before a file can fail
 }
 
