@@ -224,10 +224,11 @@ void parse(const std::vector<std::string>& words, const std::string& about,
   const std::span<const std::string> typed = without_command(std::span(words).subspan(1));
   const auto named = std::ranges::find_if(
       verbs, [&](const VerbEntry& verb) { return !typed.empty() && verb.name == typed[0]; });
+  const bool version_alone = !typed.empty() && typed[0] == "--version";
   if (named != verbs.end() && !named->needs_others) {
     named->add(Command(app));
     app.get_subcommand(named->name);  // throws if it is called otherwise
-  } else {
+  } else if (!version_alone) {
     for (const VerbEntry& verb : verbs) verb.add(Command(app));
   }
   require_verbs(app, typed);
