@@ -221,16 +221,15 @@ void parse(const std::vector<std::string>& words, const std::string& about,
            const std::function<std::string()>& version, const std::vector<VerbEntry>& verbs) {
   CLI::App app(about, "headroom");
   app.set_version_flag("--version", version);
-  const std::span<const std::string> typed = without_command(std::span(words).subspan(1));
-  const auto named = std::ranges::find_if(
-      verbs, [&](const VerbEntry& verb) { return !typed.empty() && verb.name == typed[0]; });
-  const bool version_alone = !typed.empty() && typed[0] == "--version";
+  const std::string first = words.size() > 1 ? words[1] : "";
+  const auto named = std::ranges::find_if(verbs, [&](const VerbEntry& verb) { return verb.name == first; });
   if (named != verbs.end() && !named->needs_others) {
     named->add(Command(app));
     app.get_subcommand(named->name);  // throws if it is called otherwise
-  } else if (!version_alone) {
+  } else if (first != "--version") {
     for (const VerbEntry& verb : verbs) verb.add(Command(app));
   }
+  const std::span<const std::string> typed = without_command(std::span(words).subspan(1));
   require_verbs(app, typed);
   require_no_empty_word(typed);
   try {
