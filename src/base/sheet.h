@@ -66,7 +66,7 @@ class Sheet {
   const Cell& at(std::size_t row, const std::string& key) const;  // fails for an unknown key
   const std::vector<Cell>& cells(std::size_t row) const { return rows_.at(row).cells; }
   bool is_total(std::size_t row) const { return rows_.at(row).is_total; }
-  bool is_sum(std::size_t row) const;                                  // a total, or a row between a rule and the total
+  bool is_sum(std::size_t row) const;  // a total, or a row between a rule and the total
   static std::string printed(const Cell& cell, const Column& column);  // as in the printed table
 
   std::string text(const TableView& view = {}) const;
