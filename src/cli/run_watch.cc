@@ -48,17 +48,12 @@ RunWatch::RunWatch()
 double RunWatch::seconds() const { return 1e-9 * double(spans::now_ns()) - start_s_; }
 
 void RunWatch::on_step(std::int64_t /*step*/, std::int64_t /*of*/, double loss) {
-  const std::lock_guard lock(mutex_);
   losses_.add(seconds(), std::array{loss});
 }
 
-void RunWatch::on_epoch(const EpochResult& /*epoch*/) {
-  const std::lock_guard lock(mutex_);
-  epoch_end_s_.push_back(seconds());
-}
+void RunWatch::on_epoch(const EpochResult& /*epoch*/) { epoch_end_s_.push_back(seconds()); }
 
 void RunWatch::add_progress(RecordedTraining& training) const {
-  const std::lock_guard lock(mutex_);
   Samples losses = SampleStore(losses_).take();
   training.loss_s = std::move(losses.seconds);
   training.losses = std::move(losses.series.at(0).values);

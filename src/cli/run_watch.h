@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "profile/sampler.h"
@@ -21,15 +20,14 @@ class RunWatch : public TrainObserver {
 
   void on_step(std::int64_t step, std::int64_t of, double loss) override;
   void on_epoch(const EpochResult& epoch) override;
-  void stop();                                          // ends the sampling
-  void add_to(RunRecord& record) const;                 // after that
-  void add_progress(RecordedTraining& training) const;  // so far
+  void stop();                           // ends the sampling
+  void add_to(RunRecord& record) const;  // after that
 
  private:
   double seconds() const;
+  void add_progress(RecordedTraining& training) const;
 
   double start_s_;
-  mutable std::mutex mutex_;  // a live page reads while the training goes on
   SampleStore losses_;
   std::vector<double> epoch_end_s_;
   MachineSampler sampler_;

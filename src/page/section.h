@@ -26,7 +26,7 @@ struct PageSection {
   std::string body = {};  // HTML; empty: the run lacks what it would show
 };
 
-// One function per section, each in a file of its own name.
+// One function per section. Those that show the same data share a file.
 PageSection summary_section(const PageRun& run);
 PageSection curves_section(const PageRun& run);
 PageSection step_section(const PageRun& run);         // T1

@@ -66,14 +66,16 @@ std::string main_kernel(const RunRecord& r, const std::string& layer) {
 }
 
 std::string remedy_for(const LayerReading& layer, const RunRecord& r) {
-  const bool cpu = !r.plan || r.plan->device.find("cuda") == std::string::npos;
-  if (layer.predicted_s > 0 && layer.measured_s() > 1.5 * layer.high_s && layer.high_s > 0)
-    return "slower than its kernels usually are: measure again on an idle machine, or run headroom tune";
+  const bool gpu = r.machine && r.machine->kind == "gpu";
+  if (layer.high_s > 0 && layer.measured_s() > 1.5 * layer.high_s)
+    return "slower than its kernels usually are: measure again on an idle machine";
   if (layer.bound == "compute")
-    return cpu ? "headroom tune times the variants of its kernels; a larger `batch` fills the cores"
-               : "headroom tune times the variants of its kernels; a `precision` of tf32 or bf16 uses faster "
-                 "units";
-  return "it waits for memory: a larger `batch` reuses weights, a lower `precision` moves fewer bytes";
+    return gpu ? "headroom tune times the algorithms of its kernels; a `precision` of tf32 or bf16 uses "
+                 "faster units"
+               : "`explain` says why this kernel was chosen, `kernel` takes another";
+  return gpu ? "it waits for memory: a larger `batch` reads weights less often, a lower `precision` moves "
+               "fewer bytes"
+             : "it waits for memory: a larger `batch` reads weights less often";
 }
 
 // The layers that are furthest from their floor, and what would help.
