@@ -17,9 +17,30 @@ headroom_quick_build(headroom_tests <gtest/gtest.h> <train/engine.h>)
 headroom_compile_together(headroom_tests)
 add_dependencies(headroom_tests headroom)
 if(NOT HEADROOM_SANITIZE)
+  # Suites of many short tests: the start of a process takes longer than most of them, so several tests share one.
+  set(shared_processes)
+  function(run_together name filter processes)
+    set(shared_processes ${shared_processes} ${filter} PARENT_SCOPE)
+    math(EXPR last "${processes} - 1")
+    foreach(index RANGE ${last})
+      add_test(NAME ${name}/${index} COMMAND headroom_tests --gtest_filter=${filter})
+      set_tests_properties(${name}/${index} PROPERTIES TIMEOUT 600 SKIP_REGULAR_EXPRESSION "PASSED  . 0 tests" ENVIRONMENT
+        "GTEST_TOTAL_SHARDS=${processes};GTEST_SHARD_INDEX=${index};OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
+    endforeach()
+  endfunction()
+  run_together(CliBadInputs *CliBadInputs.* 8)
+  run_together(KernelsNaN *Kernels.ANaNReachesWhatDependsOnIt* 4)
+  run_together(Gradients *Gradients.* 4)
+  run_together(OnnxOperators *OnnxOperators.* 4)
+  run_together(SmallNetwork *SmallNetwork.* 4)
+  run_together(CudaKernels *CudaKernels.* 1)
+  set_tests_properties(CudaKernels/0 PROPERTIES LABELS cuda RUN_SERIAL ON TIMEOUT 3600 ENVIRONMENT "")
+
+  list(JOIN shared_processes ":" shared_processes)
+
   # Values are not part of the names: they hold addresses, which change from run to run.
   gtest_discover_tests(headroom_tests NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 TEST_LIST headroom_discovered
-                       PROPERTIES TIMEOUT 600)
+                       TEST_FILTER "-${shared_processes}" PROPERTIES TIMEOUT 600)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${PROJECT_SOURCE_DIR}/cmake/test_properties.cmake)
 else()
   # All in one process: the search for leaks at its end alone can take seconds. libgomp is not built for the thread

@@ -277,6 +277,13 @@ TEST(Docs, ExamplesInCppAreTheOnesThatAreCompiled) {
   EXPECT_EQ(block(document("docs/api.md"), "cpp"), document("examples/api/main.cc"));
 }
 
+// The sample page carries all it needs. It has to be made again when the style or a script changes.
+TEST(Docs, TheSamplePageLooksAsPagesDoNow) {
+  const std::string page = document("docs/sample-report.html");
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "web"))
+    EXPECT_NE(page.find(read_file(entry.path())), std::string::npos) << entry.path().filename();
+}
+
 TEST(Docs, EveryPublicHeaderIsDescribed) {
   const std::string text = document("docs/api.md"), all = document("include/headroom/headroom.h");
   for (const auto& entry : fs::directory_iterator(kRoot / "include/headroom")) {

@@ -37,7 +37,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kThreads = LiveEvents::kMaxReaders + 4;  // a reader of events keeps one busy
 constexpr int kMaxSilenceSeconds = 1;                          // of a browser that should read or write
 constexpr milliseconds kHeartbeat(5'000);                      // finds out who is gone
-constexpr milliseconds kLastWords(500);
+constexpr milliseconds kLastWords(3'000);                      // for browsers of a busy machine
 
 // Compares all bytes, so that the time tells nothing about the token.
 bool same_token(const std::string& got, const std::string& wanted) {

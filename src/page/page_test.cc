@@ -44,6 +44,20 @@ TEST(Page, EveryLinkLeadsToASection) {
   }
 }
 
+// A remedy is a command or an option that the machine has.
+TEST(Page, GapsAreGivenARemedyOfTheirMachine) {
+  RunRecord r = small_record();
+  r.layers = {{.layer = "fc1", .forward_s = 1e-3, .floor_s = 1e-4, .bound = "compute"}};
+  r.machine = Machine{.name = "here", .kind = "cpu"};
+  const std::string on_cpu = page_of(r);
+  EXPECT_NE(on_cpu.find("<code>--kernel</code>"), std::string::npos);
+  EXPECT_EQ(on_cpu.find("headroom tune"), std::string::npos);
+  r.machine->kind = "gpu";
+  const std::string on_gpu = page_of(r);
+  EXPECT_EQ(on_gpu.find("<code>--kernel</code>"), std::string::npos);
+  EXPECT_NE(on_gpu.find("headroom tune"), std::string::npos);
+}
+
 // A page for every place where a record holds text.
 TEST(Page, TextsOfTheRecordAreNeverMarkup) {
   const std::string evil = "</script><script>alert('x')</script>\"'&";

@@ -119,7 +119,13 @@ void Browser::type(const std::string& css, const std::string& text) {
   call("POST", element(css) + "/value", {{"text", text}});
 }
 
-std::string Browser::text(const std::string& css) { return call("GET", element(css) + "/text"); }
+// In one call: a page that updates itself may replace the element between two.
+std::string Browser::text(const std::string& css) {
+  const Json found =
+      run("return document.querySelector(arguments[0])?.innerText?.trim()", Json::array({css}));
+  if (found.is_null()) fail("the page has no {}", css);
+  return found;
+}
 
 std::int64_t Browser::count(const std::string& css) {
   return run("return document.querySelectorAll(arguments[0]).length", Json::array({css}));
