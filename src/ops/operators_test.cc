@@ -158,7 +158,7 @@ bool takes_nhwc(const Kernel& kernel, const Problem& problem) {
 TEST_P(CudaKernels, AgreeWithTheReference) {
   const auto& [op, kernel, part, parts] = GetParam();
   std::string why;
-  if (test_gpu(&why) == nullptr) GTEST_SKIP() << why;
+  if (test_gpu(&why) == nullptr) GTEST_SKIP() << "no GPU here: " << why;  // cmake/tests.cmake reads this
   if (kernel->prepare == nullptr) GTEST_SKIP() << "built without CUDA";
   for (const Case& c : GetParam().cases()) {
     if (c.tier == Tier::perf || too_large(c)) continue;
