@@ -91,6 +91,8 @@ struct Attention {
 inline constexpr const char* kCrossEntropy = "cross_entropy";     // of the logits and the label
 inline constexpr const char* kSquaredError = "squared_error";     // mean square of outputs less one-hot label
 inline constexpr const char* kReconstruction = "reconstruction";  // mean square of outputs less inputs
+inline constexpr const char* kRegression = "regression";          // the same, less the targets of the data
+inline constexpr const char* kMultiLabel = "multi_label";  // binary cross entropy: any number of labels apply
 
 // One layer of a network: a type, a name, its inputs and its options, named as in net.json.
 struct Layer {

@@ -62,7 +62,7 @@ const std::map<std::string, Words>& fixed_words() {
       {"--mode", {"train", "eval"}},
       {"--set", {"course", "convnets", "layers"}},
       {"--schedule", {"constant", "step", "cosine", "exponential", "polynomial"}},
-      {"--loss", {"cross_entropy", "squared_error", "reconstruction"}},
+      {"--loss", {"cross_entropy", "squared_error", "reconstruction", "regression", "multi_label"}},
       {"--init", {"fan_in", "he", "xavier", "orthonormal", "normal", "uniform", "constant"}},
       {"--resize", {"edge", "zero"}},
       {"--pixels", {"raw", "scaled", "normalized"}},

@@ -93,7 +93,7 @@ void print_evaluated(const Evaluated& e, const Common& common) {
   const auto& [setup, data, device, result, layers, has_times] = e;
   const bool classifier = result.metrics.images() > 0;
   const double rate = double(result.images) / result.seconds;
-  const std::int64_t each = data.test.labels_each();  // more than one: text
+  const std::int64_t each = data.test.text.empty() ? 1 : data.test.labels_each();
   if (common.json) {
     Json json = {{"model", setup.net.name},    {"data", setup.data},
                  {"loss", result.loss},        {"images", result.images},
@@ -109,10 +109,12 @@ void print_evaluated(const Evaluated& e, const Common& common) {
       json["accuracy"] = {{"test", result.accuracy}};
       json["metrics"] = metrics_json(result.metrics, data.class_names);
     }
+    if (const Json scores = target_scores_json(result); !scores.is_null()) json["metrics"] = scores;
     return print_json(json);
   }
   print(fmt::format("{} on {}, batch {}, forward pass:\n\n", setup.net.name, setup.data, setup.train.batch));
   print(layer_sheet(layers, has_times).text(common.tables.layers()) + "\n");
+  if (const std::string scores = target_scores_text(result); !scores.empty()) print(scores + ", ");
   if (classifier)
     print(metrics_sheet(result.metrics, data.class_names).text(common.tables.view()) +
           fmt::format("\naccuracy {:.4f}, top {} {:.4f}, ", result.accuracy, result.metrics.top(),

@@ -8,6 +8,7 @@
 #include "cli/weights_file.h"
 #include "data/glyphs.h"
 #include "data/image_folder.h"
+#include "data/targets.h"
 #include "models/layers.h"
 #include "models/onnx/imported.h"
 #include "models/zoo.h"
@@ -144,7 +145,8 @@ void resolve_pixels(const RunRequest& request, const TrainDefaults& defaults, Ru
 
 void add_data_options(Command verb, RunRequest& request) {
   verb.option("--data", request.data,
-              "mnist, fashion-mnist, cifar10[:FILE], images:DIR, idx:DIR, text:FILE or glyphs (embedded; the "
+              "mnist, fashion-mnist, cifar10[:FILE], images:DIR, idx:DIR, npy:X,Y, text:FILE or glyphs "
+              "(embedded; the "
               "default)");
   verb.option("--data-dir", request.data_dir,
               "folder that holds mnist/, fashion-mnist/, cifar-10/; else $HEADROOM_DATA");
@@ -321,6 +323,17 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   return setup;
 }
 
+namespace {
+
+// Unless the user or the network says otherwise, targets are learned by the loss that suits them.
+std::string loss_for(const Dataset& data, const RunSetup& setup) {
+  if (!setup.loss.empty() || data.train.targets_each == 0 || setup.net.loss != kCrossEntropy)
+    return setup.loss;
+  return targets_are_labels(data) ? kMultiLabel : kRegression;
+}
+
+}  // namespace
+
 Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks) {
   DataOptions options = setup.data_options;
   // A test set taken from the end of the training images needs them.
@@ -328,8 +341,9 @@ Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks) {
   auto read = [&] { return load_dataset(setup.data, options); };
   Dataset data = ranks ? ranks->load(read) : read();
   const std::string fitted = fitted_to(setup.model, data.test.image.vector(), data.classes);
-  if (fitted != setup.model) {
-    setup.model = fitted;
+  const std::string loss = loss_for(data, setup);
+  if (fitted != setup.model || loss != setup.loss) {
+    setup.model = fitted, setup.loss = loss;
     setup.net = build_net(setup);
   }
   return data;

@@ -67,7 +67,7 @@ void TensorBoardLog::on_epoch(const EpochResult& epoch) {
 void TensorBoardLog::write_scalars(const EpochResult& epoch, std::int64_t step) {
   file_->scalar("loss/epoch", step, epoch.loss);
   file_->scalar("loss/test", step, epoch.test_loss);
-  if (engine_.net().loss != kReconstruction) {
+  if (has_classes(engine_.net())) {
     file_->scalar("accuracy/train", step, epoch.train_accuracy);
     file_->scalar("accuracy/test", step, epoch.test_accuracy);
   }

@@ -37,7 +37,9 @@ void add_learning_options(Command verb, RunRequest& r, Common& common) {
   verb.option("--accumulate", r.accumulate, "add up the gradients of N batches before each update");
   verb.option("--label-smoothing", r.label_smoothing,
               "share of the target that all classes divide equally, as 0.1");
-  verb.option("--loss", r.loss, "cross_entropy, squared_error or reconstruction instead of the model's own");
+  verb.option(
+      "--loss", r.loss,
+      "cross_entropy, squared_error, reconstruction, regression or multi_label instead of the model's own");
   verb.option("--init", r.init,
               "initial weights: fan_in, he, he_fan_out, xavier, orthonormal, normal:0.01, uniform:0.01 or "
               "constant:0");

@@ -206,7 +206,7 @@ void TrainingRun::save(const std::string& file, SaveOptions options) {
 }
 
 void TrainingRun::keep_best() {
-  best_.emplace(best_file(request_), setup_->net.loss != kReconstruction, [&](const EpochResult& epoch) {
+  best_.emplace(best_file(request_), has_classes(setup_->net), [&](const EpochResult& epoch) {
     save(best_->file(), {.facts = {{"epoch", std::to_string(epoch.epoch)},
                                    {"test_accuracy", fmt::format("{}", epoch.test_accuracy)},
                                    {"test_loss", fmt::format("{}", epoch.test_loss)}}});
@@ -216,14 +216,14 @@ void TrainingRun::keep_best() {
 
 void TrainingRun::train() {
   TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
-                       request_.log_every, setup_->net.loss != kReconstruction);
+                       request_.log_every, has_classes(setup_->net));
   if (ranks_.first() && (request_.files.any() || live_)) watch_.emplace();
   watcher.tell(best_ ? &*best_ : nullptr);
   watcher.tell(board_ ? &*board_ : nullptr);
   watcher.tell(profile_ ? &*profile_ : nullptr);
   watcher.tell(watch_ ? &*watch_ : nullptr);
   watcher.tell(live_.get());
-  if (live_) live_->begin(setup_->net.loss != kReconstruction, setup_->train.batch);
+  if (live_) live_->begin(has_classes(setup_->net), setup_->train.batch);
   note_signals();
   setup_->train.stop = [&] {
     return noted_signal() != 0 || saving_.failed() || (until_seen_ && profile_->is_done());

@@ -30,7 +30,7 @@ void run(TtaRequest& r) {
   r.options.target = experiment.setup().train.target;
   if (!(r.options.target > 0))
     reject(Hint{"--target 0.97"}, "tta needs an accuracy to reach: --target, or a recipe that has one");
-  if (experiment.setup().net.loss == kReconstruction)
+  if (!has_classes(experiment.setup().net))
     reject(Hint{"take a network with classes"}, "'{}' has no accuracy", experiment.setup().net.name);
   const TtaReport report(experiment, r.options, experiment.run(signals, "time to accuracy"));
   finish_bench(report.output(r.experiment.common), r.experiment.common, r.experiment.target,

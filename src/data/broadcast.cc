@@ -28,6 +28,7 @@ class Channel {
     list(image);
     s.image = Shape(image);
     list(s.pixels), list(s.labels), list(s.values), list(s.text);
+    list(s.targets), number(s.targets_each);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "data/arrays.h"
 #include "data/cifar.h"
 #include "data/glyphs.h"
 #include "data/idx.h"
@@ -63,14 +64,23 @@ Dataset load_idx_folder(const std::string& folder) {
   return set;
 }
 
+// Calls use(list, elements per item) for every list of the split that holds something.
+template <class Use>
+void each_list(const Split& split, Use&& use) {
+  use(&Split::labels, std::int64_t{1});
+  if (!split.pixels.empty()) use(&Split::pixels, split.image.numel());
+  if (!split.values.empty()) use(&Split::values, split.image.numel());
+  if (!split.targets.empty()) use(&Split::targets, split.targets_each);
+}
+
 void keep_first(Split& split, std::int64_t n, std::string_view what) {
   if (n == 0) return;
   if (n > split.count())
     reject(Hint{fmt::format("take at most {}", with_commas(split.count()))},
            "{} {} images were requested, but there are only {}", with_commas(n), what,
            with_commas(split.count()));
-  split.labels.resize(static_cast<std::size_t>(n));
-  split.pixels.resize(static_cast<std::size_t>(n * split.image.numel()));
+  each_list(split,
+            [&](auto list, std::int64_t each) { (split.*list).resize(static_cast<std::size_t>(n * each)); });
 }
 
 void move_tail_to_test(Dataset& set, std::int64_t n) {
@@ -79,12 +89,13 @@ void move_tail_to_test(Dataset& set, std::int64_t n) {
     reject(Hint{fmt::format("take at most {}", with_commas(set.train.count() - 1))},
            "{} validation images would leave nothing to train on: the training set has {}", with_commas(n),
            with_commas(set.train.count()));
-  const auto labels = set.train.labels.end() - n;
-  const auto pixels = set.train.pixels.end() - n * set.train.image.numel();
-  set.test.labels.assign(labels, set.train.labels.end());
-  set.test.pixels.assign(pixels, set.train.pixels.end());
-  set.train.labels.erase(labels, set.train.labels.end());
-  set.train.pixels.erase(pixels, set.train.pixels.end());
+  each_list(set.train, [&](auto list, std::int64_t each) {
+    auto &train = set.train.*list, &test = set.test.*list;
+    const auto first = train.end() - n * each;
+    test.assign(first, train.end());
+    train.erase(first, train.end());
+  });
+  set.test.targets_each = set.train.targets_each;
 }
 
 // Glyphs are drawn on request, so exactly as many are drawn as needed.
@@ -124,6 +135,7 @@ Dataset read(const DatasetInfo& info, const std::string& settings, const DataOpt
     if (settings.empty()) reject(Hint{"write `data` text:FILE"}, "'text' does not name a file");
     return read_text(settings, options);
   }
+  if (info.name == "npy") return read_arrays(settings);
   if (info.name == "images" || info.name == "idx") {
     if (settings.empty())
       reject(Hint{fmt::format("write `data` {}:DIR", info.name)}, "'{}' does not name a folder", info.name);
@@ -155,6 +167,9 @@ Dataset load_dataset(std::string_view spec, const DataOptions& options) {
   move_tail_to_test(set, options.validation_tail);
   keep_first(set.train, options.train_size, "training");
   keep_first(set.test, options.test_size, "test");
+  if (!set.train.values.empty() && options.image_size > 0)
+    reject(Hint{"leave `image-size` out"}, "data set '{}' has values, not pixels: they are not resized",
+           set.name);
   const PlaneSize size = wanted_size(set, options);
   resize_images(set.train, size, options.resize);
   resize_images(set.test, size, options.resize);

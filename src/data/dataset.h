@@ -19,19 +19,27 @@ struct Split {
   std::vector<float> values;         // instead of pixels: input values for the network, used unchanged
   // Instead of all of these: bytes; image[0] of them make an item. The label of each byte is the next byte.
   std::vector<std::uint8_t> text;
+  // Numbers to be learned instead of labels: rows of targets_each. The labels are zeros then.
+  std::vector<float> targets = {};
+  std::int64_t targets_each = 0;
   std::int64_t count() const {
     if (!text.empty()) return (static_cast<std::int64_t>(text.size()) - 1) / image[0];
     return static_cast<std::int64_t>(labels.size());
   }
-  std::int64_t labels_each() const { return text.empty() ? 1 : image[0]; }  // per item
+  // Labels or targets per item.
+  std::int64_t labels_each() const { return !text.empty() ? image[0] : targets_each > 0 ? targets_each : 1; }
 };
 
 inline constexpr int kMaxClasses = 256;  // a label is a byte
 inline constexpr std::int64_t kUsualContext = 128;
 
+// Where files do not say which items are for testing, these are.
+inline constexpr std::int64_t kTestEvery = 10;
+inline bool is_for_testing(std::int64_t item) { return item % kTestEvery == kTestEvery - 1; }
+
 struct Dataset {
   std::string name;
-  int classes = 0;
+  int classes = 0;  // or targets per item
   Split train, test;
   std::vector<std::string> class_names;  // by label; empty if there are no names
 };

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "data/image.h"
+#include "data/targets.h"
 #include "device/device.h"
 
 namespace headroom {
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLayout = "make one folder per class, with PNG and JPEG files in it";
-constexpr std::size_t kTestEvery = 10;
+constexpr const char* kTargets = "targets.csv";
 
 using Class = std::vector<fs::path>;  // its pictures, sorted by name
 using Classes = std::map<std::string, Class>;
@@ -95,7 +96,7 @@ Parts split_up(const fs::path& folder) {
   for (const auto& [name, pictures] : list_classes(folder)) {
     Class &train = parts.train[name], &test = parts.test[name];
     for (std::size_t i = 0; i < pictures.size(); ++i)
-      (i % kTestEvery == kTestEvery - 1 ? test : train).push_back(pictures[i]);
+      (is_for_testing(static_cast<std::int64_t>(i)) ? test : train).push_back(pictures[i]);
   }
   return parts;
 }
@@ -165,25 +166,80 @@ std::size_t needed(std::size_t there, std::int64_t asked, bool tail) {
   return asked == 0 || tail ? there : std::min(there, static_cast<std::size_t>(asked));
 }
 
+Dataset read_pictures(const std::vector<Listed>& train, const std::vector<Listed>& test,
+                      const DataOptions& options) {
+  Common common;
+  const bool resized = options.image_size > 0, tail = options.validation_tail > 0;
+  inspect(train, resized, common);
+  inspect(test, resized, common);
+  if (resized)
+    common.size = {options.image_size, options.image_width == 0 ? options.image_size : options.image_width};
+  Dataset set{.name = "images"};
+  set.train = decode(train, needed(train.size(), options.train_size, tail), common, options.resize);
+  set.test = decode(test, needed(test.size(), options.test_size, tail), common, options.resize);
+  return set;
+}
+
+// Pictures with rows of targets.
+struct Rows {
+  std::vector<Listed> pictures;
+  std::vector<float> targets;
+};
+
+void append(Rows& rows, const fs::path& folder, const TargetTable& table, std::size_t row) {
+  const std::size_t each = table.names.size();
+  const fs::path picture = folder / table.files[row];
+  std::error_code ignored;
+  if (!fs::is_regular_file(picture, ignored))
+    reject(Hint{"its paths are relative to its folder"}, "{} names {}, which is not there",
+           (folder / kTargets).string(), table.files[row]);
+  rows.pictures.push_back({picture, 0});
+  const auto first = table.values.begin() + static_cast<std::ptrdiff_t>(row * each);
+  rows.targets.insert(rows.targets.end(), first, first + static_cast<std::ptrdiff_t>(each));
+}
+
+// A table beside the pictures, or one in each of the folders train and test.
+Dataset read_with_targets(const fs::path& folder, const DataOptions& options) {
+  const bool two = fs::exists(folder / "train" / kTargets);
+  const fs::path own = two ? folder / "train" : folder;
+  const TargetTable table = read_target_table(own / kTargets);
+  Rows train, test;
+  for (std::size_t row = 0; row < table.files.size(); ++row)
+    append(!two && is_for_testing(static_cast<std::int64_t>(row)) ? test : train, own, table, row);
+  if (two) {
+    const TargetTable more = read_target_table(folder / "test" / kTargets);
+    if (more.names != table.names)
+      reject(Hint{"both must have the same columns"}, "{} has other targets than {}",
+             (folder / "test" / kTargets).string(), (own / kTargets).string());
+    for (std::size_t row = 0; row < more.files.size(); ++row) append(test, folder / "test", more, row);
+  }
+  if (test.pictures.empty() && options.validation_tail == 0)
+    reject(Hint{"list ten pictures or more, or make the folders train and test"},
+           "{} leaves no picture for testing, which takes every tenth", (own / kTargets).string());
+  Dataset set = read_pictures(train.pictures, test.pictures, options);
+  set.classes = static_cast<int>(table.names.size()), set.class_names = table.names;
+  for (auto [split, rows] : {std::pair(&set.train, &train), std::pair(&set.test, &test)}) {
+    split->targets_each = set.classes;
+    rows->targets.resize(static_cast<std::size_t>(split->count() * set.classes));
+    split->targets = std::move(rows->targets);
+  }
+  return set;
+}
+
 }  // namespace
 
 Dataset read_image_folder(const fs::path& folder, const DataOptions& options) {
+  if (fs::exists(folder / kTargets) || fs::exists(folder / "train" / kTargets))
+    return read_with_targets(folder, options);
   const Parts parts = split_up(folder);
   const std::vector<Listed> train = go_round(parts.train), test = go_round(parts.test);
   const bool tail = options.validation_tail > 0;
   if (test.empty() && !tail)
     reject(Hint{"give each class ten pictures or more, or make the folders train and test"},
            "{} leaves no picture for testing, which takes every tenth of a class", folder.string());
-  Common common;
-  const bool resized = options.image_size > 0;
-  inspect(train, resized, common);
-  inspect(test, resized, common);
-  if (resized)
-    common.size = {options.image_size, options.image_width == 0 ? options.image_size : options.image_width};
-  Dataset set{.name = "images", .classes = static_cast<int>(parts.train.size())};
+  Dataset set = read_pictures(train, test, options);
+  set.classes = static_cast<int>(parts.train.size());
   for (const auto& [name, pictures] : parts.train) set.class_names.push_back(name);
-  set.train = decode(train, needed(train.size(), options.train_size, tail), common, options.resize);
-  set.test = decode(test, needed(test.size(), options.test_size, tail), common, options.resize);
   return set;
 }
 

@@ -48,6 +48,7 @@ const std::vector<DatasetInfo>& known_datasets() {
       {"glyphs", "drawn digits, any size and number", "embedded", "", 10, {1, 28, 28}, 60000, 10000},
       {"images", "PNG and JPEG files, a folder for each class", "images:DIR", "", 0, {}, 0, 0},
       {"text", "bytes of any file, to be continued", "text:FILE", "", 256, {}, 0, 0},
+      {"npy", "arrays of numbers: inputs and targets", "npy:INPUTS.npy,TARGETS.npy", "", 0, {}, 0, 0},
       {"idx", "any images in files named like MNIST's", "idx:DIR/" + idx, "", 0, {}, 0, 0},
   };
   return kKnown;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -66,6 +67,9 @@ void require_images(const Split& split, const LoaderOptions& o) {
   if (elements != split.labels.size() * static_cast<std::size_t>(split.image.numel()))
     fail("{} labels and {} pixels do not make images of {}", split.labels.size(), elements,
          split.image.str());
+  if (split.targets.size() != split.labels.size() * static_cast<std::size_t>(split.targets_each))
+    fail("{} targets do not make {} rows of {}", split.targets.size(), split.labels.size(),
+         split.targets_each);
   if (!split.values.empty()) require_plain(split, o);
   if (o.dtype != DType::f32 && o.dtype != DType::f64)
     reject(Hint{"take fp32 or fp64"}, "images are loaded as floating point, not as {}", name_of(o.dtype));
@@ -228,12 +232,22 @@ struct Loader::Impl {
     }
   }
 
+  void fill_answer(const Batch& batch, std::int64_t i, std::int64_t image) const {
+    static_assert(sizeof(float) == sizeof(std::int32_t));
+    const std::int64_t each = split.targets_each;
+    if (each == 0)
+      batch.labels[i] = split.labels[static_cast<std::size_t>(image)];
+    else
+      std::memcpy(batch.labels + i * each, split.targets.data() + image * each,
+                  static_cast<std::size_t>(each) * sizeof(float));
+  }
+
   void fill(Slot& slot) const {
     if (!writer) return fill_text(slot);
     const Batch& batch = slot.batch;
     for (std::int64_t i = 0; i < batch.count; ++i) {
       const std::int64_t image = slot.members[static_cast<std::size_t>(i)];
-      batch.labels[i] = split.labels[static_cast<std::size_t>(image)];
+      fill_answer(batch, i, image);
       if (!split.values.empty()) {
         dispatch_float(options.dtype, [&]<class T>() {
           std::copy_n(split.values.data() + image * split.image.numel(), split.image.numel(),

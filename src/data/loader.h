@@ -33,7 +33,7 @@ struct LoaderOptions {
 // One batch, in buffers owned by the loader. The last one of an epoch may be short.
 struct Batch {
   void* images = nullptr;          // count x input, options.dtype
-  std::int32_t* labels = nullptr;  // count, times the labels of one item
+  std::int32_t* labels = nullptr;  // count, times the labels of one item; targets are floats in their place
   std::int64_t count = 0;          // 0 if the batch is too small to give this rank an image
   std::int64_t epoch = 0;
   bool last_of_epoch = false;

@@ -64,6 +64,11 @@ const LayerType& layer_type(std::string_view name);  // rejects unknown types, s
 // True if the input is tokens (an embedding reads it), one int32 each, not numbers.
 bool reads_tokens(const Net& net);
 
+// True if an answer is one of several classes, so that there is an accuracy.
+inline bool has_classes(const Net& net) { return net.loss == kCrossEntropy || net.loss == kSquaredError; }
+// True if the data gives numbers to be learned instead of labels.
+inline bool learns_targets(const Net& net) { return net.loss == kRegression || net.loss == kMultiLabel; }
+
 // Appends a network's forward pass to a graph; returns the last layer's output.
 ValueId lower(const Net& net, Graph& graph, ValueId input, const Lowering& how);
 

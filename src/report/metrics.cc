@@ -56,4 +56,29 @@ Sheet metrics_sheet(const Metrics& m, const std::vector<std::string>& class_name
   return sheet;
 }
 
+Json target_scores_json(const EvalResult& result) {
+  if (result.regression)
+    return {{"mean_absolute_error", result.regression->mean_absolute},
+            {"mean_squared_error", result.regression->mean_squared},
+            {"r2", result.regression->r2}};
+  if (result.labels)
+    return {{"micro_f1", result.labels->micro_f1},
+            {"macro_f1", result.labels->macro_f1},
+            {"mean_average_precision", result.labels->mean_average_precision},
+            {"all_right", result.labels->all_right}};
+  return nullptr;
+}
+
+std::string target_scores_text(const EvalResult& result) {
+  if (result.regression)
+    return fmt::format("mean absolute error {:.4g}, mean squared error {:.4g}, R² {:.4f}",
+                       result.regression->mean_absolute, result.regression->mean_squared,
+                       result.regression->r2);
+  if (result.labels)
+    return fmt::format("F1 {:.4f} (mean of labels {:.4f}), mean average precision {:.4f}, all right {:.4f}",
+                       result.labels->micro_f1, result.labels->macro_f1,
+                       result.labels->mean_average_precision, result.labels->all_right);
+  return {};
+}
+
 }  // namespace headroom

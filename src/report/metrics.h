@@ -5,7 +5,7 @@
 
 #include "base/json_fwd.h"
 #include "base/sheet.h"
-#include "train/metrics.h"
+#include "train/evaluate.h"
 
 namespace headroom {
 
@@ -14,5 +14,9 @@ Json metrics_json(const Metrics& metrics, const std::vector<std::string>& class_
 
 // A row per class, with the confusion matrix beside it if it fits a screen.
 Sheet metrics_sheet(const Metrics& metrics, const std::vector<std::string>& class_names);
+
+// Scores of networks that learn targets; null if there are none.
+Json target_scores_json(const EvalResult& result);
+std::string target_scores_text(const EvalResult& result);  // "mean absolute error 0.12, ..."
 
 }  // namespace headroom

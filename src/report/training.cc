@@ -97,6 +97,7 @@ Json training_json(const FinishedTraining& f) {
   }
   if (f.result.last_eval.metrics.images() > 0)
     json["metrics"] = metrics_json(f.result.last_eval.metrics, f.data.class_names);
+  if (const Json scores = target_scores_json(f.result.last_eval); !scores.is_null()) json["metrics"] = scores;
   if (f.ranks != nullptr) json["ranks"] = to_json(*f.ranks);
   if (f.options.accumulate > 1) {
     json["batch"] = f.options.batch / f.options.accumulate;
@@ -146,6 +147,8 @@ std::string success_text(const FinishedTraining& f) {
       text += fmt::format("published  {} {}\n", name, value.get<double>());
   text += fmt::format("loss       {:.4f} last epoch, {:.5f} first step; {:.4f} test\n", last.loss,
                       f.result.state.first_loss, last.test_loss);
+  if (const std::string scores = target_scores_text(f.result.last_eval); !scores.empty())
+    text += fmt::format("test       {}\n", scores);
   if (f.tokens_each() > 0)
     text += fmt::format("text       {:.4f} bits per byte, perplexity {:.3f} training; {:.4f}, {:.3f} test\n",
                         last.loss / std::log(2.0), std::exp(last.loss), last.test_loss / std::log(2.0),

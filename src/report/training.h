@@ -29,7 +29,7 @@ struct FinishedTraining {
   TableView view = {};  // of the layers
 
   double images_per_s() const;
-  bool classifier() const { return engine.net().loss != kReconstruction; }
+  bool classifier() const { return has_classes(engine.net()); }
   std::int64_t tokens_each() const { return data.train.text.empty() ? 0 : data.train.labels_each(); }
 };
 

@@ -5,11 +5,29 @@
 
 #include "base/shares.h"
 #include "base/spans.h"
+#include "base/text.h"
 #include "profile/step_timer.h"
 #include "train/run_state.h"
 #include "train/watched_steps.h"
 
 namespace headroom {
+namespace {
+
+void require_same_targets(const Net& net, const Program& program, const Split& split) {
+  if (program.labels_each != split.targets_each)
+    reject(Hint{fmt::format("give its last layer {0} units; models of the zoo take :classes={0}",
+                            split.targets_each)},
+           "model '{}' gives {} per item, but the data has {}", net.name,
+           counted(program.labels_each, "number"), counted(split.targets_each, "target"));
+  if (net.loss != kMultiLabel) return;
+  const auto wrong = std::ranges::find_if(split.targets, [](float x) { return !(x >= 0 && x <= 1); });
+  if (wrong != split.targets.end())
+    reject(Hint{"1 if a label applies, else 0; for other numbers take `loss` regression"},
+           "the loss multi_label takes targets from 0 to 1, and item {} has {}",
+           (wrong - split.targets.begin()) / split.targets_each, *wrong);
+}
+
+}  // namespace
 
 LoaderOptions loader_options(const Engine& engine, const Preprocess& preprocess, std::int64_t batch) {
   LoaderOptions options;
@@ -25,6 +43,14 @@ std::int64_t classes_of(const Program& program) {
 }
 
 void require_labels(const Engine& engine, const Program& program, const Split& split) {
+  const Net& net = engine.net();
+  if (learns_targets(net) && split.targets_each == 0)
+    reject(Hint{"`data` npy:INPUTS.npy,TARGETS.npy, or images:DIR with a targets.csv"},
+           "the loss {} needs numbers to learn, but the data has labels", net.loss);
+  if (has_classes(net) && split.targets_each > 0)
+    reject(Hint{"take `loss` regression or multi_label"},
+           "the loss {} needs labels, but the data has targets", net.loss);
+  if (learns_targets(net)) return require_same_targets(net, program, split);
   if (program.correct != kNone && program.labels_each != split.labels_each())
     reject(Hint{"use `data` text:FILE for gpt2, and images for other models"},
            "model '{}' gives {} answers per item, but the data has {} labels", engine.net().name,
@@ -63,6 +89,34 @@ void add_padded(Engine& engine, Engine::Ready& ready, const DeviceBatch& b,
   all.add(scores, labels);
   tally.add(part.log_loss(), part.accuracy() * double(labels.size()), b.count);
 }
+
+// What a network gave for every item, for scores that need all of them.
+class Predictions {
+ public:
+  Predictions(const Net& net, const Split& split) : net_(net), split_(split) {
+    if (learns_targets(net)) values_.resize(split.targets.size());
+  }
+  void put(std::int64_t first, const std::vector<double>& rows) {
+    std::ranges::copy(rows, values_.begin() + first * split_.targets_each);
+  }
+  bool wanted() const { return !values_.empty(); }
+
+  // Ranks that share an item count it once.
+  void gather(Groups& groups) {
+    if (groups.distribution().model_index != 0) std::ranges::fill(values_, 0.0);
+    groups.world().all_reduce(values_.data(), std::ssize(values_));
+  }
+  void score(EvalResult& result) const {
+    if (net_.loss == kRegression)
+      result.regression = regression_scores(values_, split_.targets, split_.targets_each);
+    if (net_.loss == kMultiLabel) result.labels = label_scores(values_, split_.targets, split_.targets_each);
+  }
+
+ private:
+  const Net& net_;
+  const Split& split_;
+  std::vector<double> values_;
+};
 
 // Adds up the results of all ranks, on every rank. Ranks that share an image count it once.
 void add_up(Groups& groups, Tally& tally, Metrics& metrics) {
@@ -108,6 +162,7 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
   // A confusion matrix over all tokens is of no use.
   const bool counted = classes > 0 && split.text.empty();
   if (counted) result.metrics = Metrics(classes);
+  Predictions predictions(engine.net(), split);
   Tally tally;
   WatchedSteps watched(watch);
   const auto idle = [&] { engine.device().stream().synchronize(); };
@@ -131,10 +186,13 @@ EvalResult evaluate(Engine& engine, const Split& split, const Preprocess& prepro
     tally.add(ready.executor->read_scalar(ready.program.loss), engine.correct(ready), b->count);
     if (counted)
       result.metrics.add(ready.executor->read(ready.program.logits), labels_of(split, own, b->count));
+    if (predictions.wanted()) predictions.put(own, ready.executor->read(ready.program.logits));
     watched.after(whole, idle);
   }
   watched.finish(idle);
   if (parts > 1) add_up(*engine.groups(), tally, result.metrics);
+  if (parts > 1 && predictions.wanted()) predictions.gather(*engine.groups());
+  predictions.score(result);
   const auto images = static_cast<double>(tally.images);
   result.accuracy = tally.correct / images;
   result.loss = tally.loss / images;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -8,6 +10,7 @@
 #include "train/engine.h"
 #include "train/feed.h"
 #include "train/metrics.h"
+#include "train/target_metrics.h"
 
 namespace headroom {
 
@@ -15,7 +18,9 @@ struct EvalResult {
   double accuracy = 0;  // of classifiers
   double loss = 0, seconds = 0;
   std::int64_t images = 0;
-  Metrics metrics;          // of classifiers; else empty
+  Metrics metrics;                             // of classifiers; else empty
+  std::optional<RegressionScores> regression;  // of networks with these losses
+  std::optional<LabelScores> labels;
   Measurement measurement;  // of the evaluation plan for a whole batch
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "base/random.h"
@@ -30,14 +31,45 @@ class Gradients : public ::testing::Test {
     for (std::uint64_t i = 0; i < kBatch * kInputs; ++i) images_.push_back(random.normal(i));
     for (std::int64_t i = 0; i < kBatch; ++i) labels_.push_back(static_cast<std::int32_t>(i % kClasses));
   }
-  Engine make(EngineOptions options) {
+  Engine make(EngineOptions options, const char* loss = kCrossEntropy) {
     options.precision = DType::f64, options.keep_gradients = true;
-    return {find_net("mlp:hidden=16,input=8,classes=3,activation=tanh"), *device_, std::move(options)};
+    Net net = find_net("mlp:hidden=16,input=8,classes=3,activation=tanh");
+    net.loss = loss;
+    return {net, *device_, std::move(options)};
   }
   double step(Engine& engine, double rate) {
     Engine::Ready& ready = engine.ready(Mode::train, kBatch);
     engine.set_learning_rate(rate);
     return engine.train_step(ready, images_.data(), labels_.data(), 1);
+  }
+  // Targets in the place of labels.
+  void learn(const std::vector<float>& targets) {
+    labels_.resize(targets.size());
+    std::memcpy(labels_.data(), targets.data(), targets.size() * sizeof(float));
+  }
+  // Compares every gradient with the slope of the loss.
+  void expect_slopes(Engine& engine) {
+    constexpr double kStep = 1e-5;
+    step(engine, 0);
+    for (const std::string& name : names_) {
+      const Values g = gradient(engine, name), first = gradient_weights(engine, name);
+      for (std::size_t i = 0; i < first.size(); i += 5) {
+        Values moved = first;
+        auto loss_at = [&](double w) {
+          moved[i] = w;
+          engine.storage().write(name, moved.data(), moved.size() * sizeof(double));
+          return step(engine, 0);
+        };
+        const double slope = (loss_at(first[i] + kStep) - loss_at(first[i] - kStep)) / (2 * kStep);
+        loss_at(first[i]);
+        EXPECT_NEAR(g[i], slope, 1e-9) << name << " " << i;
+      }
+    }
+  }
+  Values scores(Engine& engine) {
+    Engine::Ready& eval = engine.ready(Mode::eval, kBatch);
+    engine.run_batch(eval, images_.data(), labels_.data());
+    return eval.executor->read(eval.program.logits);
   }
   Values gradient(Engine& engine, const std::string& name) {
     Engine::Ready& ready = engine.ready(Mode::train, kBatch);
@@ -114,21 +146,36 @@ TEST_F(Gradients, OfSmoothedLabelsFollowTheirLoss) {
     wanted += ((1 - kShare) * rows[i][std::size_t(labels_[i])] + kShare * even) / kBatch;
   }
   EXPECT_NEAR(step(engine, 0), wanted, 1e-14);
-  constexpr double kStep = 1e-5;
-  for (const std::string& name : names_) {
-    const Values g = gradient(engine, name), first = gradient_weights(engine, name);
-    for (std::size_t i = 0; i < first.size(); i += 5) {
-      Values moved = first;
-      auto loss_at = [&](double w) {
-        moved[i] = w;
-        engine.storage().write(name, moved.data(), moved.size() * sizeof(double));
-        return step(engine, 0);
-      };
-      const double slope = (loss_at(first[i] + kStep) - loss_at(first[i] - kStep)) / (2 * kStep);
-      loss_at(first[i]);
-      EXPECT_NEAR(g[i], slope, 1e-9) << name << " " << i;
-    }
+  expect_slopes(engine);
+}
+
+TEST_F(Gradients, OfARegressionFollowItsLoss) {
+  Engine engine = make({}, kRegression);
+  std::vector<float> targets;
+  for (std::int64_t i = 0; i < kBatch * kClasses; ++i) targets.push_back(0.25F * float(i % 7) - 1);
+  learn(targets);
+  double wanted = 0;
+  const Values given = scores(engine);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    wanted += std::pow(given[i] - targets[i], 2) / double(given.size());
+  EXPECT_NEAR(step(engine, 0), wanted, 1e-14);
+  expect_slopes(engine);
+}
+
+TEST_F(Gradients, OfManyLabelsFollowTheirLoss) {
+  Engine engine = make({}, kMultiLabel);
+  std::vector<float> targets;
+  for (std::int64_t i = 0; i < kBatch * kClasses; ++i)
+    targets.push_back(i % 3 == 0 || i % 5 == 0 ? 1.F : 0.F);
+  learn(targets);
+  double wanted = 0;
+  const Values given = scores(engine);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const double probability = 1 / (1 + std::exp(-given[i]));
+    wanted -= std::log(targets[i] > 0 ? probability : 1 - probability) / double(given.size());
   }
+  EXPECT_NEAR(step(engine, 0), wanted, 1e-14);
+  expect_slopes(engine);
 }
 
 TEST_F(Gradients, SmoothedLabelsAreForCrossEntropyAlone) {
@@ -180,6 +227,28 @@ TEST_F(InParts, ABatchTrainsAsAWhole) {
         for (std::size_t i = 0; i < whole[t].size(); ++i)
           ASSERT_NEAR(added[t][i], whole[t][i], 1e-9) << t << " " << i;
     }
+  }
+}
+
+// Each part of a batch divides by the items of all parts.
+TEST_F(InParts, TargetsAreLearnedAsInAWhole) {
+  Dataset data = data_;
+  for (Split* split : {&data.train, &data.test}) {
+    split->targets_each = 2;
+    for (std::int64_t i = 0; i < 2 * split->count(); ++i) split->targets.push_back(float(i % 3 == 0));
+  }
+  for (const char* loss : {kRegression, kMultiLabel}) {
+    std::vector<double> losses;
+    for (const std::int64_t parts : {1, 3}) {
+      Net net = find_net("mlp:hidden=20,input=144,classes=2");
+      net.loss = loss;
+      Engine engine(net, *device_, {.precision = DType::f64, .seed = 2});
+      TrainObserver nobody;
+      losses.push_back(
+          train(engine, data, {.batch = 24, .epochs = 2, .accumulate = parts, .lr = 0.05}, nobody)
+              .state.last_loss);
+    }
+    EXPECT_NEAR(losses[0], losses[1], 1e-12) << loss;
   }
 }
 

@@ -8,6 +8,10 @@
 namespace headroom {
 namespace {
 
+ValueId add_to_loss(Program& p, std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) {
+  return p.graph.add_node(op, std::move(inputs), std::move(attrs), kLossLayer).at(0);
+}
+
 // Treats the scores of every token as a row with its own label.
 void rows_of_tokens(Program& p, const Net& net) {
   const Shape out = p.graph.value(p.logits).type.shape;
@@ -49,33 +53,64 @@ void add_reconstruction(Program& p, const Net& net, const Attrs& attrs) {
            "network '{}' gives {} for an input of {}, so it cannot reconstruct it", net.name,
            out.without_first().str(), in.without_first().str());
   ValueId target = p.images;
-  if (in != out) target = p.graph.add_node("reshape", {target}, {{"shape", out.vector()}}, kLossLayer).at(0);
-  p.loss = p.graph.add_node("squared_error", {p.logits, target}, attrs, kLossLayer).at(0);
+  if (in != out) target = add_to_loss(p, "reshape", {target}, {{"shape", out.vector()}});
+  p.loss = add_to_loss(p, "squared_error", {p.logits, target}, attrs);
 }
 
-// (1 - e) times the cross entropy with the label, plus e times its mean over all classes as the label.
-void smooth_labels(Program& p, double e, std::int64_t rows_everywhere) {
-  Graph& graph = p.graph;
-  auto add = [&](std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {}) {
-    return graph.add_node(op, std::move(inputs), std::move(attrs), kLossLayer).at(0);
-  };
-  // Plans of one engine share constants by name, and a part of a batch has another share than the whole.
-  auto times = [&](ValueId value, const std::string& name, double factor) {
-    const ValueId constant = graph.add_value({.name = name,
-                                              .type = {{1}, graph.value(value).type.dtype},
+// Plans of one engine share constants by name, and a part of a batch has another share than the whole.
+ValueId times(Program& p, ValueId value, const std::string& name, double factor) {
+  const ValueId constant = p.graph.add_value({.name = name,
+                                              .type = {{1}, p.graph.value(value).type.dtype},
                                               .role = Role::constant,
                                               .producer = kNone,
                                               .init = {Initializer::Kind::constant, factor},
                                               .layer = {}});
-    return add("mul", {value, constant});
-  };
-  const std::int64_t rows = graph.value(p.logits).type.shape[0];
-  const double share = rows_everywhere > 0 ? double(rows) / double(rows_everywhere) : 1;
-  const ValueId logs = add("log_softmax", {p.logits});
-  const ValueId mean = add("reduce_mean", {logs}, {{"axes", std::vector<std::int64_t>{0, 1}}});
-  const ValueId even = add("reshape", {mean}, {{"shape", std::vector<std::int64_t>{1}}});
-  const std::string part = fmt::format("loss.even_share_{}_of_{}", rows, rows_everywhere);
-  p.loss = add("add", {times(p.loss, "loss.label_share", 1 - e), times(even, part, -e * share)});
+  return add_to_loss(p, "mul", {value, constant});
+}
+
+// The mean of all elements, times this factor and the share of the rows that are here.
+ValueId mean_times(Program& p, ValueId value, const std::string& name, double factor,
+                   std::int64_t rows_everywhere) {
+  const Shape shape = p.graph.value(value).type.shape;
+  std::vector<std::int64_t> axes;
+  for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
+  const ValueId mean = add_to_loss(p, "reduce_mean", {value}, {{"axes", axes}});
+  const ValueId one = add_to_loss(p, "reshape", {mean}, {{"shape", std::vector<std::int64_t>{1}}});
+  if (rows_everywhere == 0 && factor == 1) return one;
+  const double share = rows_everywhere > 0 ? double(shape[0]) / double(rows_everywhere) : 1;
+  return times(p, one, fmt::format("{}_{}_of_{}", name, shape[0], rows_everywhere), factor * share);
+}
+
+// (1 - e) times the cross entropy with the label, plus e times its mean over all classes as the label.
+void smooth_labels(Program& p, double e, std::int64_t rows_everywhere) {
+  const ValueId logs = add_to_loss(p, "log_softmax", {p.logits});
+  const ValueId even = mean_times(p, logs, "loss.even_share", -e, rows_everywhere);
+  p.loss = add_to_loss(p, "add", {times(p, p.loss, "loss.label_share", 1 - e), even});
+}
+
+// Rows of numbers that the data gives, one for each number of the output.
+ValueId add_targets(Program& p) {
+  const TensorType out = p.graph.value(p.logits).type;
+  const std::int64_t rows = out.shape[0], each = out.shape.numel() / rows;
+  if (out.shape.rank() != 2)
+    p.logits = add_to_loss(p, "reshape", {p.logits}, {{"shape", std::vector<std::int64_t>{rows, each}}});
+  p.labels_each = each;
+  p.labels = p.graph.add_value({.name = "targets",
+                                .type = {{rows, each}, DType::f32},
+                                .role = Role::input,
+                                .producer = kNone,
+                                .init = {},
+                                .layer = {}});
+  if (out.dtype == DType::f32) return p.labels;
+  return add_to_loss(p, "cast", {p.labels}, {{"to", std::string(name_of(out.dtype))}});
+}
+
+// The mean over all labels of softplus(x) - x t: the cross entropy of sigmoid(x) with t, for any x.
+void add_multi_label(Program& p, std::int64_t rows_everywhere) {
+  const ValueId targets = add_targets(p);
+  const ValueId both = add_to_loss(p, "mul", {p.logits, targets});
+  const ValueId each = add_to_loss(p, "sub", {add_to_loss(p, "softplus", {p.logits}), both});
+  p.loss = mean_times(p, each, "loss.share", 1, rows_everywhere);
 }
 
 }  // namespace
@@ -88,6 +123,12 @@ void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t globa
   Attrs attrs;
   if (global_batch > 0) attrs.set("global_batch", global_batch);
   if (net.loss == kReconstruction) return add_reconstruction(p, net, attrs);
+  if (net.loss == kMultiLabel) return add_multi_label(p, global_batch);
+  if (net.loss == kRegression) {
+    const ValueId targets = add_targets(p);
+    p.loss = add_to_loss(p, "squared_error", {p.logits, targets}, attrs);
+    return;
+  }
   rows_of_tokens(p, net);
   if (global_batch > 0) attrs.set("global_batch", global_batch * p.labels_each);
   require_classes(p, net);
@@ -99,21 +140,19 @@ void add_loss(Program& p, const Net& net, std::int64_t batch, std::int64_t globa
                                 .layer = {}});
   if (net.loss == kSquaredError) {
     const TensorType type = p.graph.value(p.logits).type;
-    const ValueId wanted =
-        p.graph
-            .add_node("one_hot", {p.labels},
-                      {{"classes", type.shape[1]}, {"dtype", std::string(name_of(type.dtype))}}, kLossLayer)
-            .at(0);
-    p.loss = p.graph.add_node("squared_error", {p.logits, wanted}, attrs, kLossLayer).at(0);
+    const ValueId wanted = add_to_loss(
+        p, "one_hot", {p.labels}, {{"classes", type.shape[1]}, {"dtype", std::string(name_of(type.dtype))}});
+    p.loss = add_to_loss(p, "squared_error", {p.logits, wanted}, attrs);
   } else if (net.loss == kCrossEntropy) {
-    p.loss = p.graph.add_node("cross_entropy", {p.logits, p.labels}, attrs, kLossLayer).at(0);
+    p.loss = add_to_loss(p, "cross_entropy", {p.logits, p.labels}, attrs);
   } else {
-    const std::vector<std::string> losses = {kCrossEntropy, kSquaredError, kReconstruction};
+    const std::vector<std::string> losses = {kCrossEntropy, kSquaredError, kReconstruction, kRegression,
+                                             kMultiLabel};
     reject(nearest(net.loss, losses), "network '{}': unknown loss '{}'", net.name, net.loss);
   }
   if (label_smoothing > 0)
     smooth_labels(p, label_smoothing, global_batch > 0 ? global_batch * p.labels_each : 0);
-  p.correct = p.graph.add_node("count_correct", {p.logits, p.labels}, {}, kLossLayer).at(0);
+  p.correct = add_to_loss(p, "count_correct", {p.logits, p.labels});
 }
 
 void add_penalty(Program& p, double l2) {

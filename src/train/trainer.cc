@@ -408,6 +408,7 @@ void require_trainable(Engine& engine, const Dataset& data, std::int64_t batch, 
   const Program& program = ready_to_train(engine, batch, accumulate).program;
   const std::int64_t units = classes_of(program);
   require_labels(engine, program, data.train);
+  if (data.test.count() > 0) require_labels(engine, program, data.test);
   const bool text = !data.train.text.empty();
   // A text need not use the whole vocabulary.
   if (units != 0 && (text ? units < data.classes : units != data.classes))

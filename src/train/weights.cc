@@ -139,7 +139,7 @@ void write(Engine& engine, const std::vector<const NamedTensor*>& tensors) {
 // "fc", the last layer with weights: the classifier.
 std::string head_of(const Engine& engine) {
   const Net& net = engine.net();
-  if (net.imported || net.layers.empty() || net.loss == kReconstruction || reads_tokens(net))
+  if (net.imported || net.layers.empty() || !has_classes(net) || reads_tokens(net))
     reject("`new-head` is for classifiers of the zoo or of a net.json, and '{}' is not one", net.name);
   for (auto layer = net.layers.rbegin(); layer != net.layers.rend(); ++layer)
     if (std::ranges::any_of(engine.weight_names(),
