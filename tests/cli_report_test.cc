@@ -74,6 +74,10 @@ TEST_F(CliReport, OtherVerbsWritePagesToo) {
   expect_sections("sweep.html", {"summary", "tables", "origin"});
   EXPECT_EQ(read_file(file("sweep.html")).find("<section id=\"layers\""), std::string::npos)
       << "the page of a single training";
+  succeed({"tune", "--list", "--report", "tune.html"});
+  expect_sections("tune.html", {"summary", "tables", "origin"});
+  put("rows.csv", "device,dtype,m,n,k,us\n");
+  expect_refused({"calibrate", "--table", "rows.csv", "--machine", "h200", "--report", "none/c.html"}, {"none"});
   succeed({"watch", "--for", "400ms", "--report", "watch.html"});
   expect_sections("watch.html", {"utilisation", "origin"});
 }

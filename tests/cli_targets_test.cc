@@ -21,6 +21,7 @@ struct CliTargets : ProgramTest {
   // 400 items of 3 numbers. y: a plane over them, and a constant; labels: which of the first two are
   // positive.
   CliTargets() {
+    know_machine(1);
     const Philox random(7);
     std::vector<float> x, y, labels;
     for (std::uint64_t i = 0; i < 1200; ++i) x.push_back(static_cast<float>(random.normal(i)));

@@ -21,6 +21,7 @@ constexpr double kUsualSeconds = 0.05;  // of a probe's step, at half of the mac
 constexpr double kSmallestOnCpus = 0.003, kSmallestOnGpus = 1e-4;  // share of that in the smallest probes
 constexpr std::int64_t kMaxBatch = 4096;
 constexpr double kSmallShare = 0.25;  // of the time, for probes of one or a few images
+constexpr double kMaxOverrun = 4;     // times the time asked for, where a busy machine takes few timings
 
 double flops_of(const Plan& plan) {
   double sum = 0;
@@ -137,16 +138,17 @@ StepCalibration calibrate_steps(Device& device, const Machine& machine, const Ca
   Probes probes(device, machine);
   const double begin = now_s();
   const auto passed = [&] { return (now_s() - begin) / options.seconds; };
+  const auto goes_on = [&] { return passed() < (probes.rows.size() < kMinStepRows ? kMaxOverrun : 1); };
   const auto time = [&](const Probe& probe, std::uint64_t number) {
-    if (progress) progress(passed(), probe.net.name);
+    if (progress) progress(std::min(1.0, passed()), probe.net.name);
     for (const Mode mode : {Mode::train, Mode::eval})
-      if (passed() < 1) probes.time(probe, mode, options.engines[number % options.engines.size()]);
+      if (goes_on()) probes.time(probe, mode, options.engines[number % options.engines.size()]);
   };
   double small = 0;  // share of the time that small probes took
-  for (std::uint64_t number = 0, next_small = 0; passed() < 1; ++number) {
+  for (std::uint64_t number = 0, next_small = 0; goes_on(); ++number) {
     time(draw_probe(number), number);
     if (machine.kind != "cpu") time(draw_wide_probe(number), number);
-    while (small < kSmallShare * passed() && passed() < 1) {
+    while (small < kSmallShare * passed() && goes_on()) {
       const double before = passed();
       time(draw_small_probe(next_small), next_small);
       ++next_small;

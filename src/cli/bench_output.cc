@@ -45,11 +45,9 @@ void finish_bench(const BenchOutput& output, const Common& common, const BenchTa
   print_tables(output, common, target);
   flush_output();
   write_svg(target.svg, output.charts);
-  RunRecord record = start_record(output.verb, command_line());
-  if (machine != nullptr) record.machine = *machine;
-  for (const BenchTable& table : output.tables) record.tables.push_back(table.sheet);
-  record.resources = process_resources();
-  write_files(target.files, {.record = std::move(record)});
+  std::vector<Sheet> sheets;
+  for (const BenchTable& table : output.tables) sheets.push_back(table.sheet);
+  write_tables(target.files, output.verb, std::move(sheets), machine);
 }
 
 }  // namespace headroom::cli

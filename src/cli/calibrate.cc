@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/calibrate_device.h"
 #include "cli/options.h"
+#include "cli/record_files.h"
 #include "cli/verbs.h"
 #include "timing/table_calibration.h"
 
@@ -24,6 +25,7 @@ struct CalibrateRequest {
   double seconds = kCalibrateSeconds;
   std::string precisions;
   Common common;
+  RecordFiles files;
 };
 
 // Without a table, the timings are made here.
@@ -45,6 +47,7 @@ void require_request(const CalibrateRequest& r) {
     reject(Hint{"--leave-out judges on one device"}, "--rows is for the rows of one --machine");
   if (r.rows < 0) reject("--rows is {}; it must be at least 0", r.rows);
   if (!r.out.empty()) require_writable(r.out);
+  require_files(r.files);
 }
 
 Sheet fitted_sheet(const TableCalibration& result) {
@@ -94,16 +97,7 @@ Json parts_json(const TableCalibration& result) {
   return list;
 }
 
-void run(const CalibrateRequest& r) {
-  if (measures(r)) return run_calibrate_device(r.common, {r.precisions, r.seconds, r.out});
-  require_request(r);
-  const TimingTable table = read_timing_table(r.table);
-  const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
-  const TableCalibration result =
-      r.shared ? calibrate_table_shared(table, holdout) : calibrate_table(table, r.machine, holdout);
-  for (const std::string& text : result.notes) warn(text);
-  const std::string file = to_json(result.calibration).dump(1) + "\n";
-  if (!r.out.empty()) write_file(r.out, file);
+void print_fitted(const CalibrateRequest& r, const TableCalibration& result) {
   if (r.common.json) {
     Json json = {{"kernel", result.calibration.forms.front().form}, {"table", r.table}};
     json["machine"] = result.calibration.machine ? Json(result.calibration.machine->name) : Json(nullptr);
@@ -116,6 +110,20 @@ void run(const CalibrateRequest& r) {
   print(fitted_sheet(result).text(r.common.tables.view()));
   print("\n" + outlier_lines(result.parts) + paragraph(kCalibrateNote, r.common.tables.view()));
   if (!r.out.empty()) print(fmt::format("saved to {}\n", r.out));
+}
+
+void run(const CalibrateRequest& r) {
+  if (measures(r)) return run_calibrate_device(r.common, {r.precisions, r.seconds, r.out, r.files});
+  require_request(r);
+  const TimingTable table = read_timing_table(r.table);
+  const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
+  const TableCalibration result =
+      r.shared ? calibrate_table_shared(table, holdout) : calibrate_table(table, r.machine, holdout);
+  for (const std::string& text : result.notes) warn(text);
+  const std::string file = to_json(result.calibration).dump(1) + "\n";
+  if (!r.out.empty()) write_file(r.out, file);
+  print_fitted(r, result);
+  write_tables(r.files, "calibrate", {fitted_sheet(result)});
 }
 
 }  // namespace
@@ -140,6 +148,7 @@ void add_calibrate(Command app) {
               "else fp32, on GPUs fp32,tf32,bf16");
   verb.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   add_json(verb, r->common);
+  add_record_options(verb, r->files);
   add_table_options(verb, r->common.tables);
   verb.example("headroom calibrate");
   verb.example("headroom calibrate --table rows.csv --machine h200 -o mine.json");

@@ -60,23 +60,7 @@ std::vector<EngineOptions> engines_for(Common common, const std::string& precisi
   return engines;
 }
 
-}  // namespace
-
-void run_calibrate_device(Common common, const CalibrateDevice& r) {
-  if (!(r.seconds >= 1 && r.seconds <= 3600))
-    reject(Hint{"60 seconds are usual"}, "--seconds is {}; it must be between 1 and 3600", r.seconds);
-  if (!r.constants.empty()) require_writable(r.constants);
-  const auto device = common.open();
-  const Machine machine = common.machine(*device);
-  const CalibrateOptions options{engines_for(common, r.precisions, device->kind()), r.seconds};
-  const StepCalibration c = [&] {
-    Progress progress("calibrate");
-    return calibrate_steps(*device, machine, options, [&](double share, const std::string& probe) {
-      progress.update(std::llround(100 * share), 100, probe);
-    });
-  }();
-  save_calibration(c);
-  if (!r.constants.empty()) write_file(r.constants, shared_constants(c, machine).dump(1) + "\n");
+void print_calibrated(const StepCalibration& c, const Common& common) {
   const std::string file = calibration_file(c.machine).string();
   if (common.json) {
     Json json = to_json(c);
@@ -88,6 +72,28 @@ void run_calibrate_device(Common common, const CalibrateDevice& r) {
                     c.rows.size(), c.runs.size()));
   print(kinds_sheet(c).text(common.tables.view()));
   print("\n" + summary(c) + fmt::format("saved to {}; `headroom predict` uses it from now on\n", file));
+}
+
+}  // namespace
+
+void run_calibrate_device(Common common, const CalibrateDevice& r) {
+  if (!(r.seconds >= 1 && r.seconds <= 3600))
+    reject(Hint{"60 seconds are usual"}, "--seconds is {}; it must be between 1 and 3600", r.seconds);
+  if (!r.constants.empty()) require_writable(r.constants);
+  require_files(r.files);
+  const auto device = common.open();
+  const Machine machine = common.machine(*device);
+  const CalibrateOptions options{engines_for(common, r.precisions, device->kind()), r.seconds};
+  const StepCalibration c = [&] {
+    Progress progress("calibrate");
+    return calibrate_steps(*device, machine, options, [&](double share, const std::string& probe) {
+      progress.update(std::llround(100 * share), 100, probe);
+    });
+  }();
+  save_calibration(c);
+  if (!r.constants.empty()) write_file(r.constants, shared_constants(c, machine).dump(1) + "\n");
+  print_calibrated(c, common);
+  write_tables(r.files, "calibrate", {kinds_sheet(c)}, &machine);
 }
 
 }  // namespace headroom::cli

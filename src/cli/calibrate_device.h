@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/record_files.h"
 
 namespace headroom::cli {
 
@@ -10,6 +11,7 @@ struct CalibrateDevice {
   std::string precisions;  // with commas between them; empty: the usual ones of the device
   double seconds = kCalibrateSeconds;
   std::string constants;  // a file for the constants alone; empty: none
+  RecordFiles files = {};
 };
 // Times random networks on a device, fits the constants of its kernels, saves them beside the measured
 // machine, and prints how well they predict what they were not fitted to.

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/options.h"
+#include "cli/verbs.h"
 #include "page/page.h"
 
 namespace headroom::cli {
@@ -33,6 +34,17 @@ void write_files(const RecordFiles& files, const RunProfile& run) {
   if (files.report.empty()) return;
   write_file(files.report, html_page({{files.report, run}}));
   note(fmt::format("headroom: the page is {}\n", files.report));
+}
+
+void write_tables(const RecordFiles& files, const std::string& verb, std::vector<Sheet> tables,
+                  const Machine* machine) {
+  if (!files.any()) return;
+  flush_output();  // the result is out before a file can fail
+  RunRecord record = start_record(verb, command_line());
+  if (machine != nullptr) record.machine = *machine;
+  record.tables = std::move(tables);
+  record.resources = process_resources();
+  write_files(files, {.record = std::move(record)});
 }
 
 }  // namespace headroom::cli

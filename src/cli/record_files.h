@@ -20,5 +20,8 @@ std::filesystem::path record_path(const std::string& name);
 
 // With the trace, if there is one. Says where the page is.
 void write_files(const RecordFiles& files, const RunProfile& run);
+// Of a run whose result is tables.
+void write_tables(const RecordFiles& files, const std::string& verb, std::vector<Sheet> tables,
+                  const Machine* machine = nullptr);
 
 }  // namespace headroom::cli

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/record_files.h"
 #include "cli/verbs.h"
 #include "models/zoo.h"
 #include "train/settings.h"
@@ -21,6 +22,7 @@ struct TuneRequest {
   bool list = false, csv = false;
   std::vector<std::string> dims;
   Common common;
+  RecordFiles files;
 };
 
 // One winner, of a plan or of the table.
@@ -69,10 +71,15 @@ Json rows_json(const std::vector<Row>& rows) {
   return list;
 }
 
-void list_table(const TuneRequest& r) {
-  TuningTable& table = tuning_table();
+std::vector<Row> table_rows() {
   std::vector<Row> rows;
-  for (auto& [key, tuned] : table.entries()) rows.push_back({key, tuned});
+  for (auto& [key, tuned] : tuning_table().entries()) rows.push_back({key, tuned});
+  return rows;
+}
+
+void list_table(const TuneRequest& r) {
+  const TuningTable& table = tuning_table();
+  const std::vector<Row> rows = table_rows();
   if (r.common.json) return print_json({{"file", table.file().string()}, {"winners", rows_json(rows)}});
   if (r.csv) return print(winners_sheet(rows, true).csv());
   if (!rows.empty()) print(winners_sheet(rows, true).text(r.common.tables.view()));
@@ -100,14 +107,41 @@ std::vector<Row> tune_model(const TuneRequest& r, Device& device, std::int64_t b
   return rows;
 }
 
+struct TunedModel {
+  std::string model, device;
+  std::int64_t batch = 0;
+  std::size_t timed = 0;  // now; the others were in the table
+};
+
+void print_tuned(const TuneRequest& r, const TunedModel& tuned, const std::vector<Row>& rows) {
+  const auto& [model, device, batch, timed] = tuned;
+  if (r.common.json)
+    return print_json({{"model", model},
+                       {"device", device},
+                       {"batch", batch},
+                       {"timed", timed},
+                       {"file", tuning_table().file().string()},
+                       {"winners", rows_json(rows)}});
+  if (r.csv) return print(winners_sheet(rows, true).csv());
+  if (rows.empty())
+    return print(fmt::format("{} on {}: no kernel of its plan has candidates\n", model, device));
+  print(fmt::format("{}, batch {}, {}, {}:\n\n", model, batch, r.common.precision, device));
+  print(winners_sheet(rows, false).text(r.common.tables.view()));
+  print(fmt::format("\n{}, {} timed now; winners are kept in {}\n",
+                    counted(static_cast<std::int64_t>(rows.size()), "problem"), timed,
+                    tuning_table().file().string()));
+}
+
 void run(const TuneRequest& request) {
   TuneRequest r = request;
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
+  require_files(r.files);
   if (r.list) {
     if (!r.model.empty())
       reject(Hint{"leave out the model, or --list"}, "--list prints the whole table; it does not take '{}'",
              r.model);
-    return list_table(r);
+    list_table(r);
+    return write_tables(r.files, "tune", {winners_sheet(table_rows(), true)});
   }
   if (r.model.empty())
     reject(Hint{"headroom tune resnet:depth=50 --device cuda, or headroom tune --list"},
@@ -125,23 +159,8 @@ void run(const TuneRequest& request) {
   const std::size_t before = tuning_table().entries().size();
   const std::vector<Row> rows = tune_model(r, *device, batch, net);
   const std::size_t added = tuning_table().entries().size() - before;
-  if (r.common.json)
-    return print_json({{"model", net.name},
-                       {"device", device->capabilities().name},
-                       {"batch", batch},
-                       {"timed", added},
-                       {"file", tuning_table().file().string()},
-                       {"winners", rows_json(rows)}});
-  if (r.csv) return print(winners_sheet(rows, true).csv());
-  if (rows.empty())
-    return print(fmt::format("{} on {}: no kernel of its plan has candidates\n", net.name,
-                             device->capabilities().name));
-  print(fmt::format("{}, batch {}, {}, {}:\n\n", net.name, batch, r.common.precision,
-                    device->capabilities().name));
-  print(winners_sheet(rows, false).text(r.common.tables.view()));
-  print(fmt::format("\n{}, {} timed now; winners are kept in {}\n",
-                    counted(static_cast<std::int64_t>(rows.size()), "problem"), added,
-                    tuning_table().file().string()));
+  print_tuned(r, {net.name, device->capabilities().name, batch, added}, rows);
+  write_tables(r.files, "tune", {winners_sheet(rows, true)});
 }
 
 }  // namespace
@@ -157,6 +176,7 @@ void add_tune(Command app) {
   verb.flag("--list", r->list, "print the table of winners and its path");
   add_dim_option(verb, r->dims);
   add_run_options(verb, r->common);
+  add_record_options(verb, r->files);
   verb.example("headroom tune resnet:depth=50 --device cuda --precision bf16 --batch 128");
   verb.example("headroom tune --list");
   verb.runs([r] { run(*r); });
