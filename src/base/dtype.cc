@@ -13,7 +13,7 @@ struct Row {
   int significand_bits;  // with the implicit one; 0: no rounding
 };
 
-constexpr std::array<Row, 8> kRows = {{
+constexpr std::array<Row, 9> kRows = {{
     {DType::f64, "fp64", 8, 53},
     {DType::f32, "fp32", 4, 24},
     {DType::f16, "fp16", 2, 11},
@@ -22,6 +22,7 @@ constexpr std::array<Row, 8> kRows = {{
     {DType::i32, "int32", 4, 0},
     {DType::u8, "uint8", 1, 0},
     {DType::boolean, "bool", 1, 0},
+    {DType::i8, "int8", 1, 0},
 }};
 
 const Row& row_of(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }

@@ -14,6 +14,10 @@ std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);  // "fp64", "int32", …
 std::optional<DType> parse_dtype(std::string_view name);
 bool is_float(DType dtype);
+constexpr bool is_8bit(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }  // integers
+constexpr bool is_integer(DType dtype) {
+  return dtype == DType::i64 || dtype == DType::i32 || is_8bit(dtype);
+}
 // f16 and bf16: 16-bit storage; values that need more precision (masters, statistics, losses) stay in fp32.
 constexpr bool is_16bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 constexpr DType master_of(DType dtype) { return is_16bit(dtype) ? DType::f32 : dtype; }
@@ -42,6 +46,10 @@ constexpr DType dtype_of<std::int32_t>() {
 template <>
 constexpr DType dtype_of<std::uint8_t>() {
   return DType::u8;
+}
+template <>
+constexpr DType dtype_of<std::int8_t>() {
+  return DType::i8;
 }
 
 // Calls f.operator()<T>() with the C++ type the CPU computes this dtype in.

@@ -37,6 +37,8 @@ void set_value(NamedTensor& tensor, std::int64_t i, double value) {
       return store(tensor, i, static_cast<std::int32_t>(value));
     case DType::u8:
       return store(tensor, i, static_cast<std::uint8_t>(value));
+    case DType::i8:
+      return store(tensor, i, static_cast<std::int8_t>(value));
     case DType::boolean:
       return store(tensor, i, static_cast<std::uint8_t>(value != 0));
   }
@@ -79,6 +81,8 @@ double value_at(const NamedTensor& tensor, std::int64_t i) {
       return static_cast<double>(load<std::int64_t>(tensor, i));
     case DType::i32:
       return load<std::int32_t>(tensor, i);
+    case DType::i8:
+      return load<std::int8_t>(tensor, i);
     case DType::u8:
     case DType::boolean:
       return load<std::uint8_t>(tensor, i);

@@ -50,6 +50,8 @@ void fill_any(const ConstantData& from, std::int64_t count, DType to, void* out)
       return fill(from, count, static_cast<std::int32_t*>(out));
     case DType::u8:
       return fill(from, count, static_cast<std::uint8_t*>(out));
+    case DType::i8:
+      return fill(from, count, static_cast<std::int8_t*>(out));
     case DType::boolean:
       for (std::int64_t i = 0; i < count; ++i) static_cast<std::uint8_t*>(out)[i] = from.real(i) != 0;
       return;
@@ -87,6 +89,8 @@ std::int64_t ConstantData::integer(std::int64_t index) const {
       return at<std::int32_t>(data.get(), i);
     case DType::u8:
       return at<std::uint8_t>(data.get(), i);
+    case DType::i8:
+      return at<std::int8_t>(data.get(), i);
     case DType::boolean:
       return at<std::uint8_t>(data.get(), i) != 0;
     default:

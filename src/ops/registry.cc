@@ -24,6 +24,7 @@
 #include "ops/gap/gap.h"
 #include "ops/gather/gather.h"
 #include "ops/gemm/gemm.h"
+#include "ops/integer_product/integer_product.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
@@ -33,6 +34,7 @@
 #include "ops/operator.h"
 #include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
+#include "ops/quantize/quantize.h"
 #include "ops/recurrent/recurrent.h"
 #include "ops/reduce/reduce.h"
 #include "ops/relayout/relayout.h"
@@ -74,6 +76,7 @@ constexpr Folder kFolders[] = {
     gap_operators,
     gather_operators,
     gemm_operators,
+    integer_product_operators,
     l2_penalty_operators,
     layer_norm_operators,
     linear_operators,
@@ -82,6 +85,7 @@ constexpr Folder kFolders[] = {
     matmul_operators,
     pad_operators,
     pool_operators,
+    quantize_operators,
     recurrent_operators,
     reduce_operators,
     relayout_operators,

@@ -17,6 +17,8 @@ decltype(auto) dispatch_stored(DType dtype, F&& f) {
       return f.template operator()<std::int64_t>();
     case DType::i32:
       return f.template operator()<std::int32_t>();
+    case DType::i8:
+      return f.template operator()<std::int8_t>();
     case DType::f16:
     case DType::bf16:
       return f.template operator()<std::uint16_t>();

@@ -16,6 +16,8 @@ std::string_view name_of(Unit unit) {
       return "fp16";
     case Unit::bf16:
       return "bf16";
+    case Unit::int8:
+      return "int8";
   }
   return "";
 }

@@ -9,7 +9,7 @@
 namespace headroom {
 
 // The arithmetic units of a machine, named as its peaks are.
-enum class Unit { fp64, fp64_tensor, fp32, tf32, fp16, bf16 };
+enum class Unit { fp64, fp64_tensor, fp32, tf32, fp16, bf16, int8 };
 std::string_view name_of(Unit unit);
 Unit ordinary_unit(DType dtype);           // multiply-adds outside tensor cores
 Unit tensor_unit(DType dtype, bool tf32);  // fp32 without tf32 has none: the ordinary one

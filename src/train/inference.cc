@@ -26,8 +26,6 @@ std::vector<PortType> types_of(const Graph& graph, const std::vector<Port>& port
   return types;
 }
 
-bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::u8; }
-
 // Converts floats to floats, and integers to integers if every number fits.
 NamedTensor fitted(const NamedTensor& array, const PortType& port) {
   const DType from = array.type.dtype;

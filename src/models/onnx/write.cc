@@ -80,6 +80,8 @@ int onnx_type(DType dtype) {
       return TensorProto::INT32;
     case DType::u8:
       return TensorProto::UINT8;
+    case DType::i8:
+      return TensorProto::INT8;
     case DType::boolean:
       return TensorProto::BOOL;
   }

@@ -8,6 +8,7 @@ namespace {
 __device__ inline long long value_of(long long x) { return x; }
 __device__ inline int value_of(int x) { return x; }
 __device__ inline int value_of(unsigned char x) { return x; }
+__device__ inline int value_of(signed char x) { return x; }
 template <class T>
 __device__ inline Compute<T> value_of(T x) {
   return widen(x);
@@ -70,6 +71,8 @@ void arg_max(DType dtype, const ArgShape& shape, const void* x, std::int64_t* y,
       return launch<long long>(shape, x, y, stream);
     case DType::i32:
       return launch<int>(shape, x, y, stream);
+    case DType::i8:
+      return launch<signed char>(shape, x, y, stream);
     case DType::u8:
     case DType::boolean:
       return launch<unsigned char>(shape, x, y, stream);

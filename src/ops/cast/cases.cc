@@ -21,12 +21,14 @@ std::vector<Case> cast_cases() {
                         .attrs = {{"to", std::string(to)}, {"through", std::string(through)}},
                         .fills = {is_float(from) ? Fill{} : Fill{Fill::Kind::label, 3000.0}},
                         .dtypes = {from}});
-  constexpr DType kTypes[] = {DType::f64, DType::f32,     DType::i64, DType::i32,
-                              DType::u8,  DType::boolean, DType::f16, DType::bf16};
+  constexpr DType kTypes[] = {DType::f64, DType::f32,     DType::i64, DType::i32, DType::u8,
+                              DType::i8,  DType::boolean, DType::f16, DType::bf16};
   for (DType from : kTypes)
     for (DType to : kTypes) {
-      const Fill fill =
-          is_float(from) ? Fill{} : Fill{Fill::Kind::label, from == DType::boolean ? 2.0 : 200.0};
+      const Fill fill = is_float(from) ? Fill{}
+                                       : Fill{Fill::Kind::label, from == DType::boolean ? 2.0
+                                                                 : from == DType::i8    ? 128.0
+                                                                                        : 200.0};
       for (Tier tier : {Tier::smoke, Tier::perf}) {
         if (tier == Tier::perf && (is_16bit(from) || is_16bit(to))) continue;  // timed on the CPU too
         list.push_back({.tier = tier,

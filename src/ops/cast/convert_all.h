@@ -13,8 +13,8 @@
 namespace headroom::casts {
 
 // What the CPU converts; a GPU has 16-bit floats as well.
-inline constexpr std::array kTypes = {DType::f64, DType::f32, DType::i64,
-                                      DType::i32, DType::u8,  DType::boolean};
+inline constexpr std::array kTypes = {DType::f64, DType::f32, DType::i64,    DType::i32,
+                                      DType::u8,  DType::i8,  DType::boolean};
 
 inline Verdict accepts(const Problem& p, const Target&) {
   for (const TensorType& type : {p.inputs[0], p.outputs[0]})
@@ -37,6 +37,8 @@ Launcher dispatch(DType dtype, F&& f) {
       return f.template operator()<std::int32_t>();
     case DType::u8:
       return f.template operator()<std::uint8_t>();
+    case DType::i8:
+      return f.template operator()<std::int8_t>();
     case DType::boolean:
       return f.template operator()<bool>();
     default:

@@ -12,8 +12,8 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
   const std::string name = attrs.text("to");
   const std::optional<DType> to = parse_dtype(name);
   if (!to)
-    reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8 or bool"}, "cast: unknown element type '{}'",
-           name);
+    reject(Hint{"fp64, fp32, fp16, bf16, int64, int32, uint8, int8 or bool"},
+           "cast: unknown element type '{}'", name);
   for (const char* factor : {"scale", "gradient_scale"})
     if (attrs.has(factor) && (!is_float(in[0].dtype) || !is_float(*to) || !std::isfinite(attrs.real(factor))))
       reject("cast: {} must be a finite number, and both types floating point", factor);

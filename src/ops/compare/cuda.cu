@@ -32,6 +32,7 @@ __device__ inline bool holds(int how, C a, C b) {
 __device__ inline long long value_of(long long x) { return x; }
 __device__ inline int value_of(int x) { return x; }
 __device__ inline int value_of(unsigned char x) { return x; }
+__device__ inline int value_of(signed char x) { return x; }
 template <class T>
 __device__ inline Compute<T> value_of(T x) {
   return widen(x);
@@ -63,6 +64,8 @@ void compare(DType dtype, int how, const Loop& loop, const void* a, const void* 
       return launch<long long>(how, loop, a, b, y, stream);
     case DType::i32:
       return launch<int>(how, loop, a, b, y, stream);
+    case DType::i8:
+      return launch<signed char>(how, loop, a, b, y, stream);
     case DType::u8:
     case DType::boolean:
       return launch<unsigned char>(how, loop, a, b, y, stream);

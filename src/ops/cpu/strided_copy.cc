@@ -183,6 +183,7 @@ HEADROOM_STORED(std::int64_t);
 HEADROOM_STORED(std::int32_t);
 HEADROOM_STORED(std::uint16_t);
 HEADROOM_STORED(std::uint8_t);
+HEADROOM_STORED(std::int8_t);
 #undef HEADROOM_STORED
 
 }  // namespace headroom

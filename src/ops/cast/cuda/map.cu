@@ -89,6 +89,8 @@ void dispatch(DType dtype, F&& f) {
       return f.template operator()<std::int32_t>();
     case DType::u8:
       return f.template operator()<std::uint8_t>();
+    case DType::i8:
+      return f.template operator()<std::int8_t>();
     case DType::boolean:
       return f.template operator()<bool>();
     default:

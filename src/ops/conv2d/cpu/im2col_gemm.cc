@@ -1,69 +1,19 @@
 // Convolution as matrix products: each image is unrolled to a matrix with one column per output position, and
 // the library multiplies. Threads take whole images; each has an unrolled matrix, and a weight gradient, of
 // its own.
-#include <algorithm>
-#include <cstring>
-
-#include "ops/conv2d/conv2d.h"
+#include "ops/conv2d/cpu/unroll.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
 namespace {
 
-// Output columns whose input column lies inside the image, for one tap.
-struct Range {
-  std::int64_t begin, end;
-};
-
-Range inside(std::int64_t outputs, std::int64_t inputs, std::int64_t stride, std::int64_t offset) {
-  const std::int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-  const std::int64_t end = inputs - 1 - offset < 0 ? 0 : (inputs - 1 - offset) / stride + 1;
-  return {std::min(begin, outputs), std::clamp(end, std::min(begin, outputs), outputs)};
-}
-
-// Walks the rows of the unrolled matrix: visit(row of the matrix, row of the image or null, valid columns,
-// offset).
-template <class Visit>
-void for_each_row(const Conv2d& c, Visit&& visit) {
-  const Window2d& w = c.window;
-  std::int64_t row = 0;
-  for (std::int64_t k = 0; k < c.group_channels(); ++k)
-    for (std::int64_t kh = 0; kh < w.kernel.h; ++kh)
-      for (std::int64_t kw = 0; kw < w.kernel.w; ++kw, ++row) {
-        const std::int64_t offset = kw * w.dilation.w - w.pad.w;
-        const Range columns = inside(w.output.w, w.input.w, w.stride.w, offset);
-        for (std::int64_t oh = 0; oh < w.output.h; ++oh) {
-          const std::int64_t ih = oh * w.stride.h - w.pad.h + kh * w.dilation.h;
-          const bool outside = ih < 0 || ih >= w.input.h;
-          visit(row * c.output_plane() + oh * w.output.w, outside ? -1 : (k * w.input.h + ih) * w.input.w,
-                columns, offset);
-        }
-      }
-}
-
-template <class T>
-void unroll(const Conv2d& c, const T* image, T* matrix) {
-  const std::int64_t width = c.window.output.w, stride = c.window.stride.w;
-  for_each_row(c, [&](std::int64_t to, std::int64_t from, Range valid, std::int64_t offset) {
-    T* row = matrix + to;
-    if (from < 0) return std::fill(row, row + width, T{0}), void();
-    std::fill(row, row + valid.begin, T{0});
-    std::fill(row + valid.end, row + width, T{0});
-    const T* source = image + from + offset;
-    if (stride == 1)
-      std::memcpy(row + valid.begin, source + valid.begin, std::size_t(valid.end - valid.begin) * sizeof(T));
-    else
-      for (std::int64_t i = valid.begin; i < valid.end; ++i) row[i] = source[i * stride];
-  });
-}
-
 // The transpose of unroll: every element of the matrix is added back to the pixel it came from.
 template <class T>
 void roll_up(const Conv2d& c, const T* matrix, T* image) {
   const std::int64_t stride = c.window.stride.w;
   std::fill(image, image + c.group_channels() * c.input_plane(), T{0});
-  for_each_row(c, [&](std::int64_t from, std::int64_t to, Range valid, std::int64_t offset) {
+  for_each_unrolled_row(c, [&](std::int64_t from, std::int64_t to, ColumnRange valid, std::int64_t offset) {
     if (to < 0) return;
     for (std::int64_t i = valid.begin; i < valid.end; ++i)
       image[to + offset + i * stride] += matrix[from + i];

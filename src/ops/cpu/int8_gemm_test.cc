@@ -1,0 +1,66 @@
+// Every version of the inner loop that this processor has, and the product around it.
+#include "ops/cpu/int8_gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <omp.h>
+
+#include <vector>
+
+#include "base/random.h"
+#include "ops/cpu/int8_tile.h"
+
+namespace headroom {
+namespace {
+
+std::vector<std::uint8_t> bytes(std::size_t count, std::uint64_t seed) {
+  const Philox random(seed, 1);
+  std::vector<std::uint8_t> list(count);
+  for (std::size_t i = 0; i < count; ++i) list[i] = static_cast<std::uint8_t>(random.below(i, 256));
+  return list;
+}
+
+TEST(Int8Gemm, VersionsOfTheTileAgree) {
+  struct alignas(64) Line {
+    std::uint8_t bytes[64];
+  };
+  for (const std::int64_t groups : {1, 2, 7, 33}) {
+    const auto rows = bytes(static_cast<std::size_t>(int8::kRows * groups * 4), 3);
+    std::vector<Line> panel(static_cast<std::size_t>(groups) * 4);
+    const auto from = bytes(panel.size() * 64, 5);
+    std::copy(from.begin(), from.end(), panel[0].bytes);
+    for (int count = 1; count <= int8::kRows; ++count) {
+      const auto sums_of = [&](const int8::Version& version) {
+        alignas(64) std::int32_t sums[int8::kRows * int8::kPanel];
+        version.tile(count, groups, reinterpret_cast<const std::int8_t*>(rows.data()), panel[0].bytes, sums);
+        return std::vector<std::int32_t>(sums, sums + count * int8::kPanel);
+      };
+      const auto want = sums_of(int8::versions().back());
+      for (const int8::Version& version : int8::versions())
+        EXPECT_EQ(sums_of(version), want)
+            << version.name << ", " << count << " rows, " << groups << " groups";
+    }
+  }
+}
+
+// The bits do not depend on the number of threads, and neither does what the scratch memory must hold.
+TEST(Int8Gemm, IsTheSameOnAnyNumberOfThreads) {
+  const std::int64_t m = 150, n = 70, k = 131;
+  const auto a = bytes(static_cast<std::size_t>(m * k), 7), b = bytes(static_cast<std::size_t>(k * n), 8);
+  const auto zeros = bytes(200, 9);
+  const int before = omp_get_max_threads();
+  std::vector<std::int32_t> first;
+  for (const int threads : {1, 2, 5}) {
+    omp_set_num_threads(threads);
+    std::vector<std::int32_t> c(static_cast<std::size_t>(m * n));
+    std::vector<std::byte> scratch(int8_gemm_scratch(m, k, threads));
+    int8_gemm(m, n, k, {a.data(), true, k, zeros.data(), true}, {b.data(), false, n, zeros.data(), true},
+              c.data(), n, scratch.data());
+    if (first.empty()) first = c;
+    EXPECT_EQ(c, first) << threads << " threads";
+  }
+  omp_set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace headroom

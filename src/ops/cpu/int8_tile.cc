@@ -1,0 +1,222 @@
+#include "ops/cpu/int8_tile.h"
+
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace headroom::int8 {
+namespace {
+
+using PanelByte = std::conditional_t<kSignedPanel, std::int8_t, std::uint8_t>;
+
+void plain(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+           std::int32_t* sums) {
+  for (int r = 0; r < count; ++r) {
+    std::uint32_t sum[kPanel] = {};  // wraps around
+    const std::int8_t* row = rows + r * groups * 4;
+    for (std::int64_t g = 0; g < groups; ++g)
+      for (int j = 0; j < kPanel; ++j) {
+        std::int32_t four = 0;
+        for (int t = 0; t < 4; ++t)
+          four += row[4 * g + t] * static_cast<PanelByte>(panel[(g * kPanel + j) * 4 + t]);
+        sum[j] += static_cast<std::uint32_t>(four);
+      }
+    std::memcpy(sums + r * kPanel, sum, sizeof sum);
+  }
+}
+
+// Calls f.operator()<count>() for a count known while compiling: sums stay in registers.
+template <int kMax, class F>
+void dispatch_count(int count, F&& f) {
+  if constexpr (kMax > 1)
+    if (count < kMax) return dispatch_count<kMax - 1>(count, f);
+  f.template operator()<kMax>();
+}
+
+inline std::int32_t four_of(const std::int8_t* from) {
+  std::int32_t four;
+  std::memcpy(&four, from, sizeof four);
+  return four;
+}
+
+// Twelve sums hide the latency of two units, and sixteen registers hold them.
+constexpr int kChains = 12;
+
+#if defined(__x86_64__)
+template <int kCount>
+__attribute__((target("avx512f,avx512bw,avx512vnni"))) void rows_avx512(std::int64_t groups,
+                                                                        const std::int8_t* rows,
+                                                                        const std::uint8_t* panel,
+                                                                        std::int32_t* sums) {
+  constexpr int kVectors = kPanel / 16;
+  __m512i sum[kCount][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_setzero_si512();
+  for (std::int64_t g = 0; g < groups; ++g) {
+    __m512i b[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) b[v] = _mm512_load_si512(panel + (g * kVectors + v) * 64);
+#pragma GCC unroll 8
+    for (int r = 0; r < kCount; ++r) {
+      const __m512i a = _mm512_set1_epi32(four_of(rows + (r * groups + g) * 4));
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_dpbusd_epi32(sum[r][v], b[v], a);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) _mm512_store_si512(sums + r * kPanel + v * 16, sum[r][v]);
+}
+
+void avx512_vnni(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+                 std::int32_t* sums) {
+  dispatch_count<kRows>(count, [&]<int kCount>() { rows_avx512<kCount>(groups, rows, panel, sums); });
+}
+
+// An empty instruction that the compiler must respect: a value that changed.
+#define HEADROOM_CHANGED(v) asm volatile("" : "+v"(v))
+
+__attribute__((target("avx512f,avx512vnni"))) void chains_avx512(std::int64_t rounds) {
+  __m512i sum[kChains] = {}, y = _mm512_setzero_si512();
+  HEADROOM_CHANGED(y);
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) HEADROOM_CHANGED(sum[i]);
+  for (std::int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kChains; ++i) sum[i] = _mm512_dpbusd_epi32(sum[i], y, y);
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) HEADROOM_CHANGED(sum[i]);
+}
+
+__attribute__((target("avx2,avxvnni"))) void chains_avx(std::int64_t rounds) {
+  __m256i sum[kChains] = {}, y = _mm256_setzero_si256();
+  HEADROOM_CHANGED(y);
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) HEADROOM_CHANGED(sum[i]);
+  for (std::int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kChains; ++i) sum[i] = _mm256_dpbusd_avx_epi32(sum[i], y, y);
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) HEADROOM_CHANGED(sum[i]);
+}
+
+// Sixteen registers: half a panel for up to three rows at a time.
+template <int kCount>
+__attribute__((target("avx2,avxvnni"))) void rows_avx(std::int64_t groups, const std::int8_t* rows,
+                                                      const std::uint8_t* panel, std::int32_t* sums) {
+  constexpr int kVectors = 4;
+  __m256i sum[kCount][kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kCount; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm256_setzero_si256();
+  for (std::int64_t g = 0; g < groups; ++g) {
+    __m256i a[kCount];
+#pragma GCC unroll 4
+    for (int r = 0; r < kCount; ++r) a[r] = _mm256_set1_epi32(four_of(rows + (r * groups + g) * 4));
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const __m256i b = _mm256_load_si256(reinterpret_cast<const __m256i*>(panel + g * kPanel * 4 + v * 32));
+#pragma GCC unroll 4
+      for (int r = 0; r < kCount; ++r) sum[r][v] = _mm256_dpbusd_avx_epi32(sum[r][v], b, a[r]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kCount; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(sums + r * kPanel + v * 8), sum[r][v]);
+}
+
+void avx_vnni(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+              std::int32_t* sums) {
+  constexpr int kStep = 3, kHalf = kPanel / 2;
+  for (int r = 0; r < count; r += kStep)
+    for (int half = 0; half < 2; ++half)
+      dispatch_count<kStep>(count - r, [&]<int kCount>() {
+        rows_avx<kCount>(groups, rows + r * groups * 4, panel + half * kHalf * 4,
+                         sums + r * kPanel + half * kHalf);
+      });
+}
+#elif defined(__ARM_FEATURE_DOTPROD)
+// Thirty-two registers: a quarter of a panel for all rows, 6 x 4 vectors of sums.
+template <int kCount>
+void rows_dotprod(std::int64_t groups, const std::int8_t* rows, const std::int8_t* panel,
+                  std::int32_t* sums) {
+  constexpr int kVectors = 4;
+  int32x4_t sum[kCount][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = vdupq_n_s32(0);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    int8x16_t b[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) b[v] = vld1q_s8(panel + g * kPanel * 4 + v * 16);
+#pragma GCC unroll 8
+    for (int r = 0; r < kCount; ++r) {
+      const int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four_of(rows + (r * groups + g) * 4)));
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = vdotq_s32(sum[r][v], b[v], a);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) vst1q_s32(sums + r * kPanel + v * 4, sum[r][v]);
+}
+
+void chains_dotprod(std::int64_t rounds) {
+  int32x4_t sum[kChains] = {};
+  int8x16_t y = vdupq_n_s8(0);
+  asm volatile("" : "+w"(y));
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
+  for (std::int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kChains; ++i) sum[i] = vdotq_s32(sum[i], y, y);
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
+}
+
+void dotprod(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+             std::int32_t* sums) {
+  constexpr int kQuarter = kPanel / 4;
+  for (int quarter = 0; quarter < 4; ++quarter)
+    dispatch_count<kRows>(count, [&]<int kCount>() {
+      rows_dotprod<kCount>(groups, rows, reinterpret_cast<const std::int8_t*>(panel) + quarter * kQuarter * 4,
+                           sums + quarter * kQuarter);
+    });
+}
+#endif
+
+std::vector<Version> supported() {
+  std::vector<Version> list;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
+    list.push_back({avx512_vnni, "avx512_vnni", chains_avx512, kChains * 64});
+  if (__builtin_cpu_supports("avxvnni")) list.push_back({avx_vnni, "avx_vnni", chains_avx, kChains * 32});
+#elif defined(__ARM_FEATURE_DOTPROD)
+  list.push_back({dotprod, "dotprod", chains_dotprod, kChains * 16});
+#endif
+  list.push_back({plain, "plain"});
+  return list;
+}
+
+}  // namespace
+
+std::span<const Version> versions() {
+  static const std::vector<Version> list = supported();
+  return list;
+}
+
+}  // namespace headroom::int8
