@@ -86,6 +86,19 @@ void explain(const Forecast& f, const PredictRequest& r) {
   print(kernel_sheet(f.built->plan, f.prediction, machine).text(r.common.tables.view()) + "\n");
 }
 
+// Machines whose int8 rate is not known, if the network has int8 products.
+std::string int8_notes(const std::vector<PredictRow>& rows, const PredictRequest& r) {
+  std::string notes;
+  for (const PredictRow& row : rows) {
+    if (!row.outlook.forecast || !row.outlook.forecast->built) continue;
+    const std::string text =
+        int8_fallback(row.outlook.forecast->built->plan, machine_named(row.machine, r.common.threads, warn));
+    if (!text.empty() && notes.find(text) == std::string::npos)
+      notes += "\n" + paragraph(text, r.common.tables.view());
+  }
+  return notes;
+}
+
 void run_net(const PredictRequest& r) {
   if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   require_tables(r.common.tables, layer_sheet({}, true));
@@ -122,6 +135,7 @@ void run_net(const PredictRequest& r) {
   print(summary_sheet(rows, net).text(r.common.tables.view()));
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
+  print(int8_notes(rows, r));
   print(
       "\n" +
       paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "

@@ -2,6 +2,7 @@
 
 #include "machine/timing.h"
 #include "machine/vector_loops.h"
+#include "ops/cpu/int8_tile.h"
 
 namespace headroom {
 
@@ -21,6 +22,22 @@ FmaRate fma_rate(DType dtype, int threads, double seconds) {
           return team_seconds(threads, Clock::cpu, [&](int) { chains(passes * kRounds); });
         });
     if (flops / pass > best.flops) best = {.flops = flops / pass, .vector = loop.name};
+  }
+  return best;
+}
+
+FmaRate int8_rate(int threads, double seconds) {
+  constexpr std::int64_t kRounds = 1000;
+  FmaRate best;
+  for (const int8::Version& version : int8::versions()) {
+    if (version.chains == nullptr) continue;
+    const double operations = 2.0 * version.round_products * kRounds * threads;
+    const double pass = undisturbed_seconds(
+        seconds / static_cast<double>(int8::versions().size()), Clock::cpu, [&](std::int64_t passes) {
+          return team_seconds(threads, Clock::cpu, [&](int) { version.chains(passes * kRounds); });
+        });
+    if (operations / pass > best.flops)
+      best = {.flops = operations / pass, .vector = std::string(version.name)};
   }
   return best;
 }

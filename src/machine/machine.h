@@ -24,8 +24,8 @@ struct Machine {
   std::string title;                 // "NVIDIA H200 SXM 141 GB"
   std::string kind;                  // "gpu" or "cpu"
   bool measured = false;
-  // FLOP/s: fp64, fp64_tensor, fp32, tf32, fp16_vector, fp16, bf16, fp8, fp4. Absent: no such unit, or
-  // unknown.
+  // FLOP/s: fp64, fp64_tensor, fp32, tf32, fp16_vector, fp16, bf16, fp8, fp4, and int8, whose operations are
+  // those of integers. Absent: no such unit, or unknown.
   std::map<std::string, double> peak_flops;
   std::map<std::string, double> one_core_peak_flops;  // CPUs
   std::vector<Level> levels;                          // smallest first; the last is main memory

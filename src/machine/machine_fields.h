@@ -19,8 +19,8 @@
 
 namespace headroom::machine_fields {
 
-inline constexpr std::array<const char*, 9> kPrecisions = {
-    "fp64", "fp64_tensor", "fp32", "tf32", "fp16_vector", "fp16", "bf16", "fp8", "fp4"};
+inline constexpr std::array<const char*, 10> kPrecisions = {
+    "fp64", "fp64_tensor", "fp32", "tf32", "fp16_vector", "fp16", "bf16", "fp8", "fp4", "int8"};
 
 // What a figure may be on any machine of the past twenty years or the next ten. A figure outside of it is a
 // slip, usually of its unit; a floor made from it would be nonsense.

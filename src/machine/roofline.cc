@@ -100,11 +100,15 @@ double wake_seconds(int threads, double seconds) {
 void measure_peaks(Machine& machine, int team, double seconds) {
   const std::pair<const char*, DType> kinds[] = {{"fp32", DType::f32}, {"fp64", DType::f64}};
   for (const auto& [name, dtype] : kinds) {
-    const double one = fma_rate(dtype, 1, seconds / 4).flops;
-    const double all = team == 1 ? one : fma_rate(dtype, team, seconds / 4).flops;
+    const double one = fma_rate(dtype, 1, seconds / 6).flops;
+    const double all = team == 1 ? one : fma_rate(dtype, team, seconds / 6).flops;
     raise(machine.one_core_peak_flops[name], one);
     raise(machine.peak_flops[name], std::max(all, one));
   }
+  const double one = int8_rate(1, seconds / 6).flops;
+  if (one <= 0) return;
+  raise(machine.one_core_peak_flops["int8"], one);
+  raise(machine.peak_flops["int8"], team == 1 ? one : std::max(one, int8_rate(team, seconds / 6).flops));
 }
 
 void measure_levels(Machine& machine, int team, const std::vector<CacheLevel>& caches, double memory_bytes,

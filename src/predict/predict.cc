@@ -7,7 +7,7 @@ namespace {
 
 StepPrediction floor_of(const Step& step, const Machine& machine, const Target& target) {
   const DType dtype = float_type(step.problem);
-  const double products = product_peak(machine, dtype, target.policy.tf32);
+  const double products = product_peak(machine, product_type(step.problem), target.policy.tf32);
   const double compute = time_at(step.cost.multiply_add, products) +
                          time_at(step.cost.other + step.cost.special, vector_peak(machine, dtype));
   const Machine::Level& level = machine.level_for(step.cost.bytes());
@@ -25,6 +25,15 @@ double copy_seconds(const Plan& plan, const Machine& machine) {
 }
 
 }  // namespace
+
+std::string int8_fallback(const Plan& plan, const Machine& machine) {
+  const bool products = std::ranges::any_of(plan.steps, [](const Step& step) {
+    return step.cost.multiply_add > 0 && product_type(step.problem) == DType::i8;
+  });
+  if (!products || machine.peak_flops.contains("int8")) return {};
+  return fmt::format("No int8 rate of {} is known: its int8 products are taken to run at the rate of fp32.",
+                     machine.name);
+}
 
 void wait_for_copies(Prediction& p) {
   for (double* seconds : {&p.predicted_s, &p.low_s, &p.high_s})

@@ -50,6 +50,11 @@ DType float_type(const Problem& p) {
   return DType::f32;
 }
 
+DType product_type(const Problem& p) {
+  const bool bytes = p.inputs.size() > 1 && is_8bit(p.inputs[0].dtype) && is_8bit(p.inputs[1].dtype);
+  return bytes ? DType::i8 : float_type(p);
+}
+
 double product_peak(const Machine& machine, DType dtype, bool tf32) {
   const double fp32 = std::max({rate(machine, "fp32"), rate(machine, "fp16") / 3, rate(machine, "bf16") / 3});
   switch (dtype) {
@@ -59,6 +64,8 @@ double product_peak(const Machine& machine, DType dtype, bool tf32) {
       return std::max({fp32, rate(machine, "fp16"), rate(machine, "fp16_vector")});
     case DType::bf16:
       return std::max(fp32, rate(machine, "bf16"));
+    case DType::i8:
+      return std::max(fp32, rate(machine, "int8"));
     default:
       return tf32 ? std::max(fp32, rate(machine, "tf32")) : fp32;
   }

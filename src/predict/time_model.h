@@ -74,7 +74,8 @@ const TimeModel& default_time_model(const Machine& machine);  // built-in consta
 // hidden; 0 if no link is known.
 double exchange_seconds(const Step& step, const Machine& machine, const Target& target);
 
-// Peak rate for products in a precision. Without a unit for it the machine uses the next wider one. fp32
+// Peak rate for products in a precision. Without a unit for it the machine uses the next wider one; int8 takes
+// the rate of fp32. fp32
 // products may use tensor cores at a third of the fp16 rate (three fp16 products give one of fp32 accuracy).
 double product_peak(const Machine& machine, DType dtype, bool tf32 = false);
 double vector_peak(const Machine& machine, DType dtype);
@@ -84,5 +85,9 @@ inline double time_at(double amount, double per_second) { return per_second > 0 
 
 // The type a problem computes in: that of its first float output, otherwise of its first float input.
 DType float_type(const Problem& problem);
+// The type of the factors of its products: int8 if both are 8-bit integers, else float_type.
+DType product_type(const Problem& problem);
+// A sentence if the plan has int8 products and no int8 rate of the machine is known; else empty.
+std::string int8_fallback(const Plan& plan, const Machine& machine);
 
 }  // namespace headroom

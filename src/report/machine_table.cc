@@ -12,8 +12,8 @@
 namespace headroom {
 namespace {
 
-constexpr std::array<const char*, 9> kPrecisions = {"fp64", "fp64_tensor", "fp32", "tf32", "fp16_vector",
-                                                    "fp16", "bf16",        "fp8",  "fp4"};
+constexpr std::array<const char*, 10> kPrecisions = {"fp64", "fp64_tensor", "fp32", "tf32", "fp16_vector",
+                                                     "fp16", "bf16",        "fp8",  "fp4",  "int8"};
 
 double rate_of(const std::map<std::string, double>& rates, const char* precision) {
   const auto found = rates.find(precision);
