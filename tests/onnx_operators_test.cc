@@ -21,18 +21,27 @@ namespace headroom::testing {
 namespace {
 
 const Json& cases() {
-  static const Json list = Json::parse(
-      read_file(std::filesystem::path(HEADROOM_SOURCE_DIR) / "tests" / "golden" / "onnx_operators.json"));
-  return list;
+  static const Json all = [] {
+    Json list = Json::array();
+    for (const char* file : {"onnx_operators.json", "onnx_quantized.json"})
+      for (Json& c :
+           Json::parse(read_file(std::filesystem::path(HEADROOM_SOURCE_DIR) / "tests" / "golden" / file)))
+        list.push_back(std::move(c));
+    return list;
+  }();
+  return all;
 }
 
 DType dtype_of(const std::string& name) {
   if (name == "float32") return DType::f32;
   if (name == "int64") return DType::i64;
+  if (name == "uint8") return DType::u8;
+  if (name == "int8") return DType::i8;
   return name == "int32" ? DType::i32 : DType::boolean;
 }
 int number_of(DType dtype) {
   using onnx::TensorProto;
+  if (is_8bit(dtype)) return dtype == DType::u8 ? TensorProto::UINT8 : TensorProto::INT8;
   return dtype == DType::f32   ? TensorProto::FLOAT
          : dtype == DType::i64 ? TensorProto::INT64
          : dtype == DType::i32 ? TensorProto::INT32
@@ -81,11 +90,16 @@ onnx::ModelProto model_of(const Json& c, bool all_stored) {
   onnx::ModelProto model;
   model.set_ir_version(8);
   onnx::OperatorSetIdProto& set = *model.add_opset_import();
-  set.set_domain(""), set.set_version(c["opset"].get<std::int64_t>());
+  const std::string op = c["op"];
+  const std::size_t colon = op.rfind(':');
+  const std::string domain = colon == std::string::npos ? "" : op.substr(0, colon);
+  set.set_domain(domain), set.set_version(c["opset"].get<std::int64_t>());
+  if (!domain.empty()) model.add_opset_import()->set_version(17);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("one node");
   onnx::NodeProto& node = *graph.add_node();
-  node.set_op_type(c["op"].get<std::string>()), node.set_name("tested");
+  node.set_op_type(colon == std::string::npos ? op : op.substr(colon + 1)), node.set_domain(domain);
+  node.set_name("tested");
   for (const Json& name : c["reads"]) node.add_input(name.get<std::string>());
   for (const auto& [name, value] : c["attributes"].items()) set_attribute(node, name, value);
   const auto store = [&](const Json& json) {
@@ -163,12 +177,11 @@ TEST_P(OnnxOperators, AnswerAsOnnxruntimeDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, OnnxOperators, ::testing::Range(0, static_cast<int>(cases().size())), [](const auto& test) {
-      return fmt::format("{}_{}",
-                         cases()[static_cast<std::size_t>(test.param)]["op"].template get<std::string>(),
-                         test.param);
-    });
+INSTANTIATE_TEST_SUITE_P(All, OnnxOperators, ::testing::Range(0, static_cast<int>(cases().size())),
+                         [](const auto& test) {
+                           const std::string op = cases()[static_cast<std::size_t>(test.param)]["op"];
+                           return fmt::format("{}_{}", op.substr(op.rfind(':') + 1), test.param);
+                         });
 
 }  // namespace
 }  // namespace headroom::testing

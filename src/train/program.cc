@@ -126,9 +126,23 @@ void add_loss_pass(Building& b) {
            b.trains() ? b.request.label_smoothing : 0);
 }
 
+// Steps of 8-bit integers have no gradient.
+void require_float_parameters(const Graph& graph, const Net& net) {
+  for (const ValueId id : graph.with_role(Role::parameter)) {
+    const Value& value = graph.value(id);
+    if (!is_float(value.type.dtype))
+      reject(
+          Hint{"train the network before it is quantised; this one can be run, evaluated and predicted with "
+               "`mode` eval"},
+          "network '{}' cannot be trained: layer '{}' holds quantised weights ('{}', {})", net.name,
+          value.layer, value.name, name_of(value.type.dtype));
+  }
+}
+
 void differentiate_pass(Building& b) {
   Program& p = b.program;
   Graph& graph = p.graph;
+  require_float_parameters(graph, b.net);
   std::vector<ValueId> wanted = graph.with_role(Role::parameter);
   if (!b.trains()) {
     if (b.request.image_gradients) wanted.push_back(p.images);

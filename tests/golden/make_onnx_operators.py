@@ -253,12 +253,13 @@ def answer(op, opset, inputs, outputs, attrs):
         elif given is not None:
             arrays.append((name, np.asarray(given)))
     out = [f"y{k}" for k in range(outputs)]
-    node = helper.make_node(op, names, out, **attrs)
+    domain, _, name = op.rpartition(":")
+    node = helper.make_node(name, names, out, domain=domain, **attrs)
     graph = helper.make_graph(
         [node], op,
         [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in arrays],
         [helper.make_empty_tensor_value_info(n) for n in out], [numpy_helper.from_array(a, n) for n, a in stored])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, opset)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # it warns about old operator sets
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

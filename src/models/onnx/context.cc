@@ -106,6 +106,10 @@ std::optional<int> Context::file_type(std::size_t i) const {
   for (const auto* list : {&graph.input(), &graph.value_info(), &graph.output()})
     for (const ValueInfoProto& info : *list)
       if (info.name() == name && info.type().has_tensor_type()) return info.type().tensor_type().elem_type();
+  for (const NodeProto& node : graph.node())
+    if (node.op_type() == "Constant" && node.output_size() == 1 && node.output(0) == name)
+      for (const AttributeProto& a : node.attribute())
+        if (a.name() == "value" && a.has_t()) return a.t().data_type();
   return std::nullopt;
 }
 
@@ -150,6 +154,10 @@ Ints Context::required_integers(std::string_view attribute, std::size_t input) c
 ValueId Context::value(std::size_t i) {
   if (!has_input(i)) invalid(fmt::format("its input {} is missing", i));
   return lowerer_.store(*operands_[i], node_.input(static_cast<int>(i)), layer_, Role::constant);
+}
+ValueId Context::weights(std::size_t i) {
+  known(i);
+  return lowerer_.store_weights(*operands_[i], node_.input(static_cast<int>(i)), layer_);
 }
 // If layers share one tensor of zeros in the file, each still gets its own statistics.
 ValueId Context::statistic(std::size_t i) {

@@ -12,7 +12,7 @@ const Table& table() {
     Table joined;
     for (auto family : {core_conversions, pointwise_conversions, cast_conversions, arrange_conversions,
                         gather_conversions, reduce_conversions, einsum_conversions, normalize_conversions,
-                        window_conversions, recurrent_conversions})
+                        window_conversions, recurrent_conversions, quantize_conversions, qlinear_conversions})
       for (const Conversion& c : family()) joined.emplace(c.op, c);
     return joined;
   }();

@@ -96,6 +96,8 @@ class Context {
   // An input as a value of the graph. A stored tensor that is learned (learned.h) becomes a parameter, which
   // is penalised if its rank is 2 or more. Other known inputs become constants.
   ValueId value(std::size_t i);
+  // Known elements of any type as a parameter that training does not change: quantised weights.
+  ValueId weights(std::size_t i);
   // A known float that training changes, but not by gradients: a running mean.
   ValueId statistic(std::size_t i);
 
@@ -162,5 +164,7 @@ std::vector<Conversion> einsum_conversions();
 std::vector<Conversion> normalize_conversions();  // BatchNormalization, LayerNormalization, Dropout, …
 std::vector<Conversion> window_conversions();     // AveragePool, ConvTranspose, Resize, …
 std::vector<Conversion> recurrent_conversions();  // LSTM, GRU, RNN
+std::vector<Conversion> quantize_conversions();   // QuantizeLinear, DequantizeLinear, …
+std::vector<Conversion> qlinear_conversions();    // MatMulInteger, QLinearConv, QLinearAdd, …
 
 }  // namespace headroom::onnx

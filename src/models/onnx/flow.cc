@@ -91,10 +91,16 @@ bool casts_to_integers(const NodeProto& node) {
 
 }  // namespace
 
+bool is_quantized(std::string_view op) {
+  return op.starts_with("QLinear") || op.ends_with("QuantizeLinear") || op == "DequantizeLinear" ||
+         op == "MatMulInteger" || op == "ConvInteger";
+}
+
 bool only_moves(std::string_view op) { return kMoves.contains(op); }
 
 bool passes_gradient(const NodeProto& node, int input) {
-  if (kNoGradient.contains(node.op_type()) || casts_to_integers(node)) return false;
+  if (kNoGradient.contains(node.op_type()) || is_quantized(node.op_type()) || casts_to_integers(node))
+    return false;
   const auto it = gradient_inputs().find(node.op_type());
   return it == gradient_inputs().end() || std::ranges::find(it->second, input) != it->second.end();
 }

@@ -61,6 +61,8 @@ class Flow {
   std::set<std::string> data_, plain_, reached_, outputs_;
 };
 
+// Operators of quantised networks. Their results are integers, or depend on integers: they have no gradient.
+bool is_quantized(std::string_view op);
 // True if the operator only moves elements, or changes their type.
 bool only_moves(std::string_view op);
 // True if a gradient passes from the node's results to this input: no index, no shape, no comparison.

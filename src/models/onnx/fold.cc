@@ -19,6 +19,8 @@ ConstantData made(const Context& c, const Shape& shape, const std::vector<double
   for (const std::int64_t value : integers) {
     if (dtype == DType::i32)
       as_reals.push_back(static_cast<std::int32_t>(value));
+    else if (dtype == DType::i8)
+      as_reals.push_back(static_cast<std::int8_t>(value));
     else
       as_reals.push_back(dtype == DType::u8 ? static_cast<std::uint8_t>(value) : value != 0);
   }

@@ -32,6 +32,11 @@ bool keeps_elements(std::string_view op) {
   return op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity";
 }
 
+// Stored weights that a run makes floats of: as floats they would take four times the memory.
+bool keeps_weights_small(const Context& context) {
+  return context.op() == "DequantizeLinear" && context.shape(0).numel() > 1;
+}
+
 // A stable number for a constant's content: a plan for another batch may hold other numbers under its name.
 std::uint64_t digest(const ConstantData& elements) {
   std::uint64_t h = 0xCBF29CE484222325ull;
@@ -131,14 +136,20 @@ ValueId Lowerer::store(Operand& operand, const std::string& name, const std::str
                                .penalized = of_floats == Role::parameter && elements.type.shape.rank() >= 2});
 }
 
+ValueId Lowerer::store_weights(Operand& operand, const std::string& name, const std::string& layer) {
+  ValueId& value = operand.origin ? operand.origin->value : operand.value;
+  if (value == kNone) value = store_constant(*operand.known, name, layer, Role::parameter);
+  return operand.value = value;
+}
+
 ValueId Lowerer::store_constant(const ConstantData& elements, const std::string& name,
-                                const std::string& layer) {
+                                const std::string& layer, Role role) {
   if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
   const DType dtype = is_float(elements.type.dtype) ? how_.dtype : elements.type.dtype;
   return graph_.add_value(
       {.name = stored_name(name),
        .type = {elements.type.shape, dtype},
-       .role = Role::constant,
+       .role = role,
        .producer = kNone,
        .init = {.kind = Initializer::Kind::from_data, .data = std::make_shared<const ConstantData>(elements)},
        .layer = layer});
@@ -208,7 +219,7 @@ Results Lowerer::convert(Context& context, const NodeProto& node) {
   if (std::optional<Results> known = folded(context, node)) return std::move(*known);
   const Conversion* conversion = find_conversion(node.domain(), node.op_type());
   if (conversion == nullptr) throw Unsupported{"no such operator is known here"};
-  return conversion->convert(context);
+  return converted(*conversion, context, node);
 }
 
 // A known condition selects one branch, whose nodes then replace the If.
@@ -290,7 +301,7 @@ bool Lowerer::all_known(const Context& context, const NodeProto& node) const {
     // A reshape leaves the elements in place, however many there are.
     if (i > 0 || !keeps_elements(context.op())) elements += context.operand(i).known->count();
   }
-  return context.inputs() > 0 && elements <= kMaxFolded;
+  return context.inputs() > 0 && elements <= kMaxFolded && !keeps_weights_small(context);
 }
 
 std::optional<Results> Lowerer::folded(Context& context, const NodeProto& node) {

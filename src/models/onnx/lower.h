@@ -41,7 +41,9 @@ class Lowerer {
   const Lowering& how() const { return how_; }
   std::optional<TensorType> declared(const std::string& name) const;
   ValueId store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats);
-  ValueId store_constant(const ConstantData& elements, const std::string& name, const std::string& layer);
+  ValueId store_weights(Operand& operand, const std::string& name, const std::string& layer);
+  ValueId store_constant(const ConstantData& elements, const std::string& name, const std::string& layer,
+                         Role role = Role::constant);
 
   std::vector<UnknownNode> unknown;
   std::vector<std::string> unreached;
@@ -54,6 +56,9 @@ class Lowerer {
   bool all_known(const Context& context, const NodeProto& node) const;
   void define_stored(const std::string& name, Operand operand);
   Results convert(Context& context, const NodeProto& node);
+  Results converted(const Conversion& conversion, Context& context, const NodeProto& node);
+  Results converted_in(DType wide, DType small, const Conversion& conversion, const Context& context,
+                       const NodeProto& node);
   std::optional<Results> folded(Context& context, const NodeProto& node);
   std::optional<Results> run_now(const NodeProto& node, const Context& context);
   std::optional<Results> chosen_branch(const NodeProto& node);

@@ -68,7 +68,8 @@ int target_of(const Context& c) {
 
 DType ours_of(const Context& c, int type) {
   const std::optional<DType> dtype = onnx::dtype_of(type);
-  if (!dtype) c.unsupported(fmt::format("there is no type {} here", name_of_type(type)));
+  if (!dtype || type == TensorProto::UINT4 || type == TensorProto::INT4)
+    c.unsupported(fmt::format("there is no cast to {} here", name_of_type(type)));
   return *dtype;
 }
 
@@ -101,7 +102,9 @@ Term cast_term(Context& c, const Term& x, int type) {
   const Term y = cast_to(c, x, to);
   const std::optional<Range> range = range_of(type);
   // Our own integer types follow the same rules in the cast itself.
-  if (!range || from == DType::boolean || type == TensorProto::UINT8 || type == TensorProto::INT32) return y;
+  if (!range || from == DType::boolean || type == TensorProto::UINT8 || type == TensorProto::INT8 ||
+      type == TensorProto::INT32)
+    return y;
   if (is_float(from)) return saturated_to(c, y, *range);
   return range->wraps() ? wrapped_to(c, y, *range) : y;
 }

@@ -38,7 +38,7 @@ struct Encoding {
 constexpr Encoding kEncodings[] = {
     {TensorProto::FLOAT, "float", 4, DType::f32},
     {TensorProto::UINT8, "uint8", 1, DType::u8},
-    {TensorProto::INT8, "int8", 1, DType::i32},
+    {TensorProto::INT8, "int8", 1, DType::i8},
     {TensorProto::UINT16, "uint16", 2, DType::i32},
     {TensorProto::INT16, "int16", 2, DType::i32},
     {TensorProto::INT32, "int32", 4, DType::i32},
@@ -56,8 +56,8 @@ constexpr Encoding kEncodings[] = {
     {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 1, std::nullopt},
     {TensorProto::FLOAT8E5M2, "float8e5m2", 1, std::nullopt},
     {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 1, std::nullopt},
-    {TensorProto::UINT4, "uint4", 0, std::nullopt},
-    {TensorProto::INT4, "int4", 0, std::nullopt},
+    {TensorProto::UINT4, "uint4", 0, DType::u8},
+    {TensorProto::INT4, "int4", 0, DType::i8},
 };
 
 const Encoding* stored(int data_type) {
@@ -85,12 +85,31 @@ ConstantData widened_raw(const Shape& shape, const std::byte* data, const std::s
   });
 }
 
+bool is_4bit(int data_type) { return data_type == TensorProto::UINT4 || data_type == TensorProto::INT4; }
+
+std::size_t raw_bytes(int data_type, std::int64_t elements) {
+  const auto count = static_cast<std::size_t>(elements);
+  return is_4bit(data_type) ? (count + 1) / 2 : count * stored(data_type)->size;
+}
+
+// Integers of four bits, two in a byte, the first in its low half; byte(i) reads one.
+template <class Byte>
+ConstantData unpacked(int data_type, const Shape& shape, const Byte& byte) {
+  const auto half = [&](std::size_t i) { return byte(i / 2) >> (i % 2 * 4) & 15U; };
+  if (data_type == TensorProto::UINT4)
+    return widened<std::uint8_t>(shape, [&](std::size_t i) { return static_cast<std::uint8_t>(half(i)); });
+  return widened<std::int8_t>(
+      shape, [&](std::size_t i) { return static_cast<std::int8_t>(static_cast<int>(half(i) ^ 8U) - 8); });
+}
+
 // Raw bytes from any place, as our elements.
 ConstantData from_raw(int data_type, const Shape& shape, std::shared_ptr<const std::byte> data,
                       const std::string& what) {
   switch (data_type) {
-    case TensorProto::INT8:
-      return widened_raw<std::int32_t, std::int8_t>(shape, data.get(), what);
+    case TensorProto::UINT4:
+    case TensorProto::INT4:
+      return unpacked(data_type, shape,
+                      [&](std::size_t i) { return std::to_integer<unsigned>(data.get()[i]); });
     case TensorProto::UINT16:
       return widened_raw<std::int32_t, std::uint16_t>(shape, data.get(), what);
     case TensorProto::INT16:
@@ -108,6 +127,27 @@ template <class Field>
 void require_count(const Field& field, const Shape& shape, const std::string& what) {
   if (std::cmp_not_equal(field.size(), shape.numel()))
     reject("{} of {} has {} elements, not {}", what, shape.str(), field.size(), shape.numel());
+}
+
+// Small integers in fields of 32 bits: numbers that their type does not have.
+void require_range(const TensorProto& t, const std::string& what) {
+  const auto all = [&]<class T>() {
+    for (const std::int32_t value : t.int32_data())
+      if (!std::in_range<T>(value))
+        reject("{} holds {}, which does not fit {}", what, value, name_of_type(t.data_type()));
+  };
+  switch (t.data_type()) {
+    case TensorProto::INT8:
+      return all.template operator()<std::int8_t>();
+    case TensorProto::UINT8:
+      return all.template operator()<std::uint8_t>();
+    case TensorProto::INT16:
+      return all.template operator()<std::int16_t>();
+    case TensorProto::UINT16:
+      return all.template operator()<std::uint16_t>();
+    default:
+      return;
+  }
 }
 
 // Typed fields: 16-bit floats, bools and small integers are packed into int32_data, one each.
@@ -130,15 +170,23 @@ ConstantData from_fields(const TensorProto& t, const Shape& shape, const std::sh
       require_count(t.uint64_data(), shape, what);
       return widened_raw<std::int64_t, std::uint64_t>(
           shape, reinterpret_cast<const std::byte*>(t.uint64_data().data()), what);
-    case TensorProto::INT8:
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
     case TensorProto::INT32:
       return pointing(t.int32_data(), DType::i32);
+    case TensorProto::UINT4:
+    case TensorProto::INT4:
+      if (std::cmp_not_equal(t.int32_data_size(), raw_bytes(t.data_type(), shape.numel())))
+        reject("{} of {} has {} bytes, not {}", what, shape.str(), t.int32_data_size(),
+               raw_bytes(t.data_type(), shape.numel()));
+      return unpacked(t.data_type(), shape, [&](std::size_t i) { return static_cast<unsigned>(element(i)); });
     default:
       break;
   }
   require_count(t.int32_data(), shape, what);
+  require_range(t, what);
+  if (t.data_type() == TensorProto::INT16 || t.data_type() == TensorProto::UINT16)
+    return pointing(t.int32_data(), DType::i32);
+  if (t.data_type() == TensorProto::INT8)
+    return widened<std::int8_t>(shape, [&](std::size_t i) { return static_cast<std::int8_t>(element(i)); });
   if (const DType dtype = *dtype_of(t.data_type()); is_16bit(dtype)) {
     const auto halves = std::make_shared<std::vector<std::uint16_t>>(shape.numel());
     for (std::size_t i = 0; i < halves->size(); ++i) (*halves)[i] = static_cast<std::uint16_t>(element(i));
@@ -177,7 +225,7 @@ ConstantData File::tensor(const TensorProto& t) const {
         fmt::format("tensor '{}' is of {}, which is not read", t.name(), name_of_type(t.data_type()))};
   if (t.data_location() == TensorProto::EXTERNAL) return external(t, shape);
   if (!t.has_raw_data()) return from_fields(t, shape, shared_from_this(), what);
-  const std::size_t bytes = static_cast<std::size_t>(shape.numel()) * stored(t.data_type())->size;
+  const std::size_t bytes = raw_bytes(t.data_type(), shape.numel());
   if (t.raw_data().size() != bytes)
     reject("{} of {} has {} bytes, not {}", what, shape.str(), t.raw_data().size(), bytes);
   return from_raw(t.data_type(), shape,
@@ -215,7 +263,7 @@ ConstantData File::external(const TensorProto& t, const Shape& shape) const {
     if (entry.key() == "length") length = number_of(entry.value(), what + "'s length");
   }
   const MappedFile file = beside(location);
-  const auto bytes = static_cast<std::uint64_t>(shape.numel()) * stored(t.data_type())->size;
+  const std::uint64_t bytes = raw_bytes(t.data_type(), shape.numel());
   if (length && *length != bytes) reject("{} of {} has {} bytes, not {}", what, shape.str(), *length, bytes);
   if (offset > file.size || bytes > file.size - offset)
     reject("{} is at {} of '{}', which ends at {}", what, offset, location, file.size);

@@ -14,7 +14,8 @@ namespace {
 const std::map<std::string_view, void (*)(NodeWriter&)>& writings() {
   static const auto table = [] {
     std::map<std::string_view, void (*)(NodeWriter&)> all;
-    for (auto family : {layer_writings, recurrent_writings, element_writings, arrange_writings})
+    for (auto family :
+         {layer_writings, recurrent_writings, element_writings, arrange_writings, quantized_writings})
       for (const Writing& w : family()) all[w.op] = w.write;
     return all;
   }();
@@ -29,6 +30,7 @@ std::int64_t opset_of(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.op == "max_pool" || node.op == "avg_pool") need(pool_form(graph.problem(id)).opset);
     if (node.op == "resize") need(18);
+    if (node.op.ends_with("quantize") && node.attrs.has("block")) need(21);
     if (node.op == "avg_pool" && node.attrs.integers("dilations", {1, 1}) != Ints{1, 1}) need(19);
     need(schema_of(node.op).onnx_opset);
   }

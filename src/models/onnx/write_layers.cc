@@ -31,7 +31,7 @@ void conv2d(NodeWriter& n) {
   Attrs attributes = window_attributes(w);
   attributes.set("dilations", Ints{w.dilation.h, w.dilation.w});
   attributes.set("group", n.attrs().integer("groups", 1));
-  with_activation(n, "Conv", n.all_inputs(), attributes);
+  with_activation(n, n.node().op == "conv2d" ? "Conv" : "ConvInteger", n.all_inputs(), attributes);
 }
 
 // Reading an ONNX file makes a convolution's gradient of ConvTranspose. The sizes that a convolution rounds
@@ -145,6 +145,7 @@ void attention(NodeWriter& n) {
 
 std::vector<Writing> layer_writings() {
   return {{"conv2d", conv2d},
+          {"conv2d_integer", conv2d},
           {"conv2d_grad_input", conv_transpose},
           {"linear", linear},
           {"matmul", matmul},

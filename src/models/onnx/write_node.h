@@ -74,6 +74,7 @@ std::vector<Writing> layer_writings();  // convolution, products, windows, norma
 std::vector<Writing> recurrent_writings();
 std::vector<Writing> element_writings();  // functions of elements, comparisons, reductions
 std::vector<Writing> arrange_writings();  // shapes, not values
+std::vector<Writing> quantized_writings();
 
 // The element type's number in the format.
 int onnx_type(DType dtype);
