@@ -233,6 +233,28 @@ TEST_F(CliOnnx, FilesAreMadeToFitTheArrays) {
   expect_refused({"run", "open.onnx", "--input", "o.npy"}, {"cannot be run", "shape"});
 }
 
+// Names of inputs and files may hold a '='; the longest name that fits is meant. Integers of any width are
+// read.
+TEST_F(CliOnnx, NamesMayHoldAnEqualsSign) {
+  onnx::testing::ModelMaker m(18);
+  m.input("a", {"2"}, onnx::TensorProto::INT8);
+  m.input("a=b", {"2"}, onnx::TensorProto::INT8);
+  m.node("Sub", {"a", "a=b"}, {"y"});
+  m.output("y", {"2"});
+  put("names.onnx", m.bytes());
+  write_npy(file("one=1.npy"), array<std::int8_t>({2}, {100, -100}));
+  write_npy(file("two.npy"), array<std::int32_t>({2}, {1, 2}));
+  const Json json =
+      succeed_json({"run", "names.onnx", "--input", "a=b=two.npy", "a=one=1.npy", "--output", "out"});
+  EXPECT_EQ(json["outputs"][0]["values"], Json::array({99, -102}));
+  const NamedTensor y = read_npy(file("out/y.npy"));
+  EXPECT_EQ(y.type, (TensorType{{2}, DType::i8}));
+  EXPECT_EQ(values_of(y), (std::vector<double>{99, -102}));
+  write_npy(file("wide.npy"), array<std::int32_t>({2}, {1, 200}));
+  expect_refused({"run", "names.onnx", "--input", "a=one=1.npy", "a=b=wide.npy"},
+                 {"'a=b' (2 int8) was given 200", "does not fit"});
+}
+
 // The amounts of padding, the axes of a sum, repeats: integers that decide shapes may be arrays, too.
 TEST_F(CliOnnx, ArraysMayShapeTheGraph) {
   onnx::testing::ModelMaker m(18);

@@ -46,6 +46,15 @@ NamedTensor read_array(const std::string& path) {
          "{} is neither an .npy file nor a .pb file", path);
 }
 
+// The '=' after the longest of the names that the text begins with: names and files may hold one, too. If it
+// begins with none, the first '='.
+std::size_t end_of_name(const std::string& text, const Words& names) {
+  std::size_t end = std::string::npos;
+  for (const std::string& name : names)
+    if (text.starts_with(name + "=") && (end == std::string::npos || name.size() > end)) end = name.size();
+  return end == std::string::npos ? text.find('=') : end;
+}
+
 // "name=file" if the name is one of the model's ports; otherwise the next port without a file.
 std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, const Words& names,
                                      std::string_view what, const std::string& model) {
@@ -58,7 +67,7 @@ std::vector<NamedTensor> read_arrays(const std::vector<std::string>& texts, cons
   };
   std::vector<std::pair<std::string, std::string>> files;  // name and path
   for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
+    const std::size_t equals = end_of_name(text, names);
     const std::string name = text.substr(0, equals);
     std::error_code ignored;
     if (equals != std::string::npos && is_name(name))

@@ -19,11 +19,22 @@ const Hint kDamagedNpy{"the file is damaged or was not written whole; copy or wr
 
 // NumPy's name without the byte order.
 constexpr std::pair<DType, std::string_view> kNames[] = {
-    {DType::f64, "f8"}, {DType::f32, "f4"}, {DType::f16, "f2"},    {DType::i64, "i8"},
-    {DType::i32, "i4"}, {DType::u8, "u1"},  {DType::boolean, "b1"}};
+    {DType::f64, "f8"}, {DType::f32, "f4"}, {DType::f16, "f2"},     {DType::i64, "i8"},
+    {DType::i32, "i4"}, {DType::u8, "u1"},  {DType::boolean, "b1"}, {DType::i8, "i1"}};
+
+// Integers of which we have only a wider type.
+struct Narrow {
+  std::string_view name;
+  std::size_t size;
+  DType ours;
+};
+constexpr Narrow kNarrow[] = {
+    {"i2", 2, DType::i32}, {"u2", 2, DType::i32}, {"u4", 4, DType::i64}, {"u8", 8, DType::i64}};
 
 struct Header {
   DType dtype = DType::f32;
+  std::string_view narrow = {};  // name of an integer type that is widened to `dtype`
+  std::size_t item = 4;          // bytes of an element in the file
   bool swapped = false, fortran = false;
   std::vector<std::int64_t> shape;
 };
@@ -105,14 +116,21 @@ class HeaderReader {
     const bool marked = order == '<' || order == '>' || order == '|' || order == '=';
     const std::string_view kind = std::string_view(descr).substr(marked ? 1 : 0);
     for (const auto& [dtype, name] : kNames)
-      if (kind == name) {
-        header_.dtype = dtype;
-        header_.swapped = order == '>' && size_of(dtype) > 1;
-        return;
+      if (kind == name) return set_type(dtype, size_of(dtype), order);
+    for (const Narrow& narrow : kNarrow)
+      if (kind == narrow.name) {
+        header_.narrow = narrow.name;
+        return set_type(narrow.ours, narrow.size, order);
       }
-    reject(Hint{"float16, float32, float64, uint8, int32, int64 and bool can be read: "
+    reject(Hint{"floats of 16, 32 and 64 bits, integers of 8 to 64 bits and bool can be read: "
                 "numpy.save(file, array.astype('float32'))"},
            "{} holds elements of type '{}'", where_, descr);
+  }
+
+  void set_type(DType dtype, std::size_t item, char order) {
+    header_.dtype = dtype;
+    header_.item = item;
+    header_.swapped = order == '>' && item > 1;
   }
 
   void read_shape() {
@@ -172,7 +190,7 @@ std::pair<std::string_view, std::string_view> parts_of(const std::string& where,
 
 // Extents may be anything; their product must match the file's size, so it cannot overflow.
 void require_size(const std::string& where, const Header& header, std::size_t there) {
-  const std::size_t item = size_of(header.dtype);
+  const std::size_t item = header.item;
   const bool empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
   std::uint64_t room = empty ? std::uint64_t{1} << 48 : there / item, count = 1;
   for (const std::int64_t extent : header.shape) {
@@ -208,6 +226,27 @@ std::string python_shape(const Shape& shape) {
   return fmt::format("({}{})", fmt::join(shape.dims(), ", "), shape.rank() == 1 ? "," : "");
 }
 
+template <class From, class To>
+std::vector<std::byte> widened(const std::string& where, const std::vector<std::byte>& from) {
+  std::vector<std::byte> to(from.size() / sizeof(From) * sizeof(To));
+  for (std::size_t i = 0; i * sizeof(From) < from.size(); ++i) {
+    From narrow{};
+    std::memcpy(&narrow, &from[i * sizeof(From)], sizeof narrow);
+    if (!std::in_range<To>(narrow)) reject("{} holds {}, which does not fit int64", where, narrow);
+    const To wide = static_cast<To>(narrow);
+    std::memcpy(&to[i * sizeof(To)], &wide, sizeof wide);
+  }
+  return to;
+}
+
+std::vector<std::byte> widened(const std::string& where, std::string_view narrow,
+                               const std::vector<std::byte>& from) {
+  if (narrow == "i2") return widened<std::int16_t, std::int32_t>(where, from);
+  if (narrow == "u2") return widened<std::uint16_t, std::int32_t>(where, from);
+  if (narrow == "u4") return widened<std::uint32_t, std::int64_t>(where, from);
+  return widened<std::uint64_t, std::int64_t>(where, from);
+}
+
 NamedTensor widened(const NamedTensor& tensor) {
   NamedTensor wide{tensor.name, {tensor.type.shape, DType::f32}, {}};
   wide.bytes.resize(tensor.bytes.size() * 2);
@@ -231,13 +270,14 @@ NamedTensor read_npy(const std::filesystem::path& path) {
   NamedTensor tensor{"", {Shape(header.shape), header.dtype}, {}};
   const auto* begin = reinterpret_cast<const std::byte*>(data.data());
   tensor.bytes.assign(begin, begin + data.size());
-  const std::size_t item = size_of(header.dtype);
+  const std::size_t item = header.item;
   if (header.swapped)
     for (std::size_t i = 0; i < tensor.bytes.size(); i += item)
       std::reverse(tensor.bytes.begin() + static_cast<std::ptrdiff_t>(i),
                    tensor.bytes.begin() + static_cast<std::ptrdiff_t>(i + item));
   if (header.fortran && !tensor.bytes.empty())
     tensor.bytes = row_major(tensor.bytes, tensor.type.shape, item);
+  if (!header.narrow.empty()) tensor.bytes = widened(where, header.narrow, tensor.bytes);
   if (header.dtype == DType::boolean)
     for (std::byte& b : tensor.bytes) b = b == std::byte{0} ? b : std::byte{1};
   return tensor;

@@ -55,12 +55,30 @@ TEST(Npy, RoundTripsEveryType) {
         tensor<std::uint16_t>({3}, {0x3C00, 0x7BFF, 1}, DType::f16),
         tensor<std::int64_t>({2}, {-1, std::int64_t{1} << 60}), tensor<std::int32_t>({2, 1, 1}, {-7, 7}),
         tensor<std::uint8_t>({3}, {1, 2, 255}), tensor<std::uint8_t>({2}, {0, 1}, DType::boolean),
-        tensor<float>({0, 5}, {})}) {
+        tensor<std::int8_t>({3}, {1, -2, -128}), tensor<float>({0, 5}, {})}) {
     write_npy(path, t);
     const NamedTensor back = read_npy(path);
     EXPECT_EQ(back.type, t.type);
     EXPECT_EQ(back.bytes, t.bytes) << t.type.shape.str() << " " << name_of(t.type.dtype);
   }
+}
+
+// Integers that we only have in a wider type, in both orders of bytes.
+TEST(Npy, WidensIntegers) {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& type, const std::string& shape, const std::string& data) {
+    return read_npy(folder.put("n.npy", file_of(header_of(type, "False", shape), data)));
+  };
+  const NamedTensor i2 = read("<i2", "(2,)", std::string("\xfe\xff\x01\x02", 4));
+  EXPECT_EQ(i2.type, (TensorType{{2}, DType::i32}));
+  EXPECT_EQ(values<std::int32_t>(i2), (std::vector<std::int32_t>{-2, 513}));
+  EXPECT_EQ(values<std::int32_t>(read(">u2", "(2,)", std::string("\xff\xfe\x01\x02", 4))),
+            (std::vector<std::int32_t>{65534, 258}));
+  const NamedTensor u4 = read("<u4", "(1,)", std::string("\xff\xff\xff\xff", 4));
+  EXPECT_EQ(u4.type, (TensorType{{1}, DType::i64}));
+  EXPECT_EQ(values<std::int64_t>(u4), (std::vector<std::int64_t>{4294967295}));
+  EXPECT_EQ(values<std::int64_t>(read("<u8", "(1,)", std::string("\x07\0\0\0\0\0\0\0", 8))),
+            (std::vector<std::int64_t>{7}));
 }
 
 TEST(Npy, WritesBfloat16AsFloat32) {
@@ -117,7 +135,9 @@ TEST(Npy, RefusesWhatItCannotHold) {
   refuse(file_of(header_of("<f8", "False", "(1,)"), data, 9), {"version 9"});
   refuse(std::string("\x93NUMPY\1\0\xff\xff{}", 12), {"65535", "2 follow"});
   refuse(file_of(header_of("<c8", "False", "(1,)"), data), {"'<c8'"});
-  refuse(file_of(header_of("<i2", "False", "(4,)"), data), {"'<i2'"});
+  refuse(file_of(header_of("<i3", "False", "(4,)"), data), {"'<i3'", "8 to 64 bits"});
+  refuse(file_of(header_of("<u8", "False", "(1,)"), std::string(8, '\xff')),
+         {"18446744073709551615", "int64"});
   refuse(file_of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", data), {"fields"});
   refuse(file_of(header_of("<f4", "False", "(3,)"), data), {"3 fp32", "8 bytes"});
   refuse(file_of(header_of("<f4", "False", "(1,)"), data), {"1 fp32", "8 bytes"});
