@@ -70,6 +70,30 @@ TEST(OnnxQuantized, KnowsTheRangeOfWiderIntegers) {
       whole({4}, {-8, 7, 7, -5}, TensorProto::INT8));
 }
 
+// Two in a byte, the first in its low half; an odd count leaves the last half empty. Raw bytes and typed
+// fields hold the same.
+TEST(OnnxQuantized, ReadsIntegersOfFourBits) {
+  const auto values_stored = [](int type, bool raw) {
+    ModelMaker m(21);
+    TensorProto& t = *m.graph.add_initializer();
+    t.set_name("w"), t.set_data_type(type), t.add_dims(3);
+    if (raw)
+      t.set_raw_data(std::string("\x81\x0f", 2));
+    else
+      t.add_int32_data(0x81), t.add_int32_data(0x0f);
+    store(m, "scale", floats({}, {0.5}));
+    m.input("x", {"3"});
+    m.node("DequantizeLinear", {"w", "scale"}, {"d"});
+    m.node("Add", {"x", "d"}, {"y"});
+    m.graph.add_output()->set_name("y");
+    return values_of(run_net(net_of(m), {floats({3}, {0, 0, 0}).tensor("x")}).at(0));
+  };
+  for (const bool raw : {true, false}) {
+    EXPECT_EQ(values_stored(TensorProto::INT4, raw), (std::vector<double>{0.5, -4, -0.5}));
+    EXPECT_EQ(values_stored(TensorProto::UINT4, raw), (std::vector<double>{0.5, 4, 7.5}));
+  }
+}
+
 // Arithmetic of bytes is computed wider, and keeps the low bits.
 TEST(OnnxQuantized, BytesWrapAround) {
   expect_result(

@@ -135,7 +135,7 @@ TEST(Npy, RefusesWhatItCannotHold) {
   refuse(file_of(header_of("<f8", "False", "(1,)"), data, 9), {"version 9"});
   refuse(std::string("\x93NUMPY\1\0\xff\xff{}", 12), {"65535", "2 follow"});
   refuse(file_of(header_of("<c8", "False", "(1,)"), data), {"'<c8'"});
-  refuse(file_of(header_of("<i3", "False", "(4,)"), data), {"'<i3'", "8 to 64 bits"});
+  refuse(file_of(header_of("<i3", "False", "(4,)"), data), {"'<i3'"});
   refuse(file_of(header_of("<u8", "False", "(1,)"), std::string(8, '\xff')),
          {"18446744073709551615", "int64"});
   refuse(file_of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", data), {"fields"});
