@@ -6,12 +6,16 @@ namespace headroom::onnx {
 namespace {
 
 // X, W, R, B, lengths, then the first states. An absent one has no name.
-Names inputs_of(const NodeWriter& n, const RecurrentProblem& r) {
+Names inputs_of(NodeWriter& n, const RecurrentProblem& r) {
+  const std::size_t first = r.bias ? 4 : 3, last = n.inputs() - (r.lengths ? 1 : 0);
   Names in = {n.input(0), n.input(1), n.input(2)};
   if (r.bias) in.push_back(n.input(3));
-  if (!r.initial) return in;
+  if (!r.initial && !r.lengths) return in;
   in.resize(5);
-  for (std::size_t i = r.h0(); i < n.inputs(); ++i) in.push_back(n.input(i));
+  if (r.lengths)  // ONNX has them as int32
+    in[4] = r.wide_lengths ? n.part("Cast", {n.input(last)}, {{"to", std::int64_t{onnx_type(DType::i32)}}})
+                           : n.input(last);
+  for (std::size_t i = first; i < last; ++i) in.push_back(n.input(i));
   return in;
 }
 

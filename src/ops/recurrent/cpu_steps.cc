@@ -3,133 +3,208 @@
 #include <algorithm>
 
 #include "ops/cpu/gemm.h"
+#include "ops/cpu/lanes.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/vmath.h"
 #include "ops/recurrent/cell.h"
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
 namespace {
 
-// Of scratch memory: sums of all steps, products with the states, the cells' c, and r h of a gru.
+// Elements of scratch memory: the parts of all steps, unless they are saved; both biases added up; the states
+// where lengths differ; r h of a gru.
 struct Sizes {
-  std::int64_t inputs, states, cells, all;
+  std::int64_t parts, biases, states, all;
 };
+std::int64_t parts_of(const RecurrentProblem& p) { return std::max<std::int64_t>(p.saved_parts(), 1); }
 Sizes sizes_of(const RecurrentProblem& p) {
-  Sizes s{p.seq * p.batch * p.rows(), p.batch * p.rows(), p.cells(), 0};
-  s.all = s.inputs + s.states + 2 * s.cells;
+  Sizes s{p.saves ? 0 : p.seq * p.batch * parts_of(p) * p.hidden, p.rows(), p.lengths ? p.cells() : 0, 0};
+  s.all = s.parts + s.biases + s.states + (p.resets_late() ? p.cells() : 0);
   return s;
 }
 
+// A row of `parts` holds what `saved` does, of one item at one place. Before its step it holds the sums over
+// the inputs; the products with the states are added to them.
 template <class T>
 class Direction {
  public:
   Direction(const RecurrentProblem& p, std::int64_t dir, const LaunchArgs& a)
-      : p_(p),
-        dir_(dir),
-        a_(a),
-        inputs_(static_cast<T*>(a.workspace)),
-        states_(inputs_ + sizes_of(p).inputs),
-        c_(states_ + sizes_of(p).states),
-        reset_(c_ + p.cells()) {}
+      : p_(p), dir_(dir), t_(recurrent_tensors<T>(p, a)), width_(parts_of(p) * p.hidden) {
+    const Sizes s = sizes_of(p);
+    auto* scratch = static_cast<T*>(a.workspace);
+    parts_ = p.saves ? t_.saved + dir * p.seq * p.batch * width_ : scratch;
+    biases_ = scratch + s.parts;
+    states_ = biases_ + s.biases;
+    reset_ = states_ + s.states;
+  }
 
   void run() {
     sum_inputs();
-    if (p_.kind == CellKind::lstm) start_c();
-    const T* h = p_.initial ? a_.in<T>(p_.h0()) + dir_ * p_.cells() : nullptr;
+    const T* h = t_.h0 == nullptr ? nullptr : t_.h0 + dir_ * p_.cells();
+    if (p_.lengths) h = first_states(h);
     for (std::int64_t t = 0; t < p_.seq; ++t) {
       const std::int64_t place = p_.place(dir_, t);
-      T* next = a_.out<T>(0) + (place * p_.dirs + dir_) * p_.cells();
-      step(inputs_ + place * p_.batch * p_.rows(), h, next);
-      h = next;
+      T* next = t_.y + (place * p_.dirs + dir_) * p_.cells();
+      step(place, h, next);
+      h = p_.lengths ? states_ : next;
     }
-    std::copy_n(h, p_.cells(), a_.out<T>(1) + dir_ * p_.cells());
-    if (p_.kind == CellKind::lstm) std::copy_n(c_, p_.cells(), a_.out<T>(2) + dir_ * p_.cells());
+    std::copy_n(h, p_.cells(), t_.y_h + dir_ * p_.cells());
+    if (p_.kind == CellKind::lstm) write_c();
   }
 
  private:
-  const T* bias(std::int64_t half) const {
-    return p_.bias ? a_.in<T>(3) + (dir_ * 2 + half) * p_.rows() : nullptr;
-  }
-  const T* r() const { return a_.in<T>(2) + dir_ * p_.rows() * p_.hidden; }
+  T* row(std::int64_t place, std::int64_t item) const { return parts_ + (place * p_.batch + item) * width_; }
+  const T* bias(std::int64_t half) const { return p_.bias ? t_.b + (dir_ * 2 + half) * p_.rows() : nullptr; }
 
-  // Both biases are in it, but for that of a state's product which is multiplied first.
+  // biases_: both, but for that of a state's product which is multiplied first.
   void sum_inputs() {
-    const std::int64_t rows = p_.rows(), items = p_.seq * p_.batch;
-    gemm(false, true, items, rows, p_.input, T{1}, a_.in<T>(0), p_.input,
-         a_.in<T>(1) + dir_ * rows * p_.input, p_.input, T{0}, inputs_, rows);
+    gemm(false, true, p_.seq * p_.batch, p_.rows(), p_.input, T{1}, t_.x, p_.input,
+         t_.w + dir_ * p_.rows() * p_.input, p_.input, T{0}, parts_, width_);
+    std::fill_n(biases_, p_.rows(), T{0});
     if (!p_.bias) return;
-    const T *w = bias(0), *s = bias(1);
-    const std::int64_t both = p_.kind == CellKind::gru && p_.linear_before_reset ? 2 * p_.hidden : rows;
-    parallel_for(items, kElementwiseGrain / rows + 1, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i)
-        for (std::int64_t k = 0; k < rows; ++k) inputs_[i * rows + k] += w[k] + (k < both ? s[k] : T{0});
-    });
+    const bool apart = p_.kind == CellKind::gru && p_.linear_before_reset;
+    for (std::int64_t k = 0; k < p_.rows(); ++k)
+      biases_[k] = bias(0)[k] + (apart && k >= 2 * p_.hidden ? T{0} : bias(1)[k]);
   }
 
-  void start_c() {
-    if (p_.initial)
-      std::copy_n(a_.in<T>(p_.h0() + 1) + dir_ * p_.cells(), p_.cells(), c_);
-    else
-      std::fill_n(c_, p_.cells(), T{0});
-  }
-
-  // states_[:, rows from `first`] = h times those rows of R.
-  void multiply(const T* h, std::int64_t first, std::int64_t count) {
-    gemm(false, true, p_.batch, count, p_.hidden, T{1}, h, p_.hidden, r() + first * p_.hidden, p_.hidden,
-         T{0}, states_ + first, p_.rows());
-  }
-
-  // body(cell, sums of its inputs, products with its state): gates are `hidden` apart in either.
-  template <class Body>
-  void each(const T* inputs, Body&& body) {
-    parallel_for(p_.cells(), kElementwiseGrain / 16, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t at = i / p_.hidden * p_.rows() + i % p_.hidden;
-        body(i, inputs + at, states_ + at);
-      }
-    });
-  }
-
-  void step(const T* inputs, const T* h, T* next) {
-    const std::int64_t n = p_.hidden;
-    const bool late = p_.kind == CellKind::gru && !p_.linear_before_reset;
+  const T* first_states(const T* h) {
     if (h == nullptr)
-      std::fill_n(states_, p_.batch * p_.rows(), T{0});
+      std::fill_n(states_, p_.cells(), T{0});
     else
-      multiply(h, 0, late ? 2 * n : p_.rows());
-    if (p_.kind == CellKind::lstm)
-      return each(inputs, [&](std::int64_t i, const T* x, const T* s) {
-        const recurrent::LstmState<T> state =
-            recurrent::lstm<T>({x[0] + s[0], x[n] + s[n], x[2 * n] + s[2 * n], x[3 * n] + s[3 * n]}, c_[i]);
-        next[i] = state.h, c_[i] = state.c;
-      });
-    if (p_.kind == CellKind::rnn)
-      return each(inputs, [&](std::int64_t i, const T* x, const T* s) {
-        next[i] = recurrent::rnn(x[0] + s[0], p_.relu);
-      });
-    if (late && h != nullptr) {
-      each(inputs, [&](std::int64_t i, const T* x, const T* s) {
-        reset_[i] = recurrent::sigmoid(x[n] + s[n]) * h[i];
-      });
-      multiply(reset_, 2 * n, n);
+      std::copy_n(h, p_.cells(), states_);
+    return states_;
+  }
+
+  // The c that the step at `place` begins with. Null: zeros.
+  const T* c_before(std::int64_t place, std::int64_t item) const {
+    const std::int64_t before = p_.before(dir_, place);
+    if (t_.lengths.cover(item, before)) return row(before, item) + 4 * p_.hidden;
+    return t_.c0 == nullptr ? nullptr : t_.c0 + dir_ * p_.cells() + item * p_.hidden;
+  }
+
+  // Y_c is the c before a step that would come after the last one.
+  void write_c() {
+    for (std::int64_t item = 0; item < p_.batch; ++item) {
+      T* to = t_.y_c + dir_ * p_.cells() + item * p_.hidden;
+      const T* c = c_before(p_.backwards(dir_) ? -1 : t_.lengths.of(item), item);
+      if (c == nullptr)
+        std::fill_n(to, p_.hidden, T{0});
+      else
+        std::copy_n(c, p_.hidden, to);
     }
-    const T* s_bias = p_.linear_before_reset ? bias(1) : nullptr;
-    each(inputs, [&](std::int64_t i, const T* x, const T* s) {
-      T state = s[2 * n];
-      if (!late) state = recurrent::sigmoid(x[n] + s[n]) * (state + (s_bias ? s_bias[2 * n + i % n] : T{0}));
-      next[i] = recurrent::gru(recurrent::sigmoid(x[0] + s[0]), x[2 * n] + state, h ? h[i] : T{0});
+  }
+
+  // Adds h times the rows from `first` on of R to the parts from `to` on of all items.
+  void multiply(std::int64_t place, const T* h, std::int64_t first, std::int64_t count, std::int64_t to,
+                T beta = 1) {
+    gemm(false, true, p_.batch, count, p_.hidden, T{1}, h, p_.hidden,
+         t_.r + (dir_ * p_.rows() + first) * p_.hidden, p_.hidden, beta, row(place, 0) + to, width_);
+  }
+
+  // body(item, its row) for all items that have the place.
+  template <class Body>
+  void each_item(std::int64_t place, Body&& body) {
+    parallel_for(p_.batch, kElementwiseGrain / 16 / p_.hidden + 1,
+                 [&](std::int64_t begin, std::int64_t end, int) {
+                   for (std::int64_t item = begin; item < end; ++item)
+                     if (t_.lengths.cover(item, place)) body(item, row(place, item));
+                 });
+  }
+
+  void step(std::int64_t place, const T* h, T* next) {
+    const std::int64_t n = p_.hidden;
+    const bool late = p_.resets_late(), apart = p_.kind == CellKind::gru && !late;
+    if (h != nullptr) multiply(place, h, 0, late || apart ? 2 * n : p_.rows(), 0);
+    if (h != nullptr && apart) multiply(place, h, 2 * n, n, 3 * n, 0);
+    if (p_.kind == CellKind::lstm)
+      each_item(place, [&](std::int64_t item, T* x) { lstm(x, c_before(place, item), next + item * n); });
+    if (p_.kind == CellKind::rnn) each_item(place, [&](std::int64_t item, T* x) { rnn(x, next + item * n); });
+    if (p_.kind == CellKind::gru) {
+      const auto of = [&](std::int64_t item) { return h == nullptr ? nullptr : h + item * n; };
+      each_item(place, [&](std::int64_t item, T* x) { begin_gru(x, of(item), reset_ + item * n); });
+      if (h != nullptr && late) multiply(place, reset_, 2 * n, n, 2 * n);
+      each_item(place, [&](std::int64_t item, T* x) { end_gru(x, of(item), next + item * n); });
+    }
+    if (p_.lengths) end_step(place, next);
+  }
+
+  // Keeps the states of items that have the place; others are 0 there.
+  void end_step(std::int64_t place, T* next) {
+    for (std::int64_t item = 0; item < p_.batch; ++item) {
+      T* y = next + item * p_.hidden;
+      if (t_.lengths.cover(item, place)) {
+        std::copy_n(y, p_.hidden, states_ + item * p_.hidden);
+        continue;
+      }
+      std::fill_n(y, p_.hidden, T{0});
+      if (p_.saves) std::fill_n(row(place, item), width_, T{0});
+    }
+  }
+
+  void lstm(T* x, const T* c, T* h) const {
+    const std::int64_t n = p_.hidden;
+    const T* b = biases_;
+    simd::each_register<T>(n, [=](auto lanes, std::int64_t k) {
+      const auto sum = [&](std::int64_t gate) {
+        return lanes.load(x + gate * n + k) + lanes.load(b + gate * n + k);
+      };
+      const recurrent::LstmGates<simd::Vec<T>> s{simd::sigmoid<T>(sum(0)), simd::sigmoid<T>(sum(1)),
+                                                 simd::sigmoid<T>(sum(2)), simd::tanh<T>(sum(3))};
+      const simd::Vec<T> next = recurrent::lstm_c(s, c == nullptr ? simd::Vec<T>{} : lanes.load(c + k));
+      lanes.store(x + k, s.i), lanes.store(x + n + k, s.o), lanes.store(x + 2 * n + k, s.f);
+      lanes.store(x + 3 * n + k, s.g), lanes.store(x + 4 * n + k, next);
+      lanes.store(h + k, s.o * simd::tanh<T>(next));
+    });
+  }
+
+  void rnn(const T* x, T* h) const {
+    const T* b = biases_;
+    const bool relu = p_.relu;
+    simd::each_register<T>(p_.hidden, [=](auto lanes, std::int64_t k) {
+      const simd::Vec<T> sum = lanes.load(x + k) + lanes.load(b + k), zero{};
+      lanes.store(h + k, relu ? (sum < zero ? zero : sum) : simd::tanh<T>(sum));
+    });
+  }
+
+  // z and r; then r h, or R h with its bias.
+  void begin_gru(T* x, const T* h, T* reset) const {
+    const std::int64_t n = p_.hidden;
+    const bool late = p_.resets_late();
+    const T *b = biases_, *product_bias = late || !p_.bias ? nullptr : bias(1) + 2 * n;
+    simd::each_register<T>(n, [=](auto lanes, std::int64_t k) {
+      lanes.store(x + k, simd::sigmoid<T>(lanes.load(x + k) + lanes.load(b + k)));
+      const simd::Vec<T> r = simd::sigmoid<T>(lanes.load(x + n + k) + lanes.load(b + n + k)), zero{};
+      lanes.store(x + n + k, r);
+      if (late && h != nullptr) lanes.store(reset + k, r * lanes.load(h + k));
+      if (!late)
+        lanes.store(x + 3 * n + k, (h == nullptr ? zero : lanes.load(x + 3 * n + k)) +
+                                       (product_bias == nullptr ? zero : lanes.load(product_bias + k)));
+    });
+  }
+
+  void end_gru(T* x, const T* h, T* next) const {
+    const std::int64_t n = p_.hidden;
+    const bool late = p_.resets_late();
+    const T* b = biases_;
+    simd::each_register<T>(n, [=](auto lanes, std::int64_t k) {
+      simd::Vec<T> sum = lanes.load(x + 2 * n + k) + lanes.load(b + 2 * n + k);
+      if (!late) sum += lanes.load(x + n + k) * lanes.load(x + 3 * n + k);
+      const simd::Vec<T> g = simd::tanh<T>(sum);
+      lanes.store(x + 2 * n + k, g);
+      lanes.store(next + k,
+                  recurrent::gru_h(lanes.load(x + k), g, h == nullptr ? simd::Vec<T>{} : lanes.load(h + k)));
     });
   }
 
   const RecurrentProblem& p_;
   std::int64_t dir_;
-  const LaunchArgs& a_;
-  T *inputs_, *states_, *c_, *reset_;
+  RecurrentTensors<T, T> t_;
+  std::int64_t width_;
+  T *parts_, *biases_, *states_, *reset_;
 };
 
-}  // namespace
-
-Launcher recurrent_steps(const Problem& problem, const LaunchContext&) {
+Launcher prepare(const Problem& problem, const LaunchContext&) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = recurrent_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t dir = 0; dir < p.dirs; ++dir) Direction<T>(p, dir, a).run();
@@ -137,19 +212,25 @@ Launcher recurrent_steps(const Problem& problem, const LaunchContext&) {
   });
 }
 
-std::size_t recurrent_steps_workspace(const Problem& problem, const Target&) {
+std::size_t workspace(const Problem& problem, const Target&) {
   return static_cast<std::size_t>(sizes_of(recurrent_problem(problem)).all) *
          size_of(problem.outputs[0].dtype);
 }
 
 // The recurrent matrix comes from memory, or a cache, at every step.
-Work recurrent_steps_work(const Problem& problem, const Target& target) {
+Work work(const Problem& problem, const Target& target) {
   const RecurrentProblem p = recurrent_problem(problem);
   Work work = least_work(problem, target);
   const double size = static_cast<double>(size_of(problem.outputs[0].dtype));
   work.add_bytes(size * static_cast<double>(p.dirs * (p.seq - 1) * p.rows() * p.hidden));
   work.add_bytes(2 * size * static_cast<double>(p.dirs * p.seq * p.batch * p.rows()));
   return work.with("cpu.gemm", ordinary_unit(problem.outputs[0].dtype), {p.batch, p.rows(), p.hidden});
+}
+
+}  // namespace
+
+Kernel recurrent_cpu_steps() {
+  return {.name = "cpu:steps", .work = work, .prepare = prepare, .workspace = workspace};
 }
 
 }  // namespace headroom

@@ -1,3 +1,4 @@
+// Forward: a launch for each step.
 #include "ops/cuda/index.cuh"
 #include "ops/recurrent/cell.h"
 #include "ops/recurrent/cuda.h"
@@ -5,14 +6,10 @@
 namespace headroom::cuda {
 namespace {
 
-constexpr int kLstm = 0, kGru = 1;
+using ::headroom::recurrent::sigmoid;
 
 template <class T>
-struct Tensors {
-  const T *x, *w, *r, *b, *h0, *c0;
-  T *y, *y_h, *y_c;
-  Compute<T>* scratch;  // lstm: c; gru: z, then r h
-};
+using Tensors = RecurrentTensors<T, Compute<T>>;
 
 // Where a cell of one step stands.
 struct Place {
@@ -37,16 +34,17 @@ template <class T>
 class Step {
  public:
   using C = Compute<T>;
-  __device__ Step(const RecurrentShape& s, const Tensors<T>& t, std::int64_t n, const Place& p)
-      : s_(s), t_(t), p_(p), first_(n == 0) {
-    const bool back = s.reversed || p.dir == 1;
-    place_ = back ? s.seq - 1 - n : n;
-    before_ = back ? place_ + 1 : place_ - 1;
+  __device__ Step(const RecurrentProblem& s, const Tensors<T>& t, const Place& p)
+      : s_(s), t_(t), p_(p), place_(s.place(p.dir, p.step)) {
+    continues_ = t.lengths.cover(p.item, s.before(p.dir, place_));
   }
+  __device__ bool covered() const { return t_.lengths.cover(p_.item, place_); }
+  __device__ bool continues() const { return continues_; }  // not the item's first step
+  __device__ bool last() const { return p_.step == s_.seq - 1; }
   // The states that the step begins with; null: zeros.
   __device__ const T* states() const {
-    const std::int64_t cells = s_.batch * s_.hidden;
-    if (!first_) return t_.y + (before_ * s_.dirs + p_.dir) * cells;
+    const std::int64_t cells = s_.cells();
+    if (continues_) return t_.y + (s_.before(p_.dir, place_) * s_.dirs + p_.dir) * cells;
     return t_.h0 == nullptr ? nullptr : t_.h0 + p_.dir * cells;
   }
   __device__ C state() const {
@@ -67,101 +65,143 @@ class Step {
   }
   __device__ C gate(int gate) const { return by_input(gate) + by_states(gate, states()); }
   __device__ void write(C h) const {
-    t_.y[(place_ * s_.dirs + p_.dir) * s_.batch * s_.hidden + p_.item * s_.hidden + p_.unit] = narrow<T>(h);
-    if (p_.step == s_.seq - 1) t_.y_h[p_.cell] = narrow<T>(h);
+    t_.y[y_at(place_)] = narrow<T>(h);
+    if (last()) t_.y_h[p_.cell] = narrow<T>(h);
+  }
+  // Of an item that does not have the place: zeros. After the last step, its states are those of its own end.
+  __device__ void write_nothing(const C* c) const {
+    t_.y[y_at(place_)] = narrow<T>(C{0});
+    if (t_.saved != nullptr)
+      for (int part = 0; part < s_.saved_parts(); ++part) save(part, 0);
+    if (!last()) return;
+    const std::int64_t length = t_.lengths.of(p_.item);
+    const T zero = narrow<T>(C{0});
+    t_.y_h[p_.cell] = length > 0 ? t_.y[y_at(length - 1)] : t_.h0 != nullptr ? t_.h0[p_.cell] : zero;
+    if (s_.kind == CellKind::lstm)
+      t_.y_c[p_.cell] = length > 0 ? narrow<T>(c[p_.cell]) : t_.c0 != nullptr ? t_.c0[p_.cell] : zero;
+  }
+  __device__ void save(int part, C value) const {
+    if (t_.saved == nullptr) return;
+    const std::int64_t item = (p_.dir * s_.seq + place_) * s_.batch + p_.item;
+    t_.saved[(item * s_.saved_parts() + part) * s_.hidden + p_.unit] = value;
   }
 
  private:
+  __device__ std::int64_t y_at(std::int64_t place) const {
+    return (place * s_.dirs + p_.dir) * s_.cells() + p_.item * s_.hidden + p_.unit;
+  }
   __device__ std::int64_t row(int gate) const { return (p_.dir * s_.gates + gate) * s_.hidden + p_.unit; }
   __device__ C bias(int half, int gate) const {
     if (t_.b == nullptr) return 0;
     return widen(t_.b[((p_.dir * 2 + half) * s_.gates + gate) * s_.hidden + p_.unit]);
   }
 
-  const RecurrentShape& s_;
+  const RecurrentProblem& s_;
   const Tensors<T>& t_;
   const Place& p_;
-  bool first_;
-  std::int64_t place_, before_;
+  std::int64_t place_;
+  bool continues_;
 };
+
+__device__ inline bool is_first_lane() { return threadIdx.x % 32 == 0; }
 
 // The first half of a gru that resets before the product: z, and r h, for all cells.
 template <class T>
-__device__ void begin_gru(const RecurrentShape& s, const Tensors<T>& t, const Step<T>& step, const Place& p) {
-  const auto z = ::headroom::recurrent::sigmoid(step.gate(0)),
-             r = ::headroom::recurrent::sigmoid(step.gate(1));
-  if (threadIdx.x % 32 != 0) return;
-  t.scratch[p.cell] = z;
-  t.scratch[s.dirs * s.batch * s.hidden + p.cell] = r * step.state();
+__device__ void begin_gru(const RecurrentProblem& s, const Step<T>& step, const Place& p,
+                          Compute<T>* scratch) {
+  const auto z = sigmoid(step.gate(0)), r = sigmoid(step.gate(1));
+  if (!is_first_lane()) return;
+  scratch[p.cell] = z;
+  scratch[s.dirs * s.cells() + p.cell] = r * step.state();
+  step.save(1, r);
 }
 
 template <class T>
-__device__ Compute<T> end_gru(const RecurrentShape& s, const Tensors<T>& t, const Step<T>& step,
-                              const Place& p) {
+__device__ Compute<T> end_gru(const RecurrentProblem& s, const Step<T>& step, const Place& p,
+                              const Compute<T>* scratch) {
   using C = Compute<T>;
+  C z = 0, sum = step.by_input(2);
   if (s.linear_before_reset) {
-    const C z = ::headroom::recurrent::sigmoid(step.gate(0)),
-            r = ::headroom::recurrent::sigmoid(step.gate(1));
-    return ::headroom::recurrent::gru(z, step.by_input(2) + r * step.by_states(2, step.states()),
-                                      step.state());
+    const C r = sigmoid(step.gate(1)), product = step.by_states(2, step.states());
+    z = sigmoid(step.gate(0));
+    sum += r * product;
+    if (is_first_lane()) step.save(1, r), step.save(3, product);
+  } else {
+    z = scratch[p.cell];
+    sum += step.by_states(2, scratch + (s.dirs + p.dir) * s.cells());
   }
-  const C* reset = t.scratch + s.dirs * s.batch * s.hidden + p.dir * s.batch * s.hidden;
-  return ::headroom::recurrent::gru(t.scratch[p.cell], step.by_input(2) + step.by_states(2, reset),
-                                    step.state());
+  const C g = tanh(sum);
+  if (is_first_lane()) step.save(0, z), step.save(2, g);
+  return ::headroom::recurrent::gru_h(z, g, step.state());
 }
 
 template <class T>
-__device__ Compute<T> lstm(const Tensors<T>& t, const Step<T>& step, const Place& p, bool last) {
+__device__ Compute<T> lstm(const Tensors<T>& t, const Step<T>& step, const Place& p, Compute<T>* scratch) {
   using C = Compute<T>;
-  const C c = p.step > 0 ? t.scratch[p.cell] : t.c0 != nullptr ? C(widen(t.c0[p.cell])) : C{0};
-  const C i = step.gate(0), o = step.gate(1), f = step.gate(2), g = step.gate(3);
-  const auto state = ::headroom::recurrent::lstm<C>({i, o, f, g}, c);
+  const C c = step.continues() ? scratch[p.cell] : t.c0 != nullptr ? C(widen(t.c0[p.cell])) : C{0};
+  const ::headroom::recurrent::LstmGates<C> gates{sigmoid(step.gate(0)), sigmoid(step.gate(1)),
+                                                  sigmoid(step.gate(2)), tanh(step.gate(3))};
+  const C next = ::headroom::recurrent::lstm_c(gates, c);
   __syncwarp();  // every lane has read c
-  if (threadIdx.x % 32 == 0) {
-    t.scratch[p.cell] = state.c;
-    if (last) t.y_c[p.cell] = narrow<T>(state.c);
+  if (is_first_lane()) {
+    scratch[p.cell] = next;
+    if (step.last()) t.y_c[p.cell] = narrow<T>(next);
+    step.save(0, gates.i), step.save(1, gates.o), step.save(2, gates.f), step.save(3, gates.g);
+    step.save(4, next);
   }
-  return state.h;
+  return gates.o * tanh(next);
 }
 
 // A warp for each cell: the cells of one row of a matrix share it through the caches. Bound by reading both
 // matrices once for each item of the batch from the second cache.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    run_step(const __grid_constant__ RecurrentShape s, const __grid_constant__ Tensors<T> t, std::int64_t n,
-             bool begins) {
-  const std::int64_t cells = s.batch * s.hidden;
+    run_step(const __grid_constant__ RecurrentProblem s, const __grid_constant__ Tensors<T> t,
+             Compute<T>* scratch, std::int64_t n, bool begins) {
+  const std::int64_t cells = s.cells();
   for (std::int64_t cell = thread_number() / 32; cell < s.dirs * cells; cell += thread_count() / 32) {
     const Cut dir = cut(cell, cells), unit = cut(dir.rest, s.hidden);
     const Place p{dir.whole, unit.whole, unit.rest, cell, n};
-    const Step<T> step(s, t, n, p);
-    if (begins) {
-      begin_gru(s, t, step, p);
+    const Step<T> step(s, t, p);
+    if (!step.covered()) {
+      if (!begins && is_first_lane()) step.write_nothing(scratch);
       continue;
     }
-    const Compute<T> h = s.kind == kLstm  ? lstm(t, step, p, n == s.seq - 1)
-                         : s.kind == kGru ? end_gru(s, t, step, p)
-                                          : ::headroom::recurrent::rnn(step.gate(0), s.relu);
-    if (threadIdx.x % 32 == 0) step.write(h);
+    if (begins) {
+      begin_gru(s, step, p, scratch);
+      continue;
+    }
+    const Compute<T> h = s.kind == CellKind::lstm  ? lstm(t, step, p, scratch)
+                         : s.kind == CellKind::gru ? end_gru(s, step, p, scratch)
+                                                   : ::headroom::recurrent::rnn(step.gate(0), s.relu);
+    if (is_first_lane()) step.write(h);
   }
 }
 
 }  // namespace
 
-void recurrent(DType dtype, const RecurrentShape& s, const RecurrentTensors& t, cudaStream_t stream) {
+void recurrent(DType dtype, const RecurrentProblem& s, const AnyRecurrentTensors& t, void* scratch,
+               cudaStream_t stream) {
   dispatch_floats(dtype, [&]<class T>() {
-    const Tensors<T> typed{static_cast<const T*>(t.x),  static_cast<const T*>(t.w),
-                           static_cast<const T*>(t.r),  static_cast<const T*>(t.b),
-                           static_cast<const T*>(t.h0), static_cast<const T*>(t.c0),
-                           static_cast<T*>(t.y),        static_cast<T*>(t.y_h),
-                           static_cast<T*>(t.y_c),      static_cast<Compute<T>*>(t.scratch)};
-    const unsigned blocks = blocks_striding(s.dirs * s.batch * s.hidden * 32);
+    using C = Compute<T>;
+    const Tensors<T> typed{static_cast<const T*>(t.x),
+                           static_cast<const T*>(t.w),
+                           static_cast<const T*>(t.r),
+                           static_cast<const T*>(t.b),
+                           static_cast<const T*>(t.h0),
+                           static_cast<const T*>(t.c0),
+                           static_cast<T*>(t.y),
+                           static_cast<T*>(t.y_h),
+                           static_cast<T*>(t.y_c),
+                           static_cast<C*>(t.saved),
+                           t.lengths};
+    const unsigned blocks = blocks_striding(s.dirs * s.cells() * 32);
     for (std::int64_t n = 0; n < s.seq; ++n) {
-      if (s.kind == kGru && !s.linear_before_reset) {
-        run_step<<<blocks, kThreads, 0, stream>>>(s, typed, n, true);
+      if (s.resets_late()) {
+        run_step<<<blocks, kThreads, 0, stream>>>(s, typed, static_cast<C*>(scratch), n, true);
         HEADROOM_CUDA_LAUNCHED();
       }
-      run_step<<<blocks, kThreads, 0, stream>>>(s, typed, n, false);
+      run_step<<<blocks, kThreads, 0, stream>>>(s, typed, static_cast<C*>(scratch), n, false);
       HEADROOM_CUDA_LAUNCHED();
     }
   });

@@ -3,23 +3,17 @@
 #include <cuda_runtime_api.h>
 
 #include "base/dtype_kind.h"
+#include "ops/recurrent/shape.h"
 
 namespace headroom::cuda {
 
-// RecurrentProblem as kernels take it.
-struct RecurrentShape {
-  int kind = 0;  // CellKind
-  std::int64_t gates = 4, seq = 1, batch = 1, input = 1, hidden = 1, dirs = 1;
-  bool reversed = false, linear_before_reset = false, relu = false;
-};
+// Tensors of any type; those that are absent are null.
+using AnyRecurrentTensors = RecurrentTensors<void, void>;
+using AnyRecurrentGradTensors = RecurrentGradTensors<void, void>;
 
-// Pointers to whole tensors; those that are not there are null.
-struct RecurrentTensors {
-  const void *x, *w, *r, *b, *h0, *c0;
-  void *y, *y_h, *y_c, *scratch;
-};
-
-void recurrent(DType dtype, const RecurrentShape& shape, const RecurrentTensors& tensors,
-               cudaStream_t stream);
+void recurrent(DType dtype, const RecurrentProblem& problem, const AnyRecurrentTensors& tensors,
+               void* scratch, cudaStream_t stream);
+void recurrent_grad(DType dtype, const RecurrentProblem& problem, const AnyRecurrentGradTensors& tensors,
+                    void* scratch, cudaStream_t stream);
 
 }  // namespace headroom::cuda

@@ -107,10 +107,10 @@ class Recurrent(nn.Module):
         return self.out(self.cell(x)[0][:, -1])
 
 
-add("lstm", lambda: Recurrent(nn.LSTM), SEQUENCE, refused="operator 'lstm' has no gradient")
-add("lstm_two_ways", lambda: Recurrent(nn.LSTM, num_layers=2, bidirectional=True), SEQUENCE, open_batch=False, refused="operator 'lstm' has no gradient")
-add("gru", lambda: Recurrent(nn.GRU, num_layers=2), SEQUENCE, open_batch=False, refused="operator 'gru' has no gradient")
-add("rnn", lambda: Recurrent(nn.RNN, nonlinearity="relu", bidirectional=True), SEQUENCE, open_batch=False, refused="operator 'rnn' has no gradient")
+add("lstm", lambda: Recurrent(nn.LSTM), SEQUENCE)
+add("lstm_two_ways", lambda: Recurrent(nn.LSTM, num_layers=2, bidirectional=True), SEQUENCE, open_batch=False)
+add("gru", lambda: Recurrent(nn.GRU, num_layers=2), SEQUENCE, open_batch=False)
+add("rnn", lambda: Recurrent(nn.RNN, nonlinearity="relu", bidirectional=True), SEQUENCE, open_batch=False)
 TOKENS = {"tokens": 20, "refused": "reads int64, not images"}
 
 
