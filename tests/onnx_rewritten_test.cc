@@ -55,7 +55,7 @@ struct CellForm {
   std::int64_t gates;
   bool bias, initial_h, initial_c;
   std::string direction = "forward";
-  bool relu = false;
+  bool relu = false, lengths = false;
 };
 
 // Every output is read; states come from inputs, so that they matter.
@@ -67,7 +67,8 @@ Net cell_net(const CellForm& f) {
   store(m, "r", random({dirs, f.gates * hidden, hidden}, 2));
   if (f.bias) store(m, "b", random({dirs, 2 * f.gates * hidden}, 3));
   std::vector<std::string> in = {"x", "w", "r", f.bias ? "b" : ""}, out = {"y", "y_h"};
-  if (f.initial_h || f.initial_c) in.push_back("");
+  if (f.lengths) store(m, "lengths", whole({batch}, {3, 1}, TensorProto::INT32));
+  if (f.lengths || f.initial_h || f.initial_c) in.push_back(f.lengths ? "lengths" : "");
   for (const auto& [name, given] : {std::pair("h", f.initial_h), std::pair("c", f.initial_c)}) {
     if (!f.initial_h && !f.initial_c) break;
     in.push_back(given ? name : "");
@@ -97,6 +98,17 @@ TEST(OnnxRewritten, RecurrentLayersWithTheirFirstStates) {
         rewritten(cell_net({"RNN", 1, bias, h, false, direction}));
         rewritten(cell_net({"RNN", 1, bias, h, false, direction, true}));
       }
+}
+
+TEST(OnnxRewritten, RecurrentLayersWithLengths) {
+  for (const bool h : {false, true})
+    for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+      SCOPED_TRACE(fmt::format("{} {}", h, direction));
+      rewritten(cell_net({"LSTM", 4, true, h, h, direction, false, true}));
+      rewritten(cell_net({"GRU", 3, false, h, false, direction, false, true}));
+      const onnx::ModelProto model = rewritten(cell_net({"RNN", 1, true, h, false, direction, true, true}));
+      EXPECT_EQ(model.graph().node(0).input(4), "lengths");
+    }
 }
 
 TEST(OnnxRewritten, RecurrentLayersNameTheStatesThatAreRead) {

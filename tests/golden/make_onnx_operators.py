@@ -227,6 +227,14 @@ for linear in (0, 1):
          linear_before_reset=linear, direction="bidirectional")
 case("RNN", 14, [x(4, 2, 3)] + weights(1, 3, 5) + [Stored(x(1, 10))], 2, hidden_size=5)
 case("RNN", 14, [x(4, 2, 3)] + weights(1, 3, 5), 2, hidden_size=5, activations=["Relu"])
+for direction, dirs in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+    lengths = np.array([3, 5, 1], np.int32)
+    states = [x(dirs, 3, 5), x(dirs, 3, 5)]
+    case("LSTM", 14, [x(5, 3, 3)] + weights(4, 3, 5, dirs) + [Stored(x(dirs, 40)), Stored(lengths)] + states, 3,
+         hidden_size=5, direction=direction)
+    case("GRU", 14, [x(5, 3, 3)] + weights(3, 3, 5, dirs) + [Stored(x(dirs, 30)), lengths] + states[:1], 2,
+         hidden_size=5, direction=direction, linear_before_reset=dirs - 1)
+    case("RNN", 14, [x(5, 3, 3)] + weights(1, 3, 5, dirs) + [None, lengths], 2, hidden_size=5, direction=direction)
 
 
 def tensor(name, array):

@@ -1,6 +1,7 @@
 // LSTM, GRU and RNN: our operators follow ONNX's, without the parts that networks do not use.
 
 #include <algorithm>
+#include <optional>
 
 #include "models/onnx/terms.h"
 
@@ -22,11 +23,20 @@ std::string activation_of(const Context& c, const std::vector<std::string>& usua
   return usual.back();
 }
 
-// Lengths that all equal the max have no effect.
-void check_lengths(const Context& c, std::int64_t steps) {
-  if (!c.has_input(4)) return;
-  for (std::int64_t length : c.known_integers(4))
-    if (length != steps) c.unsupported("sequences of different lengths");
+// Lengths that all equal the max have no effect: none.
+std::optional<Term> lengths_of(Context& c, std::int64_t steps, std::int64_t batch) {
+  if (!c.has_input(4)) return std::nullopt;
+  const Term lengths = input(c, 4);
+  if (const Shape shape = shape_of(c, lengths); shape != Shape{batch})
+    c.invalid(fmt::format("its sequence_lens have the shape {}, not [{}]", shape.str(), batch));
+  if (c.is_known(4)) {
+    const Ints known = c.known_integers(4);
+    for (const std::int64_t length : known)
+      if (length < 0 || length > steps)
+        c.invalid(fmt::format("a sequence of {} steps in sequence_lens, where X has {}", length, steps));
+    if (std::ranges::all_of(known, [&](std::int64_t length) { return length == steps; })) return std::nullopt;
+  }
+  return type_of(c, lengths).dtype == DType::i64 ? lengths : cast_to(c, lengths, DType::i32);
 }
 
 bool is_zero(const Context& c, std::size_t i) {
@@ -54,7 +64,6 @@ Results add_recurrent(Context& c, const Cell& cell) {
     return batch_first ? apply(c, "transpose", {x}, {{"perm", std::move(perm)}}) : x;
   };
   const Term x = turned(input(c, 0), {1, 0, 2});
-  check_lengths(c, shape_of(c, x)[0]);
   std::string direction = c.text("direction", "forward");
   Attrs attrs{{"hidden_size", c.shape(2)[2]}, {"direction", direction}};
   const std::string function = activation_of(c, cell.activations);
@@ -71,6 +80,10 @@ Results add_recurrent(Context& c, const Cell& cell) {
     for (std::size_t i = 5; i < 5 + cell.states; ++i)
       terms.push_back(c.has_input(i) ? turned(input(c, i), {1, 0, 2})
                                      : Term(repeated_constant(states, master_of(c.dtype()), 0)));
+  }
+  if (const auto lengths = lengths_of(c, shape_of(c, x)[0], shape_of(c, x)[1])) {
+    attrs.set("lengths", std::int64_t{1});
+    terms.push_back(*lengths);
   }
   const std::vector<Term> y = apply_all(c, cell.op, terms, attrs);
   Results results = {turned(y[0], {2, 0, 1, 3})};
