@@ -40,6 +40,7 @@
 #include "ops/relayout/relayout.h"
 #include "ops/reshape/reshape.h"
 #include "ops/resize/resize.h"
+#include "ops/scatter/scatter.h"
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/squared_error/squared_error.h"
@@ -91,6 +92,7 @@ constexpr Folder kFolders[] = {
     relayout_operators,
     reshape_operators,
     resize_operators,
+    scatter_operators,
     slice_operators,
     softmax_operators,
     squared_error_operators,

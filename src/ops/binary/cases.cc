@@ -67,6 +67,25 @@ std::vector<Case> element_cases(std::string_view op) {
   return cases;
 }
 
+// Shifts by 0 to 69: beyond the bits of either type.
+std::vector<Case> bit_cases(std::string_view op) {
+  const bool shifts = op.starts_with("shift");
+  std::vector<Case> cases;
+  for (const Pair& pair : pairs())
+    for (DType dtype : {DType::i64, DType::i32}) {
+      Case c{.tier = pair.tier,
+             .inputs = {pair.a, pair.b},
+             .fills = {{Fill::Kind::digit, 1e9}, {Fill::Kind::digit, shifts ? 70.0 : 1e9}},
+             .dtypes = {dtype, dtype}};
+      cases.push_back(c);
+      if (op != "shift_right") continue;
+      c.attrs.set("logical", std::int64_t{1});
+      c.fills[0] = {Fill::Kind::constant, -7};
+      cases.push_back(c);
+    }
+  return cases;
+}
+
 std::vector<Case> grad_cases() {
   const Fill positive{Fill::Kind::positive};
   std::vector<Case> cases;
@@ -86,6 +105,7 @@ std::vector<Case> grad_cases() {
 }  // namespace
 
 std::vector<Case> binary_cases(std::string_view op) {
+  if (op.starts_with("bit_") || op.starts_with("shift_")) return bit_cases(op);
   return op.starts_with("pow_grad") ? grad_cases() : element_cases(op);
 }
 

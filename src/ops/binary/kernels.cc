@@ -22,6 +22,9 @@ std::vector<Operator> binary_operators() {
       {.schema = binary_schema("mod"), .kernels = kernels, .cases = binary_cases("mod"), .exact = true});
   for (const std::string name : {"pow_grad_base", "pow_grad_exponent"})
     list.push_back({.schema = pow_grad_schema(name), .kernels = powers, .cases = binary_cases(name)});
+  for (const std::string name : {"bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"})
+    list.push_back(
+        {.schema = bits_schema(name), .kernels = kernels, .cases = binary_cases(name), .exact = true});
   return list;
 }
 

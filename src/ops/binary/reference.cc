@@ -11,7 +11,8 @@ namespace {
 template <class T>
 T floor_mod(T a, T b) {
   const T rest = std::fmod(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  if (rest == 0) return std::copysign(rest, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 template <class T>

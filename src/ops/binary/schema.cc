@@ -60,6 +60,18 @@ std::vector<TensorType> infer_pow_grad(const std::vector<TensorType>& in, const 
   return {in[0]};
 }
 
+std::vector<TensorType> infer_bits(const std::vector<TensorType>& in, const Attrs& attrs) {
+  constexpr std::string_view kOp = "an operator on bits";
+  expect_inputs(kOp, in, 2);
+  for (const TensorType& type : in)
+    if ((type.dtype != DType::i64 && type.dtype != DType::i32) || type.dtype != in[0].dtype)
+      reject(Hint{"cast both to int64"}, "{} takes two int64 or two int32, not {} and {}", kOp,
+             name_of(in[0].dtype), name_of(in[1].dtype));
+  if (const auto how = attrs.integer("logical"); how != 0 && how != 1)
+    reject("shift_right: logical is {}, not 0 or 1", how);
+  return {{broadcast_shape(kOp, in[0].shape, in[1].shape), in[0].dtype}};
+}
+
 Cost cost(const Problem& p) {
   Cost c = traffic(p);
   const auto n = static_cast<double>(p.outputs[0].shape.numel());
@@ -143,6 +155,10 @@ OpSchema binary_schema(const std::string& name) {
   if (name == "minimum") schema.infer = infer_minimum, schema.gradient = gradient_extreme;
   if (name == "mod") schema.infer = infer_mod, schema.gradient = nullptr;
   return schema;
+}
+
+OpSchema bits_schema(const std::string& name) {
+  return {.name = name, .infer = infer_bits, .cost = cost, .elementwise = 2, .onnx_opset = 18};
 }
 
 OpSchema pow_grad_schema(const std::string& name) {

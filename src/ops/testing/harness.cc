@@ -129,7 +129,7 @@ std::vector<Values> inputs_of(const Problem& problem, const Case& c, Numbers num
           values[k] = fill.value;
           break;
         case Fill::Kind::positive:
-          values[k] = 0.05 + random.uniform(k);
+          values[k] = 0.05 + random.uniform(k) + fill.value;
           break;
         case Fill::Kind::normal:
           // Small integers keep every partial sum exact; normals are rounded to fp32 so that both widths

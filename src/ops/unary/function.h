@@ -61,6 +61,7 @@ struct Function {
   static constexpr bool kSlopeFromOutput = false;  // `slope` takes y instead of x
   static constexpr bool kActivation = false;       // layers of net.json take it as their "activation"
   static constexpr bool kPositiveInputs = false;   // tests fill x with positive numbers
+  static constexpr double kInputOffset = 0;        // that tests add to them
   static constexpr bool kExact = false;            // see Operator::exact
   static constexpr std::array<Attribute, 0> kAttributes = {};
   static constexpr std::array<Trial, 0> kTrials = {};

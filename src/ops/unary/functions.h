@@ -4,6 +4,7 @@
 // end. A new header is joined to the others here.
 
 #include "ops/unary/functions/exponential.h"
+#include "ops/unary/functions/hyperbolic.h"
 #include "ops/unary/functions/normal.h"
 #include "ops/unary/functions/piecewise.h"
 #include "ops/unary/functions/rounding.h"
@@ -12,7 +13,7 @@
 namespace headroom::unary {
 
 using Functions = Joined<PiecewiseFunctions, ExponentialFunctions, NormalFunctions, RoundingFunctions,
-                         TrigonometricFunctions>;
+                         TrigonometricFunctions, HyperbolicFunctions>;
 
 namespace detail {
 template <class... F>

@@ -28,9 +28,11 @@ struct Declared {
   std::span<const unary::Trial> trials;
   const unary::FormAttribute& form;
   bool positive_inputs;
+  double input_offset;
 };
 template <class F>
-constexpr Declared kDeclared = {F::kName, F::kAttributes, F::kTrials, F::kForm, F::kPositiveInputs};
+constexpr Declared kDeclared = {F::kName, F::kAttributes,     F::kTrials,
+                                F::kForm, F::kPositiveInputs, F::kInputOffset};
 
 void expect_attributes(const Declared& f, const Attrs& attrs) {
   for (const unary::Attribute& attribute : f.attributes) {
@@ -129,7 +131,7 @@ std::vector<Case> cases(const Declared& f, std::size_t inputs) {
     auto add = [&](Tier tier, const Shape& shape) {
       Case c{.tier = tier, .inputs = std::vector<Shape>(inputs, shape), .attrs = attrs};
       c.fills = std::vector<Fill>(inputs);
-      if (f.positive_inputs) c.fills.back() = {Fill::Kind::positive};
+      if (f.positive_inputs) c.fills.back() = {Fill::Kind::positive, f.input_offset};
       list.push_back(std::move(c));
     };
     for (const Shape& shape : std::vector<Shape>{{1}, {7}, {64, 10}, {3, 5, 7, 11}}) add(Tier::ci, shape);

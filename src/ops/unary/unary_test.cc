@@ -45,6 +45,23 @@ TEST(Unary, LogarithmsOfZeroAndLess) {
   EXPECT_NEAR(y[3], 1, 1e-15);
 }
 
+TEST(Unary, InverseFunctionsAtTheEndsOfTheirDomains) {
+  const double quarter = std::acos(0.0);
+  EXPECT_EQ(run("asin", {{-1, 0, 1}}), (Values{-quarter, 0, quarter}));
+  EXPECT_EQ(run("acos", {{-1, 0, 1}}), (Values{2 * quarter, quarter, 0}));
+  EXPECT_EQ(run("atan", {{-kInfinity, 0, kInfinity}}), (Values{-quarter, 0, quarter}));
+  EXPECT_EQ(run("atanh", {{-1, 0, 1}}), (Values{-kInfinity, 0, kInfinity}));
+  EXPECT_EQ(run("acosh", {{1, kInfinity}}), (Values{0, kInfinity}));
+  EXPECT_EQ(run("sinh", {{-kInfinity, 0, 1000}}), (Values{-kInfinity, 0, kInfinity}));
+  EXPECT_EQ(run("cosh", {{-kInfinity, 0, 1000}}), (Values{kInfinity, 1, kInfinity}));
+  EXPECT_NEAR(run("asinh", {{1e300}})[0], std::log(2.0) + 300 * std::log(10.0), 1e-10) << "x^2 overflows";
+  EXPECT_NEAR(run("asinh_grad", {{1}, {1e300}})[0] * 1e300, 1, 1e-12);
+  for (const char* op : {"asin", "acos", "atanh"}) EXPECT_TRUE(std::isnan(run(op, {{1.5}})[0])) << op;
+  EXPECT_TRUE(std::isnan(run("acosh", {{0.5}})[0]));
+  EXPECT_EQ(run("asin_grad", {{1}, {1}})[0], kInfinity);
+  EXPECT_NEAR(run("tan_grad", {{2}, {3}})[0], 20, 1e-12) << "from y: 1 + y^2";
+}
+
 TEST(Unary, KnownValues) {
   EXPECT_EQ(run("sqrt", {{9, 0, 2.25}}), (Values{3, 0, 1.5}));
   EXPECT_EQ(run("abs", {{-2, 3, 0}}), (Values{2, 3, 0}));

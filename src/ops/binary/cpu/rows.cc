@@ -51,7 +51,10 @@ Launcher prepare_mod(const Problem& p) {
       V y;
       for (int k = 0; k < simd::kLanes<T>; ++k) {
         const T rest = std::fmod(a[k], b[k]);
-        y[k] = floors && rest != 0 && (rest < 0) != (b[k] < 0) ? rest + b[k] : rest;
+        const T with_sign = rest == 0                  ? std::copysign(rest, b[k])
+                            : (rest < 0) != (b[k] < 0) ? rest + b[k]
+                                                       : rest;
+        y[k] = floors ? with_sign : rest;
       }
       return y;
     });
@@ -91,6 +94,18 @@ auto integers_by(IntegerOp op) {
       return over_integers<minimum, T>;
     case fmod:
       return over_integers<fmod, T>;
+    case bit_and:
+      return over_integers<bit_and, T>;
+    case bit_or:
+      return over_integers<bit_or, T>;
+    case bit_xor:
+      return over_integers<bit_xor, T>;
+    case shift_left:
+      return over_integers<shift_left, T>;
+    case shift_right:
+      return over_integers<shift_right, T>;
+    case shift_right_logical:
+      return over_integers<shift_right_logical, T>;
     default:
       return over_integers<mod, T>;
   }

@@ -64,7 +64,8 @@ struct Mod {
   template <class C>
   __device__ C operator()(C a, C b) const {
     const C rest = fmod(a, b);
-    return rest != C{0} && (rest < C{0}) != (b < C{0}) ? rest + b : rest;
+    if (rest == C{0}) return copysign(rest, b);
+    return (rest < C{0}) != (b < C{0}) ? rest + b : rest;
   }
 };
 struct PowGradBase {
