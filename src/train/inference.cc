@@ -76,12 +76,22 @@ std::string PortType::str() const {
 
 Net net_for_arrays(const std::string& spec, std::vector<NamedTensor>& arrays) {
   const onnx::Spec parsed = onnx::parse_spec(spec);
-  Net net = onnx::fitted_to_shapes(parsed, arrays);
-  const bool whole =
-      std::ranges::any_of(arrays, [](const NamedTensor& a) { return is_integer(a.type.dtype); });
-  if (!whole || make_forward(net, std::max<std::int64_t>(1, fixed_batch(net)), DType::f32).unknown.empty())
-    return net;
-  return onnx::fitted_to_values(parsed, arrays);
+  const auto complete = [](const Net& net) {
+    return make_forward(net, std::max<std::int64_t>(1, fixed_batch(net)), DType::f32).unknown.empty();
+  };
+  const auto any = [&](auto holds) { return std::ranges::any_of(arrays, holds); };
+  const bool empty = any([](const NamedTensor& a) { return a.type.shape.numel() == 0; });
+  if (!empty) {
+    Net net = onnx::fitted_to_shapes(parsed, arrays);
+    const bool may_help =
+        any([](const NamedTensor& a) { return a.type.shape.rank() <= 1 || is_integer(a.type.dtype); });
+    if (!may_help || complete(net)) return net;
+  }
+  std::vector<NamedTensor> left = arrays;
+  Net net = onnx::fitted_to_values(parsed, left, onnx::Known::integers);
+  if (!complete(net)) left = arrays, net = onnx::fitted_to_values(parsed, left, onnx::Known::short_lists);
+  arrays = std::move(left);
+  return net;
 }
 
 Inference::Inference(Engine& engine)

@@ -81,15 +81,15 @@ case("QLinearConv", 10, [whole(np.int8, 1, 4, 5, 5), one(0.03), one(9, np.int8),
 
 # Those of onnxruntime's own domain.
 for op in ("QLinearAdd", "QLinearMul"):
-    case("com.microsoft:" + op, 1, [whole(np.uint8, 3, 4), one(0.02), one(120, np.uint8), whole(np.uint8, 4), one(0.05),
+    case("com.microsoft:" + op, 17, [whole(np.uint8, 3, 4), one(0.02), one(120, np.uint8), whole(np.uint8, 4), one(0.05),
                                     one(7, np.uint8), one(0.11), one(99, np.uint8)])
-case("com.microsoft:QLinearSigmoid", 1, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.004), one(0,
+case("com.microsoft:QLinearSigmoid", 17, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.004), one(0,
                                                                                                             np.uint8)])
-case("com.microsoft:QLinearLeakyRelu", 1, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.04), one(60,
+case("com.microsoft:QLinearLeakyRelu", 17, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.04), one(60,
                                                                                                              np.uint8)], alpha=0.2)
-case("com.microsoft:QLinearGlobalAveragePool", 1, [whole(np.uint8, 2, 3, 4, 4), one(0.05), one(120, np.uint8),
+case("com.microsoft:QLinearGlobalAveragePool", 17, [whole(np.uint8, 2, 3, 4, 4), one(0.05), one(120, np.uint8),
                                                    one(0.021), one(100, np.uint8)])
-case("com.microsoft:QLinearConcat", 1, [one(0.07), one(90, np.uint8), whole(np.uint8, 2, 3), one(0.05), one(120,
+case("com.microsoft:QLinearConcat", 17, [one(0.07), one(90, np.uint8), whole(np.uint8, 2, 3), one(0.05), one(120,
                                                                                                             np.uint8),
                                         whole(np.uint8, 2, 2), one(0.02), one(3, np.uint8)], axis=1)
 

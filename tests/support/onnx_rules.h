@@ -83,6 +83,19 @@ inline const std::map<std::string, OperatorRule>& operator_rules() {
     for (const char* op : {"Add", "And", "Div", "Equal", "Expand", "Greater", "GreaterOrEqual", "Less",
                            "LessOrEqual", "MatMul", "Mul", "Or", "Pow", "Sub", "Xor"})
       all[op] = {2, 2, 1, {}};
+    for (const char* op :
+         {"Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "NonZero"})
+      all[op] = {1, 1, 1, {}};
+    for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) all[op] = {2, 2, 1, {}};
+    all["ScatterND"] = {3, 3, 1, {"reduction"}};
+    all["TopK"] = {2, 2, 2, {"axis", "largest", "sorted"}};
+    all["NonMaxSuppression"] = {2, 5, 1, {"center_point_box"}};
+    all["GridSample"] = {2, 2, 1, {"align_corners", "mode", "padding_mode"}};
+    all["RoiAlign"] = {3,
+                       3,
+                       1,
+                       {"coordinate_transformation_mode", "mode", "output_height", "output_width",
+                        "sampling_ratio", "spatial_scale"}};
     all["Shape"] = {1, 1, 1, {"end", "start"}};
     return all;
   }();

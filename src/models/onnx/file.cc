@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "models/onnx/functions.h"
 #include "models/onnx/onnx.pb.h"
 #include "models/onnx/tied.h"
 
@@ -14,7 +15,7 @@ namespace headroom::onnx {
 namespace {
 
 // The newest opset the conversions support; later versions may have another meaning.
-constexpr std::int64_t kNewestOpset = 23;
+constexpr std::int64_t kNewestOpset = 28;
 
 const Hint kDamaged{"is it complete, and an ONNX file? copy or export it again"};
 
@@ -45,6 +46,7 @@ std::shared_ptr<const File> File::parse(std::string_view bytes, const std::files
   if (!file->model_->ParsePartialFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
     reject(kDamaged, "{} cannot be read as ONNX", file->name());
   file->check();
+  inline_functions(*file, *file->model_);
   restore_transposes(*file, *file->model_);
   return file;
 }

@@ -101,7 +101,7 @@ Net fitted_to_shapes(const Spec& spec, const std::vector<NamedTensor>& arrays) {
   return net_of(std::move(file), std::move(sizes));
 }
 
-Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays) {
+Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays, Known known) {
   const auto file = File::read(spec.path);
   const auto sizes = sizes_of(spec, file->graph(), arrays);
   ModelProto model = file->model();
@@ -110,18 +110,21 @@ Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays) {
   for (const ValueInfoProto* input : inputs_of(file->graph()))
     if (const std::optional<DType> dtype = dtype_of(input->type().tensor_type().elem_type()))
       if (*dtype == DType::i64 || *dtype == DType::i32) whole.insert(input->name());
-  const auto is_whole = [&](const NamedTensor& a) {
-    return (a.type.dtype == DType::i64 || a.type.dtype == DType::i32) && whole.contains(a.name);
+  const auto is_taken = [&](const NamedTensor& a) {
+    constexpr std::int64_t kShort = 64;
+    const std::int64_t elements = a.type.shape.numel();
+    if ((a.type.dtype == DType::i64 || a.type.dtype == DType::i32) && whole.contains(a.name)) return true;
+    return elements == 0 || (known == Known::short_lists && a.type.shape.rank() <= 1 && elements <= kShort);
   };
   for (const NamedTensor& array : arrays) {
-    if (!is_whole(array)) continue;
+    if (!is_taken(array)) continue;
     TensorProto& weight = *model.mutable_graph()->add_initializer();
     weight.set_name(array.name);
     weight.set_data_type(onnx_type(array.type.dtype));
     for (const std::int64_t extent : array.type.shape.dims()) weight.add_dims(extent);
     weight.set_raw_data(array.bytes.data(), array.bytes.size());
   }
-  std::erase_if(arrays, is_whole);
+  std::erase_if(arrays, is_taken);
   if (inputs_of(model.graph()).empty()) {  // a network needs an input, even an unused one
     arrays.push_back({"unused", {{1}, DType::f32}, std::vector<std::byte>(sizeof(float))});
     ValueInfoProto& unused = *model.mutable_graph()->add_input();

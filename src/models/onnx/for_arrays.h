@@ -30,8 +30,10 @@ std::vector<std::string> input_names(const std::string& path);
 // and the network will refuse the other. Sizes in the spec have priority.
 Net fitted_to_shapes(const Spec& spec, const std::vector<NamedTensor>& arrays);
 
-// The same if integers among the arrays must be known before a run, such as shapes. They become part of the
-// network, which loses these inputs, and leave the list.
-Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays);
+// The same if elements of some arrays must be known before a run: integers, such as shapes, or also short
+// lists of floats and truth values, such as scales. They become part of the network, which loses these
+// inputs, and leave the list. So do arrays without elements.
+enum class Known { integers, short_lists };
+Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays, Known known);
 
 }  // namespace headroom::onnx

@@ -201,7 +201,8 @@ void Lowerer::lower(const NodeProto& node) {
     operands.push_back(name.empty() ? &absent : &it->second);
   }
   while (!operands.empty() && operands.back()->is_absent()) operands.pop_back();
-  Context context(*this, node, layer, file_.opset(node.domain()), std::move(operands));
+  const std::int64_t opset = node.has_own_opset() ? node.own_opset() : file_.opset(node.domain());
+  Context context(*this, node, layer, opset, std::move(operands));
   try {
     const Results results = convert(context, node);
     for (std::size_t i = 0; i < results.size() && i < static_cast<std::size_t>(node.output_size()); ++i)

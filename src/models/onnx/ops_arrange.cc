@@ -61,13 +61,7 @@ Results convert_transpose(Context& c) {
 }
 
 Results convert_concat(Context& c) {
-  std::vector<Term> parts;
-  for (const Term& part : all_inputs(c))
-    if (shape_of(c, part).numel() > 0) parts.push_back(part);
-  if (parts.empty()) return {input(c, 0)};
-  const std::int64_t axis = axis_in(c, c.integer("axis", 1), shape_of(c, parts[0]).rank());
-  if (parts.size() == 1) return {parts[0]};
-  return {apply(c, "concat", parts, {{"axis", axis}})};
+  return {joined(c, all_inputs(c), axis_in(c, c.integer("axis", 1), c.shape(0).rank()))};
 }
 
 Results convert_split(Context& c) {
@@ -329,7 +323,8 @@ Results convert_space_to_depth(Context& c) {
     c.invalid(fmt::format("blocks of {}", x.str()));
   const std::int64_t n = x[0], channels = x[1], h = x[2] / block, w = x[3] / block;
   const Term apart = reshaped(c, input(c, 0), {n, channels, h, block, w, block});
-  const Term turned = apply(c, "transpose", {apart}, {{"perm", Ints{0, 3, 5, 1, 2, 4}}});
+  const bool columns = c.text("mode", "DCR") == "DCR";  // as above
+  const Term turned = transposed(c, apart, columns ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4});
   return {reshaped(c, turned, {n, channels * block * block, h, w})};
 }
 

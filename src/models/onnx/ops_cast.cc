@@ -95,7 +95,9 @@ Term saturated_to(Context& c, const Term& x, const Range& range) {
   return range.wraps() ? apply(c, "minimum", {y, number(range.high)}) : y;
 }
 
-Term cast_term(Context& c, const Term& x, int type) {
+}  // namespace
+
+Term cast_to_type(Context& c, const Term& x, int type) {
   const DType to = ours_of(c, type), from = type_of(c, x).dtype;
   if (is_16bit(to)) return rounded_to(c, x, to);
   if (is_float(to)) return floats(c, x);
@@ -109,16 +111,18 @@ Term cast_term(Context& c, const Term& x, int type) {
   return range->wraps() ? wrapped_to(c, y, *range) : y;
 }
 
+namespace {
+
 Results convert_cast(Context& c) {
   c.require_inputs(1, 1);
-  return {cast_term(c, input(c, 0), target_of(c))};
+  return {cast_to_type(c, input(c, 0), target_of(c))};
 }
 
 // The file knows the type more precisely than the graph does, if it gives it.
 Results convert_cast_like(Context& c) {
   c.require_inputs(2, 2);
   const TensorType like = c.is_known(1) ? c.known(1).type : c.type(1);
-  return {cast_term(c, input(c, 0), c.file_type(1).value_or(onnx_type(like.dtype)))};
+  return {cast_to_type(c, input(c, 0), c.file_type(1).value_or(onnx_type(like.dtype)))};
 }
 
 std::int64_t wrapped(std::int64_t value, const Range& range) {

@@ -46,6 +46,34 @@ Term arranged(Context& c, const Labelled& x, const std::string& order) {
   return apply(c, "transpose", {x.term}, {{"perm", perm}});
 }
 
+// A letter that names two axes takes their diagonal, which becomes the last axis.
+Labelled without_diagonals(Context& c, Labelled x) {
+  for (std::size_t i = 0; i < x.labels.size(); ++i) {
+    const std::size_t j = x.labels.find(x.labels[i], i + 1);
+    if (j == std::string::npos) continue;
+    const char label = x.labels[i];
+    const Shape shape = shape_of(c, x.term);
+    const std::int64_t n = shape[static_cast<int>(i)];
+    if (shape[static_cast<int>(j)] != n)
+      c.invalid(fmt::format("'{}' is {} and {}", label, n, shape[static_cast<int>(j)]));
+    Ints perm, dims, places;
+    std::string left;
+    for (std::size_t a = 0; a < x.labels.size(); ++a) {
+      if (a == i || a == j) continue;
+      perm.push_back(static_cast<std::int64_t>(a)), dims.push_back(shape[static_cast<int>(a)]);
+      left += x.labels[a];
+    }
+    perm.push_back(static_cast<std::int64_t>(i)), perm.push_back(static_cast<std::int64_t>(j));
+    dims.push_back(n * n);
+    for (std::int64_t k = 0; k < n; ++k) places.push_back(k * (n + 1));
+    const Term squares = reshaped(c, transposed(c, x.term, perm), dims);
+    const auto last = static_cast<std::int64_t>(dims.size()) - 1;
+    const Term line = apply(c, "gather", {squares, integers({n}, places)}, {{"axis", last}});
+    return without_diagonals(c, {line, left + label});
+  }
+  return x;
+}
+
 // Sums over the axes that nothing needs later.
 Labelled summed(Context& c, const Labelled& x, const std::string& wanted) {
   Ints axes;
@@ -139,13 +167,10 @@ Results convert_einsum(Context& c) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const int more = c.shape(i).rank() - letters_in(texts[i]);
     operands.push_back({input(c, i), labels_of(c, texts[i], more)});
-    std::string sorted = operands.back().labels;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-      c.unsupported(fmt::format("a diagonal: '{}'", texts[i]));
   }
   const std::string wanted =
       arrow == std::string::npos ? implied(operands, dots) : labels_of(c, equation.substr(arrow + 2), dots);
+  for (Labelled& x : operands) x = without_diagonals(c, std::move(x));
   Labelled all = operands[0];
   for (std::size_t i = 1; i < operands.size(); ++i) {
     std::string later = wanted;

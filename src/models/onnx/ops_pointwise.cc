@@ -32,16 +32,14 @@ Results convert_pow(Context& c) {
 
 Results convert_mod(Context& c) {
   c.require_inputs(2, 2);
-  need_number(c, input(c, 0));
-  return {apply(c, "mod", {input(c, 0), input(c, 1)}, {{"fmod", c.integer("fmod", 0)}})};
+  return {of_numbers(c, "mod", {input(c, 0), input(c, 1)}, {{"fmod", c.integer("fmod", 0)}})};
 }
 
 // Any number of operands, one after another.
 Term chained(Context& c, std::string_view op) {
   if (c.inputs() == 0) c.invalid("it has no inputs");
   Term all = input(c, 0);
-  need_number(c, all);
-  for (std::size_t i = 1; i < c.inputs(); ++i) all = apply(c, op, {all, input(c, i)});
+  for (std::size_t i = 1; i < c.inputs(); ++i) all = of_numbers(c, op, {all, input(c, i)});
   return all;
 }
 
@@ -154,19 +152,34 @@ Results convert_mish(Context& c) {
   return {apply(c, "mul", {x, apply(c, "tanh", {apply(c, "softplus", {x})})})};
 }
 
-Results convert_swish(Context& c) {
-  const Term x = input(c, 0);
+Term swish(Context& c, const Term& x) {
   need_float(c, x);
   const double alpha = c.real("alpha", 1);
   const Term inner = alpha == 1 ? x : apply(c, "mul", {x, number(c, alpha)});
-  return {apply(c, "mul", {x, apply(c, "sigmoid", {inner})})};
+  return apply(c, "mul", {x, apply(c, "sigmoid", {inner})});
+}
+
+Results convert_swish(Context& c) { return {swish(c, input(c, 0))}; }
+
+Results convert_swiglu(Context& c) {
+  c.require_inputs(2, 2);
+  return {apply(c, "mul", {swish(c, input(c, 0)), input(c, 1)})};
+}
+
+// Shifts what lies outside of [-lambd, lambd] by the bias towards 0, and drops the rest.
+Results convert_shrink(Context& c) {
+  const Term x = input(c, 0), bias = number(c, c.real("bias", 0));
+  need_float(c, x);
+  const double most = c.real("lambd", 0.5);
+  const Term above = apply(
+      c, "where", {apply(c, "greater", {x, number(c, most)}), apply(c, "sub", {x, bias}), number(c, 0)});
+  return {apply(c, "where", {apply(c, "less", {x, number(c, -most)}), apply(c, "add", {x, bias}), above})};
 }
 
 // Bounds are attributes up to opset 10, inputs from 11 on. Unknown inputs, and integer ones, become a maximum
 // and a minimum.
 Results convert_clip(Context& c) {
   const Term x = input(c, 0);
-  need_number(c, x);
   const bool by_inputs = c.opset() >= 11;
   const auto known = [&](std::size_t i) { return !c.has_input(i) || c.is_known(i); };
   if (is_float(type_of(c, x).dtype) && (!by_inputs || (known(1) && known(2)))) {
@@ -180,8 +193,8 @@ Results convert_clip(Context& c) {
     return {apply(c, "clip", {x}, attrs)};
   }
   Term y = x;
-  if (c.has_input(1)) y = apply(c, "maximum", {y, input(c, 1)});
-  if (c.has_input(2)) y = apply(c, "minimum", {y, input(c, 2)});
+  if (c.has_input(1)) y = of_numbers(c, "maximum", {y, input(c, 1)});
+  if (c.has_input(2)) y = of_numbers(c, "minimum", {y, input(c, 2)});
   return {y};
 }
 
@@ -211,9 +224,8 @@ Results convert_same(Context& c) {
   const OpSchema& schema = *same_operators().at(c.op());
   if (schema.elementwise == 2) {
     c.require_inputs(2, 2);
-    const Term a = input(c, 0);
-    if (!compares(schema)) need_number(c, a);
-    return {apply(c, schema.name, {a, aligned(c, input(c, 1))})};
+    const Term a = input(c, 0), b = aligned(c, input(c, 1));
+    return {compares(schema) ? apply(c, schema.name, {a, b}) : of_numbers(c, schema.name, {a, b})};
   }
   Attrs attrs;
   for (const AttributeSpec& a : schema.attributes) {
@@ -244,21 +256,39 @@ Results convert_is_inf(Context& c) {
   return {apply(c, "equal", {y, number(c, std::numeric_limits<double>::infinity())})};
 }
 
+using AlongAxis = Term (*)(Context& c, const Term& x, std::int64_t axis);
+
 // Before opset 13 all axes from `axis` on count as one.
-Results along_axis(Context& c, std::string_view op) {
+Results along_axis(Context& c, AlongAxis along) {
   c.require_inputs(1, 1);
   const Term x = input(c, 0);
   need_float(c, x);
   const Shape shape = shape_of(c, x);
   const bool old = c.opset() < 13;
   const std::int64_t axis = axis_in(c, c.integer("axis", old ? 1 : -1), shape.rank());
-  if (!old || axis == shape.rank() - 1) return {apply(c, op, {x}, {{"axis", axis}})};
+  if (!old || axis == shape.rank() - 1) return {along(c, x, axis)};
   std::int64_t rows = 1;
   for (int a = 0; a < axis; ++a) rows *= shape[a];
   // All axes after it are 1: it can stay where it is.
-  if (shape.numel() / rows == shape[static_cast<int>(axis)]) return {apply(c, op, {x}, {{"axis", axis}})};
+  if (shape.numel() / rows == shape[static_cast<int>(axis)]) return {along(c, x, axis)};
   const Term flat = reshaped(c, x, {rows, shape.numel() / rows});
-  return {reshaped(c, apply(c, op, {flat}, {{"axis", std::int64_t{1}}}), shape.vector())};
+  return {reshaped(c, along(c, flat, 1), shape.vector())};
+}
+
+Term softmax(Context& c, const Term& x, std::int64_t axis) {
+  return apply(c, "softmax", {x}, {{"axis", axis}});
+}
+
+Term log_softmax(Context& c, const Term& x, std::int64_t axis) {
+  return apply(c, "log_softmax", {x}, {{"axis", axis}});
+}
+
+// 1 at the first maximum, 0 elsewhere.
+Term hardmax(Context& c, const Term& x, std::int64_t axis) {
+  const Shape shape = shape_of(c, x);
+  const Term best = apply(c, "arg_max", {x}, {{"axis", axis}});
+  const Term places = positions(shape[static_cast<int>(axis)], axis, shape.rank());
+  return floats(c, apply(c, "equal", {best, places}));
 }
 
 }  // namespace
@@ -288,8 +318,11 @@ std::vector<Conversion> pointwise_conversions() {
       {"Mish", convert_mish},
       {"Swish", convert_swish},
       {"Clip", convert_clip},
-      {"Softmax", [](Context& c) { return along_axis(c, "softmax"); }},
-      {"LogSoftmax", [](Context& c) { return along_axis(c, "log_softmax"); }},
+      {"SwiGLU", convert_swiglu},
+      {"Shrink", convert_shrink},
+      {"Softmax", [](Context& c) { return along_axis(c, softmax); }},
+      {"LogSoftmax", [](Context& c) { return along_axis(c, log_softmax); }},
+      {"Hardmax", [](Context& c) { return along_axis(c, hardmax); }},
       {"And", [](Context& c) { return compared(c, "logical_and"); }},
       {"Or", [](Context& c) { return compared(c, "logical_or"); }},
       {"Xor", [](Context& c) { return compared(c, "logical_xor"); }},

@@ -36,8 +36,7 @@ Attrs attrs_of(const Axes& axes) {
 // The mean of integers is their sum, divided without its fraction.
 Term reduced(Context& c, std::string_view op, const Term& x, const Axes& axes) {
   if (axes.list.empty()) return x;
-  need_number(c, x);
-  if (op != "reduce_mean" || is_float(type_of(c, x).dtype)) return apply(c, op, {x}, attrs_of(axes));
+  if (op != "reduce_mean" || is_float(type_of(c, x).dtype)) return of_numbers(c, op, {x}, attrs_of(axes));
   double count = 1;
   for (const std::int64_t axis : axes.list)
     count *= static_cast<double>(shape_of(c, x)[static_cast<int>(axis)]);
@@ -55,8 +54,10 @@ Term mirrored(Context& c, const Term& x) {
 
 Results convert_min(Context& c) {
   const Axes axes = axes_of(c);
-  if (axes.list.empty()) return {input(c, 0)};
-  return {mirrored(c, reduced(c, "reduce_max", mirrored(c, input(c, 0)), axes))};
+  const Term x = input(c, 0);
+  if (axes.list.empty()) return {x};
+  const Term y = mirrored(c, reduced(c, "reduce_max", mirrored(c, wide_integers(c, x)), axes));
+  return {cast_to(c, y, type_of(c, x).dtype)};
 }
 
 Term squared(Context& c, const Term& x) { return apply(c, "mul", {x, x}); }
@@ -105,24 +106,47 @@ Results convert_log_sum_exp(Context& c) {
   return {without(c, apply(c, "add", {apply(c, "log", {sum}), most}), axes)};
 }
 
-// Slice by slice: mostly for shapes, which are folded completely.
+// The first half of an axis times the second, until one element is left.
+Term product_along(Context& c, Term y, std::int64_t axis) {
+  for (std::int64_t left; (left = shape_of(c, y)[static_cast<int>(axis)]) > 1;) {
+    const std::int64_t half = left / 2;
+    const Term both = apply(c, "mul", {sliced(c, y, axis, 0, half), sliced(c, y, axis, half, 2 * half)});
+    y = left % 2 == 0 ? both : joined(c, {both, sliced(c, y, axis, 2 * half, left)}, axis);
+  }
+  return y;
+}
+
 Results convert_prod(Context& c) {
-  constexpr std::int64_t kMax = 64;
   Term y = input(c, 0);
   need_number(c, y);
   const Axes axes = axes_of(c);
   if (c.shape(0).numel() == 0 && c.shape(0).rank() == 1)
     return {constant_data(axes.keep ? Shape{1} : Shape{}, Ints{1})};
-  for (std::int64_t axis : axes.list) {
-    const std::int64_t extent = shape_of(c, y)[static_cast<int>(axis)];
-    if (extent > kMax) c.unsupported(fmt::format("a product of {} elements", extent));
-    if (extent == 1) continue;
-    const std::vector<Term> parts =
-        apply_all(c, "split", {y}, {{"axis", axis}, {"sizes", Ints(static_cast<std::size_t>(extent), 1)}});
-    y = parts[0];
-    for (std::size_t i = 1; i < parts.size(); ++i) y = apply(c, "mul", {y, parts[i]});
-  }
+  if (c.shape(0).numel() == 0) c.unsupported("a product of nothing");
+  for (std::int64_t axis : axes.list) y = product_along(c, y, axis);
   return {without(c, y, axes)};
+}
+
+// Each element times the one `step` before it, with steps of 1, 2, 4, …: then it holds all before it.
+Results convert_cumprod(Context& c) {
+  c.require_inputs(2, 2);
+  const Term x = input(c, 0);
+  need_number(c, x);
+  const Shape shape = shape_of(c, x);
+  const std::int64_t axis = axis_in(c, known_integer(c, 1), shape.rank());
+  const std::int64_t extent = shape[static_cast<int>(axis)];
+  const bool back = c.integer("reverse", 0) != 0;
+  // The elements `step` earlier, with ones at the beginning.
+  const auto earlier = [&](const Term& y, std::int64_t step) {
+    Ints dims = shape.vector();
+    dims[static_cast<std::size_t>(axis)] = step;
+    const Term ones = apply(c, "expand", {number_like(c, y, 1)}, {{"shape", dims}});
+    return step == extent ? ones : joined(c, {ones, sliced(c, y, axis, 0, extent - step)}, axis);
+  };
+  Term y = back ? reversed(c, x, axis) : x;
+  if (c.integer("exclusive", 0) != 0) y = earlier(y, 1);
+  for (std::int64_t step = 1; step < extent; step *= 2) y = apply(c, "mul", {y, earlier(y, step)});
+  return {back ? reversed(c, y, axis) : y};
 }
 
 Results convert_arg(Context& c, std::string_view op) {
@@ -168,6 +192,7 @@ std::vector<Conversion> reduce_conversions() {
           {"ArgMax", [](Context& c) { return convert_arg(c, "arg_max"); }},
           {"ArgMin", [](Context& c) { return convert_arg(c, "arg_min"); }},
           {"CumSum", convert_cumsum},
+          {"CumProd", convert_cumprod},
           {"MatMul", convert_matmul}};
 }
 

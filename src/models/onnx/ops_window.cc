@@ -1,4 +1,4 @@
-// Sliding windows over maps, and resizing of maps.
+// Sliding windows over maps.
 
 #include <algorithm>
 #include <cmath>
@@ -170,95 +170,6 @@ Results convert_conv_transpose(Context& c) {
   return {as_signal(c, y, rank)};
 }
 
-struct ResizeTarget {
-  Ints sizes;
-  std::vector<double> scales;  // empty: the ratios of the sizes
-};
-
-// By factors, for every axis or for the named ones; sizes are rounded down.
-ResizeTarget by_scales(const Context& c, const Shape& x, const Ints& axes,
-                       const std::vector<double>& scales) {
-  if (scales.size() != axes.size())
-    c.invalid(fmt::format("{} scales for {} axes", scales.size(), axes.size()));
-  ResizeTarget t{x.vector(), std::vector<double>(static_cast<std::size_t>(x.rank()), 1)};
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto a = static_cast<std::size_t>(axes[i]);
-    if (!(scales[i] > 0 && scales[i] < 1e6)) c.invalid(fmt::format("a scale of {}", scales[i]));
-    t.scales[a] = scales[i];
-    // A scale of 4/3 in fp32 is slightly off.
-    const double exact = static_cast<double>(t.sizes[a]) * scales[i], whole = std::round(exact);
-    t.sizes[a] =
-        static_cast<std::int64_t>(std::abs(exact - whole) < 1e-6 * whole ? whole : std::floor(exact));
-  }
-  return t;
-}
-
-ResizeTarget target_of(const Context& c, const Shape& x) {
-  Ints axes;
-  for (int a = 0; a < x.rank(); ++a) axes.push_back(a);
-  if (c.op() == "Upsample") {
-    if (c.opset() >= 9) return by_scales(c, x, axes, c.known_reals(1));
-    if (c.has("scales")) return by_scales(c, x, axes, c.reals("scales"));
-    return by_scales(c, x, {2, 3}, {c.real("height_scale"), c.real("width_scale")});
-  }
-  if (c.has("axes")) axes = axes_in(c, c.integers("axes"), x.rank());
-  const std::size_t scales = c.opset() >= 11 ? 2 : 1;
-  if (c.has_input(scales) && c.shape(scales).numel() > 0) return by_scales(c, x, axes, c.known_reals(scales));
-  if (!c.has_input(3)) c.invalid("neither scales nor sizes");
-  const Ints sizes = c.known_integers(3);
-  if (sizes.size() != axes.size()) c.invalid(fmt::format("{} sizes for {} axes", sizes.size(), axes.size()));
-  ResizeTarget t{x.vector(), {}};
-  for (std::size_t i = 0; i < axes.size(); ++i) t.sizes[static_cast<std::size_t>(axes[i])] = sizes[i];
-  return t;
-}
-
-// The coordinate rule for the pixels of one axis.
-std::string coordinates_of(const Context& c, const std::string& named, std::int64_t out, bool exact) {
-  if (named == "pytorch_half_pixel") return out > 1 ? "half_pixel" : "asymmetric";
-  if (named == "half_pixel_symmetric" && exact) return "half_pixel";
-  if (named == "half_pixel" || named == "asymmetric" || named == "align_corners") return named;
-  c.unsupported(fmt::format("coordinate_transformation_mode '{}'", named));
-}
-
-Results convert_resize(Context& c) {
-  const Term x = input(c, 0);
-  need_float(c, x);
-  const int rank = shape_of(c, x).rank();
-  const Shape given_shape = shape_of(c, x);
-  const bool old = c.op() == "Upsample" || c.opset() < 11;
-  std::string mode = c.text("mode", "nearest");
-  if (mode == "bilinear") mode = "linear";
-  if (mode != "nearest" && mode != "linear") c.unsupported(fmt::format("mode '{}'", mode));
-  if (c.integer("antialias", 0) != 0) c.unsupported("antialias");
-  if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch") c.unsupported("keep_aspect_ratio_policy");
-  ResizeTarget t = target_of(c, given_shape);
-  if (Shape(t.sizes) == given_shape) return {x};
-  const Term image = as_image(c, x);
-  if (rank == 3) {
-    t.sizes.insert(t.sizes.begin() + 2, 1);
-    if (!t.scales.empty()) t.scales.insert(t.scales.begin() + 2, 1);
-  }
-  const Shape in = shape_of(c, image);
-  if (t.sizes[0] != in[0] || t.sizes[1] != in[1]) c.unsupported("another number of images or channels");
-  const std::string named = old ? "asymmetric" : c.text("coordinate_transformation_mode", "half_pixel");
-  Attrs attrs{{"sizes", Ints{t.sizes[2], t.sizes[3]}},
-              {"mode", std::string(mode == "linear" ? "bilinear" : "nearest")},
-              {"nearest_mode", old ? std::string("floor") : c.text("nearest_mode", "round_prefer_floor")}};
-  std::string common;
-  for (int a : {2, 3}) {
-    const auto k = static_cast<std::size_t>(a);
-    const double quotient = static_cast<double>(t.sizes[k]) / static_cast<double>(in[a]);
-    const bool exact = t.scales.empty() || std::abs(t.scales[k] - quotient) < 1e-6 * quotient;
-    if (in[a] == 1 && t.sizes[k] == 1) continue;  // the same pixel in both cases
-    const std::string own = coordinates_of(c, named, t.sizes[k], exact);
-    if (!common.empty() && own != common) c.unsupported("one axis of length 1 and one of another length");
-    common = own;
-    if (!exact) attrs.set(a == 2 ? "scale_h" : "scale_w", t.scales[k]);
-  }
-  attrs.set("coordinates", common);
-  return {as_signal(c, apply(c, "resize", {image}, attrs), rank)};
-}
-
 }  // namespace
 
 std::vector<Conversion> window_conversions() {
@@ -267,9 +178,7 @@ std::vector<Conversion> window_conversions() {
           {"GlobalAveragePool", [](Context& c) { return convert_global(c, "global_avg_pool"); }},
           {"GlobalMaxPool", [](Context& c) { return convert_global(c, "global_max_pool"); }},
           {"GlobalLpPool", convert_global_lp},
-          {"ConvTranspose", convert_conv_transpose},
-          {"Resize", convert_resize},
-          {"Upsample", convert_resize}};
+          {"ConvTranspose", convert_conv_transpose}};
 }
 
 }  // namespace headroom::onnx

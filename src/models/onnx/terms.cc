@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "device/device.h"
 #include "ops/operator.h"
@@ -175,6 +176,51 @@ Term cast_to(Context& c, const Term& term, DType dtype) {
 }
 
 Term floats(Context& c, const Term& term) { return cast_to(c, term, c.dtype()); }
+
+Term wide_integers(Context& c, const Term& term) {
+  const DType dtype = type_of(c, term).dtype;
+  return dtype == DType::u8 || dtype == DType::boolean ? cast_to(c, term, DType::i32) : term;
+}
+
+Term of_numbers(Context& c, std::string_view op, const std::vector<Term>& terms, const Attrs& attrs) {
+  std::vector<Term> wide;
+  for (const Term& term : terms) wide.push_back(wide_integers(c, term));
+  for (const Term& term : wide) need_number(c, term);
+  return cast_to(c, apply(c, op, wide, attrs), type_of(c, terms[0]).dtype);
+}
+
+Term transposed(Context& c, const Term& term, const Ints& perm) {
+  if (std::is_sorted(perm.begin(), perm.end())) return term;
+  return apply(c, "transpose", {term}, {{"perm", perm}});
+}
+
+Term sliced(Context& c, const Term& term, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  if (begin == 0 && end == shape_of(c, term)[static_cast<int>(axis)]) return term;
+  return apply(c, "slice", {term},
+               {{"starts", Ints{begin}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{1}}});
+}
+
+Term reversed(Context& c, const Term& term, std::int64_t axis) {
+  const std::int64_t extent = shape_of(c, term)[static_cast<int>(axis)];
+  return apply(
+      c, "slice", {term},
+      {{"starts", Ints{extent - 1}}, {"ends", Ints{-extent - 1}}, {"axes", Ints{axis}}, {"steps", Ints{-1}}});
+}
+
+Term joined(Context& c, const std::vector<Term>& parts, std::int64_t axis) {
+  std::vector<Term> full;
+  for (const Term& part : parts)
+    if (shape_of(c, part).numel() > 0) full.push_back(part);
+  if (full.empty()) return parts.at(0);
+  return full.size() == 1 ? full[0] : apply(c, "concat", full, {{"axis", axis}});
+}
+
+Term positions(std::int64_t extent, std::int64_t axis, int rank) {
+  Ints dims(static_cast<std::size_t>(rank), 1), list(static_cast<std::size_t>(extent));
+  dims.at(static_cast<std::size_t>(axis)) = extent;
+  std::iota(list.begin(), list.end(), std::int64_t{0});
+  return integers(Shape(dims), list);
+}
 
 void need_float(const Context& c, const Term& term) {
   if (const DType dtype = type_of(c, term).dtype; !is_float(dtype))

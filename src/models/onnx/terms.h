@@ -38,6 +38,20 @@ Term reshaped(Context& c, const Term& term, const Ints& dims);  // with all exte
 Term cast_to(Context& c, const Term& term, DType dtype);        // the term itself if it has that type
 Term floats(Context& c, const Term& term);                      // cast_to dtype()
 
+// A cast to a type of the file (TensorProto.DataType), which may be narrower than ours. In ops_cast.cc.
+Term cast_to_type(Context& c, const Term& term, int type);
+
+// Applies an operator to numbers of one type. Bytes and truth values are computed as int32 and cast back.
+Term of_numbers(Context& c, std::string_view op, const std::vector<Term>& terms, const Attrs& attrs = {});
+Term wide_integers(Context& c, const Term& term);  // bytes and truth values as int32
+
+Term transposed(Context& c, const Term& term, const Ints& perm);
+Term sliced(Context& c, const Term& term, std::int64_t axis, std::int64_t begin, std::int64_t end);
+Term reversed(Context& c, const Term& term, std::int64_t axis);
+Term joined(Context& c, const std::vector<Term>& parts, std::int64_t axis);  // empty parts are left out
+// 0, 1, 2, … along one axis of a tensor of `rank` axes; the others have length 1.
+Term positions(std::int64_t extent, std::int64_t axis, int rank);
+
 // Unsupported for other element types: an error in a schema would stop reading the whole file.
 void need_float(const Context& c, const Term& term);
 void need_number(const Context& c, const Term& term);

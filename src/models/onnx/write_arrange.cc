@@ -82,6 +82,17 @@ void resize(NodeWriter& n) {
 
 void gather(NodeWriter& n) { n.result("Gather", n.all_inputs(), {{"axis", n.attrs().integer("axis")}}); }
 
+// Each place is an index of one number.
+void scatter(NodeWriter& n) {
+  const std::string places =
+      n.type(1).dtype == DType::i64
+          ? n.input(1)
+          : n.part("Cast", {n.input(1)}, {{"to", std::int64_t{onnx_type(DType::i64)}}});
+  const std::string indices = n.part("Reshape", {places, n.integers({-1, 1})});
+  n.result("ScatterND", {n.input(0), indices, n.input(2)},
+           {{"reduction", n.attrs().text("reduction", "none")}});
+}
+
 // If the result follows the batch and the input has that extent, 1 means unchanged. Otherwise the batch is
 // read from an input of the network.
 void expand(NodeWriter& n) {
@@ -114,7 +125,8 @@ std::vector<Writing> arrange_writings() {
   return {{"reshape", reshape},   {"flatten", reshape},     {"squeeze", reshape},
           {"unsqueeze", reshape}, {"transpose", transpose}, {"concat", concat},
           {"split", split},       {"slice", slice},         {"pad", pad},
-          {"resize", resize},     {"gather", gather},       {"expand", expand}};
+          {"resize", resize},     {"gather", gather},       {"expand", expand},
+          {"scatter", scatter}};
 }
 
 }  // namespace headroom::onnx

@@ -81,6 +81,11 @@ void arg(NodeWriter& n) {
             {"select_last_index", n.attrs().integer("select_last_index")}});
 }
 
+void bits(NodeWriter& n) {
+  const std::string& op = n.node().op;
+  n.result(op == "bit_and" ? "BitwiseAnd" : op == "bit_or" ? "BitwiseOr" : "BitwiseXor", n.all_inputs());
+}
+
 void cumsum(NodeWriter& n) {
   n.result("CumSum", {n.input(0), n.integer(n.attrs().integer("axis"))},
            {{"exclusive", n.attrs().integer("exclusive")}, {"reverse", n.attrs().integer("reverse")}});
@@ -93,7 +98,8 @@ std::vector<Writing> element_writings() {
                                {"logical_and", logical}, {"logical_or", logical},  {"logical_xor", logical},
                                {"logical_not", logical}, {"where", where},         {"cast", cast},
                                {"reduce_sum", reduce},   {"reduce_mean", reduce},  {"reduce_max", reduce},
-                               {"arg_max", arg},         {"arg_min", arg},         {"cumsum", cumsum}};
+                               {"arg_max", arg},         {"arg_min", arg},         {"cumsum", cumsum},
+                               {"bit_and", bits},        {"bit_or", bits},         {"bit_xor", bits}};
   for (const Operator& op : operators())
     if (!op.schema.onnx.empty()) list.push_back({op.schema.name, same});
   return list;

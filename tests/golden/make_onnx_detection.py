@@ -1,0 +1,98 @@
+"""Writes onnx_detection.json: graphs of one ONNX node each, as make_onnx_operators.py does. Here are functions of one
+element, bits, scatters, selections, resizes of any form, attention, and the operators at the end of detectors."""
+
+import numpy as np
+
+import make_onnx_operators as base
+from make_onnx_operators import Stored, case, ints, positive, x
+
+base.CASES.clear()
+base.RANDOM.seed(21)
+
+# Functions of one element, at their corners too.
+for op in ("Tan", "Atan", "Sinh", "Cosh", "Asinh"):
+    case(op, 9, [np.append(x(9) * 2, np.float32([0, -0.0])).astype(np.float32)])
+for op in ("Asin", "Acos", "Atanh"):
+    case(op, 9, [np.float32([-1, -0.999, -0.5, -0.0, 0, 0.25, 0.999, 1, 1.5])])
+case("Acosh", 9, [np.float32([1, 1.0001, 1.5, 3, 100, 0.5])])
+case("Shrink", 9, [x(9)], lambd=0.4, bias=0.1)
+case("Shrink", 9, [x(9)])
+for axis in (0, 1, -1):
+    case("Hardmax", 11, [np.float32([[[3, 1, 3], [0, 2, 2]], [[1, 1, 0], [5, 4, 6]]])], axis=axis)
+    case("Hardmax", 13, [np.float32([[[3, 1, 3], [0, 2, 2]], [[1, 1, 0], [5, 4, 6]]])], axis=axis)
+
+# Bits and small integers.
+for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+    case(op, 18, [ints(12, -7, 255), ints(10)])
+    case(op, 18, [np.int32([[12], [-7]]), np.int32([10, 3, -1])])
+    case(op, 18, [np.uint8([12, 200]), np.uint8([10, 255])])
+case("BitwiseNot", 18, [ints(0, -1, 77)])
+case("BitwiseNot", 18, [np.uint8([0, 200, 255])])
+for direction in ("LEFT", "RIGHT"):
+    case("BitShift", 11, [np.uint8([1, 200, 255]), np.uint8([1, 2, 7])], direction=direction)
+for op in ("Add", "Sub", "Mul", "Div"):
+    case(op, 14, [np.uint8([200, 7, 3]), np.uint8([100, 2, 5])])
+for op in ("Max", "Min"):
+    case(op, 13, [np.uint8([200, 7, 3]), np.uint8([100, 2, 5])])
+case("Mod", 13, [np.uint8([200, 7]), np.uint8([99, 2])])
+case("ReduceMax", 20, [np.array([[True, False], [False, False]]), Stored(ints(1))])
+case("ReduceMin", 20, [np.array([[True, False], [True, True]]), Stored(ints(1))])
+case("ReduceMax", 20, [np.uint8([[200, 7], [3, 9]]), Stored(ints(0))], keepdims=0)
+case("Clip", 13, [np.uint8([200, 7, 30]), Stored(np.uint8(10)), Stored(np.uint8(100))])
+case("ReduceProd", 13, [1 + 0.1 * x(2, 131)], axes=[1])
+case("ReduceProd", 13, [ints(2, 3, 4, 5, 6, 7, 8)])
+
+# Scatters.
+rows = np.array([[2], [0], [2]])
+for reduction in ("none", "add", "mul", "max", "min"):
+    opset = 18
+    case("ScatterND", opset, [x(4, 3), rows[:2] if reduction == "none" else rows, x(2 if reduction == "none" else 3, 3)],
+         reduction=reduction)
+    case("ScatterND", opset, [x(2, 3, 2), np.array([[1, -1], [0, 0]]), x(2, 2)], reduction=reduction)
+    case("ScatterElements", opset, [x(3, 4), np.array([[0, 2, -1], [1, 3, 0]]), x(2, 3)], axis=1, reduction=reduction)
+    case("ScatterElements", opset, [ints(1, 2, 3, 4), ints(3, 0), ints(7, -7)], reduction=reduction)
+case("ScatterElements", 18, [x(5), Stored(ints(1, 1, 3)), x(3)], reduction="add")
+case("Scatter", 9, [x(3, 4), np.array([[0, 2, 1]]), x(1, 3)], axis=1)
+
+# Selections.
+case("Compress", 11, [x(3, 4), Stored(np.array([True, False, True]))], axis=0)
+case("Compress", 11, [x(3, 4), Stored(np.array([False, True, False, True]))], axis=-1)
+case("Compress", 11, [x(3, 4), Stored(np.array([False, True, True, False, True]))])
+case("ReverseSequence", 10, [x(4, 3, 2), ints(2, 4, 1)])
+case("ReverseSequence", 10, [x(3, 4), ints(2, 4, 0)], time_axis=1, batch_axis=0)
+case("ReverseSequence", 10, [x(4, 2), Stored(ints(3, 1))])
+case("Einsum", 12, [x(3, 3)], equation="ii->i")
+case("Einsum", 12, [x(2, 3, 3)], equation="bii")
+case("Einsum", 12, [x(2, 3, 3), x(3, 4)], equation="bii,ij->bj")
+
+# Resizes.
+for coordinates in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"):
+    attrs = {"mode": "cubic", "coordinate_transformation_mode": coordinates}
+    case("Resize", 19, [x(1, 2, 4, 5), None, None, Stored(ints(1, 2, 7, 3))], **attrs)
+    case("Resize", 19, [x(1, 2, 4, 5), None, None, Stored(ints(1, 2, 9, 8))], cubic_coeff_a=-0.5, exclude_outside=1, **attrs)
+for mode in ("linear", "cubic"):
+    case("Resize", 19, [x(1, 1, 6, 8), None, None, Stored(ints(1, 1, 3, 3))], mode=mode, antialias=1)
+    case("Resize", 19, [x(1, 1, 6, 8), None, Stored(np.float32([1, 1, 0.5, 0.75]))], mode=mode, antialias=1)
+for mode in ("nearest", "linear"):
+    case("Resize", 13, [x(1, 1, 5, 6), Stored(np.float32([0, 0, 0.2, 0.4, 1, 1, 0.9, 1.3])), None, Stored(ints(1, 1, 4, 5))],
+         mode=mode, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=7.0)
+case("Resize", 13, [x(1, 1, 3, 4, 2), None, None, Stored(ints(1, 1, 5, 3, 4))], mode="linear")
+case("Resize", 13, [x(3, 4), None, None, Stored(ints(5, 7))])
+case("Resize", 13, [x(3, 4), None, None, Stored(ints(5, 7))], mode="linear")
+for policy in ("not_larger", "not_smaller"):
+    case("Resize", 18, [x(1, 1, 4, 6), None, None, Stored(ints(9, 8))], mode="linear", axes=[2, 3],
+         keep_aspect_ratio_policy=policy)
+
+# Attention.
+mask = np.array([[True, False, True, True], [True, True, False, True], [False, False, False, False]])
+case("Attention", 23, [x(2, 2, 3, 4), x(2, 2, 4, 4), x(2, 2, 4, 5)])
+case("Attention", 23, [x(2, 3, 8), x(2, 4, 4), x(2, 4, 6)], q_num_heads=4, kv_num_heads=2, scale=0.3)
+case("Attention", 23, [x(1, 2, 3, 4), x(1, 2, 4, 4), x(1, 2, 4, 4), mask[:2].repeat(2, 0)[:3]], softcap=2.0)
+case("Attention", 23, [x(1, 2, 3, 4), x(1, 2, 4, 4), x(1, 2, 4, 4), x(3, 4)], is_causal=1)
+case("Attention", 23, [x(1, 2, 2, 4), x(1, 2, 2, 4), x(1, 2, 2, 4), None, x(1, 2, 3, 4), x(1, 2, 3, 4)], 3, is_causal=1)
+case("RotaryEmbedding", 23, [x(2, 2, 3, 4), x(5, 2), x(5, 2), np.array([[0, 1, 2], [2, 3, 4]])])
+case("RotaryEmbedding", 23, [x(2, 3, 8), x(2, 3, 2), x(2, 3, 2)], num_heads=2, interleaved=1)
+case("RotaryEmbedding", 23, [x(2, 2, 3, 6), x(5, 2), x(5, 2), np.array([[0, 1, 2], [2, 3, 4]])], rotary_embedding_dim=4)
+
+if __name__ == "__main__":
+    base.main("onnx_detection.json")
