@@ -51,7 +51,7 @@ TEST_F(CliOnnxGaps, BenchRefusesANetworkWithoutOutputs) {
 }
 
 TEST_F(CliOnnxGaps, IntegersWithoutArithmeticAreGaps) {
-  for (const std::string op : {"Conv", "Gemm", "MaxPool", "ReduceSumSquare", "LeakyRelu"}) {
+  for (const std::string op : {"Conv", "Gemm", "LeakyRelu"}) {
     SCOPED_TRACE(op);
     ModelMaker m(18);
     const bool matrix = op == "Gemm";
@@ -61,9 +61,7 @@ TEST_F(CliOnnxGaps, IntegersWithoutArithmeticAreGaps) {
     std::vector<std::string> in = {"x"};
     if (matrix || op == "Conv")
       in.push_back("w"), store(m, "w", whole(shape, {1, 2, 3, 4}, TensorProto::UINT8));
-    onnx::NodeProto& node = m.node(op, in, {"y"});
-    node.set_name("odd");
-    if (op == "MaxPool") ModelMaker::set(node, "kernel_shape", Ints{2, 2});
+    m.node(op, in, {"y"}).set_name("odd");
     m.graph.add_output()->set_name("y");
     put_model("small.onnx", m);
     write_npy(file("x.npy"), whole(shape, {1, 2, 3, 4}, TensorProto::UINT8).tensor(""));

@@ -31,8 +31,8 @@ std::string int8_fallback(const Plan& plan, const Machine& machine) {
     return step.cost.multiply_add > 0 && product_type(step.problem) == DType::i8;
   });
   if (!products || machine.peak_flops.contains("int8")) return {};
-  return fmt::format("No int8 rate of {} is known: its int8 products are taken to run at the rate of fp32.",
-                     machine.name);
+  return fmt::format("No int8 rate of {} is known: its int8 products are taken to run at the rate of fp32.{}",
+                     machine.name, machine.measured ? " `headroom roofline` measures it." : "");
 }
 
 void wait_for_copies(Prediction& p) {
