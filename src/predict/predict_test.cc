@@ -258,12 +258,13 @@ TEST(Prediction, AnotherKindOfMachineGetsFloorsAlone) {
 TEST(Prediction, AnOperatorWithoutKernelHasItsFloor) {
   Graph g;
   const ValueId x = g.add_value({.name = "x", .type = {{4, 3, 64, 64}, DType::f32}, .role = Role::input});
-  g.outputs = {g.add_node("local_contrast_norm", {x}, {}, "contrast")[0]};
+  const Attrs same{{"shapes", std::vector<std::int64_t>{4, 4, 3, 64, 64}}, {"dtypes", std::string("fp32")}};
+  g.outputs = {g.add_node("gap", {x}, same, "unknown")[0]};
   const Plan plan =
       make_plan(g, testing::cpu_binding(Mode::eval, 4), even_without_kernel(first_that_accepts));
   const Prediction p = predict(plan, toy(), ConstantsModel(kConstants, "a test"));
   ASSERT_EQ(p.steps.size(), 1u);
-  const Cost cost = schema_of("local_contrast_norm").cost(plan.steps[0].problem);
+  const Cost cost = schema_of("gap").cost(plan.steps[0].problem);
   EXPECT_DOUBLE_EQ(p.floor_s, std::max(cost.flops() / 1e12, cost.bytes() / 10e9));
   EXPECT_DOUBLE_EQ(p.predicted_s, together(cost.flops() / 1e12, cost.bytes() / 10e9) + 1e-6);
 }
