@@ -87,6 +87,18 @@ struct Attention {
   double out_init_scale = 0;  // of the output projection; 0: init_scale
 };
 
+// Layers of cells that carry a state from one step of a sequence to the next.
+struct Recurrent {
+  std::int64_t hidden = 0;  // cells in each direction
+  std::int64_t layers = 1;  // each reads the sequence of the one before
+  bool bidirectional = false;
+  bool bias = true;
+  std::string output = "sequence";  // or "last": the states after the last step of each direction
+  std::string activation;           // rnn alone: "", "tanh" or "relu"
+  bool reset_after = true;          // gru alone: r (R h + b) as in PyTorch; false: R (r h) + b
+  double init_scale = 0;            // bound of the first weights, which are uniform; 0: 1 / sqrt(hidden)
+};
+
 // The quantity that training minimises.
 inline constexpr const char* kCrossEntropy = "cross_entropy";     // of the logits and the label
 inline constexpr const char* kSquaredError = "squared_error";     // mean square of outputs less one-hot label
@@ -127,6 +139,8 @@ class Net {
   Net& batch_norm(const std::string& layer, const BatchNorm& options = {});
   Net& layer_norm(const std::string& layer, const LayerNorm& options = {});
   Net& lrn(const std::string& layer, const LocalResponseNorm& options = {});
+  // The difference to a Gaussian mean of the neighbourhood, divided by its Gaussian deviation. kernel: odd.
+  Net& local_contrast_norm(const std::string& layer, std::int64_t kernel = 9);
   Net& dropout(const std::string& layer, double rate);  // active in training only
 
   // Functions of each element; softmax and log_softmax: of the last axis. function() adds any function of
@@ -166,6 +180,9 @@ class Net {
   Net& positions(const std::string& layer = {});    // adds a learned vector at each position
   Net& class_token(const std::string& layer = {});  // puts a learned vector first
   Net& attention(const std::string& layer, const Attention& options);
+  Net& lstm(const std::string& layer, const Recurrent& options);
+  Net& gru(const std::string& layer, const Recurrent& options);
+  Net& rnn(const std::string& layer, const Recurrent& options);
   Net& take_token(const std::string& layer, std::int64_t index = 0);
   Net& mean_tokens(const std::string& layer = {});
   Net& unembedding(const std::string& layer, const std::string& table);  // scores from an embedding's weights

@@ -10,8 +10,8 @@ namespace headroom {
 const std::vector<LayerType>& layer_types() {
   static const std::vector<LayerType> types = [] {
     std::vector<LayerType> all;
-    for (auto family :
-         {window_layers, dense_layers, pointwise_layers, normalize_layers, arrange_layers, sequence_layers})
+    for (auto family : {window_layers, dense_layers, pointwise_layers, normalize_layers, arrange_layers,
+                        sequence_layers, recurrent_layers})
       for (LayerType& type : family()) all.push_back(std::move(type));
     return all;
   }();

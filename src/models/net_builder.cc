@@ -39,7 +39,24 @@ void set_weights(Attrs& attrs, const Options& o) {
 
 Layer plain(const char* type, const std::string& name) { return {type, name, {}, {}}; }
 
+// Options of another cell are set, too: append refuses them by name.
+Layer recurrent(const char* type, const std::string& name, const Recurrent& o) {
+  Attrs attrs{{"hidden", o.hidden}};
+  if (o.layers != 1) attrs.set("layers", o.layers);
+  if (o.bidirectional) attrs.set("bidirectional", std::int64_t{1});
+  if (!o.bias) attrs.set("bias", std::int64_t{0});
+  if (o.output != "sequence") attrs.set("output", o.output);
+  if (!o.activation.empty()) attrs.set("activation", o.activation);
+  if (!o.reset_after) attrs.set("reset_after", std::int64_t{0});
+  if (o.init_scale != 0) attrs.set("init_scale", o.init_scale);
+  return {type, name, {}, attrs};
+}
+
 }  // namespace
+
+Net& Net::lstm(const std::string& layer, const Recurrent& o) { return append(recurrent("lstm", layer, o)); }
+Net& Net::gru(const std::string& layer, const Recurrent& o) { return append(recurrent("gru", layer, o)); }
+Net& Net::rnn(const std::string& layer, const Recurrent& o) { return append(recurrent("rnn", layer, o)); }
 
 Net& Net::conv2d(const std::string& layer, const Convolution& o) {
   Attrs attrs{{"maps", o.maps}};
@@ -94,6 +111,10 @@ Net& Net::layer_norm(const std::string& layer, const LayerNorm& o) {
 Net& Net::lrn(const std::string& layer, const LocalResponseNorm& o) {
   return append(
       {"lrn", layer, {}, {{"size", o.size}, {"alpha", o.alpha}, {"beta", o.beta}, {"bias", o.bias}}});
+}
+
+Net& Net::local_contrast_norm(const std::string& layer, std::int64_t kernel) {
+  return append({"local_contrast_norm", layer, {}, {{"kernel", kernel}}});
 }
 
 Net& Net::adaptive_max_pool(const std::string& layer, Pair output) {

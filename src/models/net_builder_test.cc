@@ -21,6 +21,7 @@ Net every_layer() {
       .mul("product", "sum", "difference")
       .div("quotient", "product", "sum")
       .lrn("lrn", {.size = 3})
+      .local_contrast_norm("contrast", 3)
       .layer_norm("layer_norm", {.axis = 3})
       .dropout("dropout", 0.25)
       .relu()
@@ -66,9 +67,14 @@ Net every_sequence_layer() {
       .attention("attention",
                  {.heads = 2, .causal = true, .bias = false, .init = "normal", .init_scale = 0.02})
       .take_token("last", -1)
+      .lstm("lstm", {.hidden = 5, .layers = 2, .bidirectional = true})
+      .reads("attention")
+      .gru("gru", {.hidden = 4, .bias = false, .reset_after = false})
+      .rnn("rnn", {.hidden = 8, .output = "last", .activation = "relu", .init_scale = 0.1})
+      .add("states", "last", "rnn")
       .mean_tokens("mean")
       .reads("attention")
-      .add("sum", "last", "mean")
+      .add("sum", "states", "mean")
       .unembedding("scores", "table")
       .reads("attention")
       .mean_tokens("mean_scores")
@@ -123,6 +129,24 @@ TEST(NetBuilder, SequencesThatDoNotFit) {
                   {"11x8", "9"});
   expect_rejected([] { output_of(Net("image", {4, 16, 16}).positions("p")); }, {"'p'", "sequences"});
   expect_rejected([] { output_of(Net("image", {6}).relu("r").embedding("e", 5, 3)); }, {"'e'", "tokens"});
+}
+
+TEST(NetBuilder, RecurrentLayersGiveSequencesOrTheirLastStates) {
+  auto tokens = [] { return Net("text", {6}).embedding("table", 11, 8); };
+  EXPECT_EQ(output_of(tokens().lstm("r", {.hidden = 5})), (Shape{2, 6, 5}));
+  EXPECT_EQ(output_of(tokens().gru("r", {.hidden = 5, .layers = 3, .bidirectional = true})),
+            (Shape{2, 6, 10}));
+  EXPECT_EQ(output_of(tokens().rnn("r", {.hidden = 5, .bidirectional = true, .output = "last"})),
+            (Shape{2, 10}));
+  expect_rejected([&] { output_of(tokens().lstm("r", {})); }, {"'r'", "hidden is 0"});
+  expect_rejected([&] { output_of(tokens().lstm("r", {.hidden = 5, .output = "all"})); }, {"'r'", "'all'"});
+  expect_rejected([&] { output_of(tokens().rnn("r", {.hidden = 5, .activation = "gelu"})); },
+                  {"'r'", "'gelu'"});
+  expect_rejected([&] { output_of(tokens().lstm("r", {.hidden = 5, .activation = "relu"})); },
+                  {"activation"});
+  expect_rejected([&] { output_of(tokens().gru("r", {.hidden = 5, .layers = 65})); }, {"layers is 65", "64"});
+  expect_rejected([&] { output_of(tokens().gru("r", {.hidden = 5, .init_scale = -1})); }, {"init_scale"});
+  expect_rejected([] { output_of(Net("image", {4, 16, 16}).gru("r", {.hidden = 5})); }, {"'r'", "sequences"});
 }
 
 // Each row of a sequence goes through a linear layer; an image is flattened.

@@ -39,6 +39,11 @@ ValueId lower_lrn(const LayerContext& c) {
   return c.emit("lrn", {c.inputs[0]}, c.layer.options);
 }
 
+ValueId lower_local_contrast_norm(const LayerContext& c) {
+  image_shape(c);
+  return c.emit("local_contrast_norm", {c.inputs[0]}, c.layer.options);
+}
+
 }  // namespace
 
 std::vector<LayerType> normalize_layers() {
@@ -56,6 +61,7 @@ std::vector<LayerType> normalize_layers() {
        {{"size", K::integer, true}, {"alpha", K::real}, {"beta", K::real}, {"bias", K::real}},
        1,
        lower_lrn},
+      {"local_contrast_norm", {{"kernel", K::integer}}, 1, lower_local_contrast_norm},
   };
 }
 

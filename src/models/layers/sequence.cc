@@ -4,15 +4,6 @@
 namespace headroom {
 namespace {
 
-Shape sequence_shape(const LayerContext& c) {
-  const Shape x = c.graph.value(c.inputs[0]).type.shape;
-  if (x.rank() != 3)
-    reject(Hint{"an embedding, or a reshape and a transpose of images, makes sequences"},
-           "layer '{}': {} needs sequences (time x width), but its input is {}", c.layer.name, c.layer.type,
-           x.without_first().str());
-  return x;
-}
-
 Initializer drawn(const LayerContext& c, const Shape& weight, const char* scale_option) {
   Layer layer = c.layer;
   if (c.layer.options.has(scale_option)) layer.options.set("init_scale", c.layer.options.real(scale_option));
@@ -125,6 +116,15 @@ std::vector<LayerType> sequence_layers() {
       {"mean_tokens", {}, 1, lower_mean_tokens},
       {"unembedding", {{"table", K::text, true}}, 1, lower_unembedding},
   };
+}
+
+Shape sequence_shape(const LayerContext& c) {
+  const Shape x = c.graph.value(c.inputs[0]).type.shape;
+  if (x.rank() != 3)
+    reject(Hint{"an embedding, or a reshape and a transpose of images, makes sequences"},
+           "layer '{}': {} needs sequences (time x width), but its input is {}", c.layer.name, c.layer.type,
+           x.without_first().str());
+  return x;
 }
 
 bool reads_tokens(const Net& net) {

@@ -12,6 +12,7 @@ std::vector<LayerType> pointwise_layers();  // activations, sums, products, drop
 std::vector<LayerType> normalize_layers();
 std::vector<LayerType> arrange_layers();   // change shapes, not values
 std::vector<LayerType> sequence_layers();  // of transformers
+std::vector<LayerType> recurrent_layers();
 
 // Shared by the families.
 using Ints = std::vector<std::int64_t>;
@@ -23,6 +24,7 @@ const std::vector<std::string>& activation_names();  // "none", "relu6", and ope
 ValueId with_activation(const LayerContext& context, ValueId value);
 ValueId flattened(const LayerContext& context);  // the input as one row per image
 std::int64_t at_least_one(const LayerContext& context, std::string_view option);
-Shape image_shape(const LayerContext& context);  // of the input, which must be images
+Shape image_shape(const LayerContext& context);     // of the input, which must be images
+Shape sequence_shape(const LayerContext& context);  // of the input, which must be sequences
 
 }  // namespace headroom
