@@ -101,14 +101,16 @@ Net build_net(const RunSetup& setup) {
   return net;
 }
 
+bool is_text(std::string_view data) { return data == "text" || data.starts_with("text:"); }
+
 // Text for models that read tokens, images for all others.
 void require_kind(const RunSetup& setup) {
-  const bool text = setup.data == "text" || setup.data.starts_with("text:"), tokens = reads_tokens(setup.net);
+  const bool text = is_text(setup.data), tokens = reads_tokens(setup.net);
   if (tokens && !text)
     reject(Hint{"write --data text:FILE"}, "model '{}' reads text, not the images of '{}'", setup.net.name,
            setup.data);
   if (text && !tokens)
-    reject(Hint{"take gpt2:size=tiny, or a net.json that begins with an embedding"},
+    reject(Hint{"take gpt2:size=tiny, rnn, or a net.json that begins with an embedding"},
            "model '{}' reads images, not text", setup.net.name);
 }
 
@@ -283,7 +285,9 @@ std::string RunSetup::spec() const { return in_zoo(model) ? model : ""; }
 RunSetup resolve(const RunRequest& request, const Common& common) {
   std::optional<Recipe> recipe;
   if (!request.recipe.empty()) recipe = find_recipe(request.recipe);
-  const std::string model = adopted(model_of(request, recipe), request.weights, request.new_head);
+  const std::string data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";
+  std::string model = adopted(model_of(request, recipe), request.weights, request.new_head);
+  if (is_text(data)) model = fitted_to_text(model);
   const TrainDefaults defaults = train_defaults(model);
   RunSetup setup{
       .model = model, .loss = request.loss, .init = request.init, .net = Net("", {}), .recipe = recipe};
@@ -291,7 +295,7 @@ RunSetup resolve(const RunRequest& request, const Common& common) {
   setup.save_precision = save_precision_of(request);
   if (recipe && common.dtype() == DType::f32) setup.kernels = recipe->kernels_fp32;
 
-  setup.data = !request.data.empty() ? request.data : recipe ? recipe->data : "glyphs";
+  setup.data = data;
   setup.data_options.dir = request.data_dir;
   setup.data_options.train_size = pick(request.train_size, recipe, &Recipe::train_size, std::int64_t{0});
   setup.data_options.test_size = pick(request.test_size, recipe, &Recipe::test_size, std::int64_t{0});
@@ -340,6 +344,7 @@ Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks) {
   if (test_alone && options.validation_tail == 0) options.train_size = 1;
   auto read = [&] { return load_dataset(setup.data, options); };
   Dataset data = ranks ? ranks->load(read) : read();
+  if (!data.test.text.empty()) return data;
   const std::string fitted = fitted_to(setup.model, data.test.image.vector(), data.classes);
   const std::string loss = loss_for(data, setup);
   if (fitted != setup.model || loss != setup.loss) {

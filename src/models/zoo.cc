@@ -109,6 +109,13 @@ std::vector<ZooEntry> first_entries() {
        make_autoencoder,
        {.batch = 64, .epochs = 3, .lr = 0.001, .momentum = 0, .optimizer = "adam", .pixels = "scaled"},
        {"input"}},
+      {"rnn",
+       "recurrent network: rows of an image, or bytes of a text",
+       "cell=lstm|gru|plain, hidden=128, layers=1, bidirectional=off, data=images|text; images: input=28 "
+       "(rows x columns), channels=1, classes=10; text: context=128, vocab=256, width=hidden",
+       make_rnn,
+       {.batch = 64, .epochs = 3, .lr = 0.002, .momentum = 0, .optimizer = "adam", .clip_norm = 1},
+       {"channels", "image", "classes", "data"}},
   };
 }
 
@@ -141,27 +148,42 @@ std::string with_option(std::string_view spec, const std::string& name, const st
   return result + ":" + options;
 }
 
+namespace {
+
+// Sets an option that the data decides, if the entry has it and the user has not set it.
+void decide(const ZooEntry& entry, std::string& spec, const std::string& what, const std::string& option,
+            const std::string& value) {
+  const std::size_t colon = spec.find(':');
+  const std::string given = ',' + (colon == std::string::npos ? "" : spec.substr(colon + 1));
+  if (std::ranges::find(entry.from_data, what) == entry.from_data.end()) return;
+  if (given.find(',' + option + '=') == std::string::npos) spec = with_option(spec, option, value);
+}
+
+const ZooEntry* entry_of(std::string_view spec) {
+  const std::string_view name = spec.substr(0, spec.find(':'));
+  const auto it = std::ranges::find(zoo(), name, &ZooEntry::name);
+  return it == zoo().end() ? nullptr : &*it;
+}
+
+}  // namespace
+
 std::string fitted_to(const std::string& spec, const std::vector<std::int64_t>& image, std::int64_t classes) {
-  const std::string name = spec.substr(0, spec.find(':'));
-  const std::string given = ',' + (name.size() < spec.size() ? spec.substr(name.size() + 1) : "");
+  const ZooEntry* entry = entry_of(spec);
   std::string fitted = spec;
-  auto decide = [&](const ZooEntry& entry, const std::string& what, const std::string& option,
-                    const std::string& value) {
-    const bool asked =
-        std::find(entry.from_data.begin(), entry.from_data.end(), what) != entry.from_data.end();
-    if (asked && given.find(',' + option + '=') == std::string::npos)
-      fitted = with_option(fitted, option, value);
-  };
-  for (const ZooEntry& entry : zoo()) {
-    if (entry.name != name) continue;
-    decide(entry, "channels", "channels", std::to_string(image.at(0)));
-    decide(entry, "input", "input",
-           std::to_string(std::accumulate(image.begin(), image.end(), std::int64_t{1}, std::multiplies<>())));
-    if (image.size() == 3)
-      decide(entry, "image", "input",
-             image[1] == image[2] ? std::to_string(image[1]) : fmt::format("{}x{}", image[1], image[2]));
-    decide(entry, "classes", "classes", std::to_string(classes));
-  }
+  if (entry == nullptr) return fitted;
+  decide(*entry, fitted, "channels", "channels", std::to_string(image.at(0)));
+  decide(*entry, fitted, "input", "input",
+         std::to_string(std::accumulate(image.begin(), image.end(), std::int64_t{1}, std::multiplies<>())));
+  if (image.size() == 3)
+    decide(*entry, fitted, "image", "input",
+           image[1] == image[2] ? std::to_string(image[1]) : fmt::format("{}x{}", image[1], image[2]));
+  decide(*entry, fitted, "classes", "classes", std::to_string(classes));
+  return fitted;
+}
+
+std::string fitted_to_text(const std::string& spec) {
+  std::string fitted = spec;
+  if (const ZooEntry* entry = entry_of(spec)) decide(*entry, fitted, "data", "data", "text");
   return fitted;
 }
 

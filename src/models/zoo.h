@@ -46,7 +46,7 @@ struct ZooEntry {
   Net (*make)(ModelOptions& options);
   TrainDefaults defaults;
   // Options that the data decides unless the user does: "channels", "input" (the number of values), "image"
-  // (the sides of an image, under the name input), "classes".
+  // (the sides of an image, under the name input), "classes", "data" (images or text).
   std::vector<std::string> from_data;
 };
 
@@ -56,6 +56,9 @@ TrainDefaults train_defaults(std::string_view spec);  // defaults of a net.json 
 // The same spec with the options that the data decides, unless the user set them.
 std::string fitted_to(const std::string& spec, const std::vector<std::int64_t>& image, std::int64_t classes);
 
+// The same spec, for text if the network has a form for it, unless the user set its option data.
+std::string fitted_to_text(const std::string& spec);
+
 // The same spec with one option set: ("mlp:hidden=512", "hidden", "64") -> "mlp:hidden=64".
 std::string with_option(std::string_view spec, const std::string& name, const std::string& value);
 
@@ -64,5 +67,6 @@ Net make_lenet5(ModelOptions& options);
 Net make_lenet_caffe(ModelOptions& options);
 Net make_ece408(ModelOptions& options);
 Net make_autoencoder(ModelOptions& options);
+Net make_rnn(ModelOptions& options);
 
 }  // namespace headroom

@@ -42,7 +42,26 @@ TEST(Zoo, LeNetWithMeansAndTanh) {
   EXPECT_EQ(find_net("lenet5").layers[1].type, "max_pool");
 }
 
+TEST(Zoo, RecurrentNetworksReadRowsOfImagesOrBytes) {
+  const Net rows = find_net("rnn:cell=gru,channels=3,input=20x10,classes=7");
+  EXPECT_EQ(rows.input, (std::vector<std::int64_t>{3, 20, 10}));
+  EXPECT_EQ(names(rows), (std::vector<std::string>{"rows_first", "rows", "cells", "out"}));
+  EXPECT_EQ(rows.layers[2].type, "gru");
+  EXPECT_EQ(rows.layers[2].options.text("output"), "last");
+  EXPECT_EQ(fitted_to_text("rnn:cell=plain,hidden=8"), "rnn:data=text,cell=plain,hidden=8");
+  EXPECT_EQ(fitted_to_text("rnn:data=images"), "rnn:data=images");
+  EXPECT_EQ(fitted_to_text("mlp"), "mlp");
+  const Net bytes = find_net("rnn:data=text,cell=plain,context=9");
+  EXPECT_EQ(bytes.input, std::vector<std::int64_t>{9});
+  EXPECT_EQ(names(bytes), (std::vector<std::string>{"tokens", "cells", "out"}));
+  EXPECT_EQ(bytes.layers[1].type, "rnn");
+  EXPECT_EQ(bytes.layers[2].options.integer("units"), 256);
+}
+
 TEST(Zoo, WrongOptionsAreRejectedByName) {
+  expect_rejected([] { find_net("rnn:data=text,bidirectional=on"); }, {"bidirectional", "predict"});
+  expect_rejected([] { find_net("rnn:cell=lstn"); }, {"cell", "'lstn'"});
+
   expect_rejected([] { find_net("lenet"); }, {"'lenet'"});
   expect_rejected([] { find_net("mlp:hiden=3"); }, {"'mlp'", "'hiden'"});
   expect_rejected([] { find_net("mlp:hidden"); }, {"'hidden'", "no value"});

@@ -21,6 +21,7 @@ inline std::string small_model(const std::string& name) {
       {"squeezenet", "width=0.5,input=33,classes=10"},
       {"mobilenet", "width=0.125,input=33,classes=10"},
       {"vit", "width=48,depth=2,patch=8,input=32,classes=10"},
+      {"rnn", "hidden=12,layers=2,bidirectional=on,input=12,classes=10"},
       {"gpt2", "size=tiny,width=32,depth=2,context=16,vocab=64"},
   };
   const auto it = kOptions.find(name);
