@@ -24,6 +24,7 @@
 #include "ops/gap/gap.h"
 #include "ops/gather/gather.h"
 #include "ops/gemm/gemm.h"
+#include "ops/grid_sample/grid_sample.h"
 #include "ops/integer_product/integer_product.h"
 #include "ops/l2_penalty/l2_penalty.h"
 #include "ops/layer_norm/layer_norm.h"
@@ -31,6 +32,8 @@
 #include "ops/local_contrast_norm/local_contrast_norm.h"
 #include "ops/lrn/lrn.h"
 #include "ops/matmul/matmul.h"
+#include "ops/non_max_suppression/non_max_suppression.h"
+#include "ops/non_zero/non_zero.h"
 #include "ops/operator.h"
 #include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
@@ -40,11 +43,13 @@
 #include "ops/relayout/relayout.h"
 #include "ops/reshape/reshape.h"
 #include "ops/resize/resize.h"
+#include "ops/roi_align/roi_align.h"
 #include "ops/scatter/scatter.h"
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/squared_error/squared_error.h"
 #include "ops/tally/tally.h"
+#include "ops/top_k/top_k.h"
 #include "ops/transpose/transpose.h"
 #include "ops/unary/unary.h"
 #include "ops/updates/updates.h"
@@ -78,12 +83,15 @@ constexpr Folder kFolders[] = {
     gather_operators,
     gemm_operators,
     integer_product_operators,
+    grid_sample_operators,
     l2_penalty_operators,
     layer_norm_operators,
     linear_operators,
     local_contrast_norm_operators,
     lrn_operators,
     matmul_operators,
+    non_max_suppression_operators,
+    non_zero_operators,
     pad_operators,
     pool_operators,
     quantize_operators,
@@ -92,11 +100,13 @@ constexpr Folder kFolders[] = {
     relayout_operators,
     reshape_operators,
     resize_operators,
+    roi_align_operators,
     scatter_operators,
     slice_operators,
     softmax_operators,
     squared_error_operators,
     tally_operators,
+    top_k_operators,
     transpose_operators,
     unary_operators,
     update_operators,
