@@ -38,7 +38,8 @@ std::vector<std::string> first_values(const NamedTensor& output) {
 
 // One row of scores per item counts as a classifier.
 bool is_classifier(const NamedTensor& output) {
-  return output.type.shape.rank() == 2 && output.type.shape[1] > 1 && is_float(output.type.dtype);
+  const Shape& shape = output.type.shape;
+  return shape.rank() == 2 && shape[0] > 0 && shape[1] > 1 && is_float(output.type.dtype);
 }
 
 std::vector<std::int64_t> top_of(const std::vector<double>& values, std::int64_t row, std::int64_t columns) {

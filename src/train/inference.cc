@@ -17,7 +17,7 @@ std::vector<PortType> types_of(const Graph& graph, const std::vector<Port>& port
   std::vector<PortType> types;
   for (const Port& port : ports) {
     const TensorType& type = graph.value(port.value).type;
-    PortType t{port.name, type.dtype, type.shape, kNone};
+    PortType t{port.name, type.dtype, type.shape, kNone, port.count != kNone};
     if (other != nullptr)
       for (int a = type.shape.rank(); a-- > 0;)
         if (other->value(port.value).type.shape[a] != type.shape[a]) t.batch_axis = a;
@@ -58,6 +58,22 @@ NamedTensor piece_of(const NamedTensor& array, std::int64_t first, std::int64_t 
   shape[0] = count;
   const auto* begin = array.bytes.data() + static_cast<std::size_t>(first) * row;
   return {array.name, {shape, array.type.dtype}, {begin, begin + static_cast<std::size_t>(count) * row}};
+}
+
+// The first elements of an axis.
+NamedTensor first_of(const NamedTensor& array, int axis, std::int64_t count) {
+  NamedTensor cut{array.name, array.type, {}};
+  std::size_t inner = size_of(array.type.dtype);
+  for (int a = axis + 1; a < array.type.shape.rank(); ++a)
+    inner *= static_cast<std::size_t>(array.type.shape[a]);
+  const std::size_t whole = static_cast<std::size_t>(array.type.shape[axis]) * inner;
+  cut.type.shape[axis] = count;
+  for (std::size_t at = 0; at < array.bytes.size(); at += whole) {
+    const auto begin = array.bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    cut.bytes.insert(cut.bytes.end(), begin,
+                     begin + static_cast<std::ptrdiff_t>(count) * static_cast<std::ptrdiff_t>(inner));
+  }
+  return cut;
 }
 
 void append(NamedTensor& to, const NamedTensor& more) {
@@ -170,8 +186,9 @@ std::int64_t Inference::batch_of(const std::vector<NamedTensor>& arrays) const {
 std::vector<NamedTensor> Inference::run(const std::vector<NamedTensor>& arrays) {
   const std::vector<NamedTensor> ordered = in_order(arrays);
   auto in_pieces = [&](const std::vector<PortType>& ports) {
-    return std::ranges::all_of(
-        ports, [&](const PortType& port) { return port.shape.rank() > 0 && port.shape[0] == fixed_batch_; });
+    return std::ranges::all_of(ports, [&](const PortType& port) {
+      return port.shape.rank() > 0 && port.shape[0] == fixed_batch_ && !port.counted;
+    });
   };
   const std::int64_t rows =
       ordered.empty() || ordered[0].type.shape.rank() == 0 ? 0 : ordered[0].type.shape[0];
@@ -234,7 +251,9 @@ NamedTensor Inference::output(Ready& r, const Port& port, const std::vector<Name
   } else {
     engine_.storage().read(value.name, result.bytes.data(), result.bytes.size());
   }
-  return result;
+  if (port.count == kNone) return result;
+  const NamedTensor size = output(r, {port.name, port.count}, arrays);
+  return first_of(result, port.counted_axis, static_cast<std::int64_t>(value_at(size, 0)));
 }
 
 }  // namespace headroom

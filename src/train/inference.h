@@ -16,6 +16,7 @@ struct PortType {
   DType dtype = DType::f32;
   Shape shape;
   int batch_axis = kNone;   // the axis the user may choose; `shape` holds 1 there
+  bool counted = false;     // its size depends on the data; `shape` holds the bound
   std::string str() const;  // "'images' (Nx1x28x28 fp32)"
 };
 

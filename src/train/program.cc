@@ -114,7 +114,7 @@ void narrow_types(Building& b) {
   };
   now(p.images), wide(p.logits);
   for (Port& port : p.inputs) now(port.value);
-  for (Port& port : p.outputs) wide(port.value);
+  for (Port& port : p.outputs) wide(port.value), now(port.count);
   for (ValueId& id : p.ends) now(id);
   p.graph = std::move(narrow.graph);
 }

@@ -252,6 +252,9 @@ def numbers(array):
 
 
 def answer(op, opset, inputs, outputs, attrs):
+    attrs = dict(attrs)
+    written = attrs.pop("written", True)  # False: the network has no form in the files that headroom writes
+    domain = attrs.pop("domain", "")
     names, arrays, stored = [], [], []
     for k, given in enumerate(inputs):
         name = "" if given is None else f"x{k}"
@@ -261,8 +264,7 @@ def answer(op, opset, inputs, outputs, attrs):
         elif given is not None:
             arrays.append((name, np.asarray(given)))
     out = [f"y{k}" for k in range(outputs)]
-    domain, _, name = op.rpartition(":")
-    node = helper.make_node(name, names, out, domain=domain, **attrs)
+    node = helper.make_node(op, names, out, domain=domain, **attrs)
     graph = helper.make_graph(
         [node], op,
         [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in arrays],
@@ -273,8 +275,9 @@ def answer(op, opset, inputs, outputs, attrs):
     options.log_severity_level = 3  # it warns about old operator sets
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     results = session.run(out, dict(arrays))
-    return {
-        "op": name, **({"domain": domain} if domain else {}), "opset": opset, "attributes": attrs, "reads": names,
+    marks = ({} if written else {"written": False}) | ({"domain": domain} if domain else {})
+    return marks | {
+        "op": op, "opset": opset, "attributes": attrs, "reads": names,
         "inputs": [tensor(n, a) for n, a in arrays], "stored": [tensor(n, a) for n, a in stored],
         "outputs": [tensor(n, np.asarray(r)) for n, r in zip(out, results)]
     }

@@ -3,12 +3,8 @@
 Needs onnx and onnxruntime; make_onnx_operators.py says what the file holds.
 """
 
-import json
-import pathlib
-
 import numpy as np
-import onnxruntime
-from make_onnx_operators import CASES, Stored, answer, case
+from make_onnx_operators import CASES, Stored, case, main
 
 CASES.clear()
 RANDOM = np.random.RandomState(8)
@@ -80,18 +76,17 @@ case("QLinearConv", 10, [whole(np.int8, 1, 4, 5, 5), one(0.03), one(9, np.int8),
                          one(0.01), one(0, np.int8), one(0.1), one(-10, np.int8)], group=4)
 
 # Those of onnxruntime's own domain.
+own = {"domain": "com.microsoft"}
 for op in ("QLinearAdd", "QLinearMul"):
-    case("com.microsoft:" + op, 17, [whole(np.uint8, 3, 4), one(0.02), one(120, np.uint8), whole(np.uint8, 4), one(0.05),
-                                    one(7, np.uint8), one(0.11), one(99, np.uint8)])
-case("com.microsoft:QLinearSigmoid", 17, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.004), one(0,
-                                                                                                            np.uint8)])
-case("com.microsoft:QLinearLeakyRelu", 17, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.04), one(60,
-                                                                                                             np.uint8)], alpha=0.2)
-case("com.microsoft:QLinearGlobalAveragePool", 17, [whole(np.uint8, 2, 3, 4, 4), one(0.05), one(120, np.uint8),
-                                                   one(0.021), one(100, np.uint8)])
-case("com.microsoft:QLinearConcat", 17, [one(0.07), one(90, np.uint8), whole(np.uint8, 2, 3), one(0.05), one(120,
-                                                                                                            np.uint8),
-                                        whole(np.uint8, 2, 2), one(0.02), one(3, np.uint8)], axis=1)
+    case(op, 17, [whole(np.uint8, 3, 4), one(0.02), one(120, np.uint8), whole(np.uint8, 4), one(0.05), one(7, np.uint8),
+                  one(0.11), one(99, np.uint8)], **own)
+case("QLinearSigmoid", 17, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.004), one(0, np.uint8)], **own)
+case("QLinearLeakyRelu", 17, [whole(np.uint8, 9), one(0.05), one(120, np.uint8), one(0.04), one(60, np.uint8)], alpha=0.2,
+     **own)
+case("QLinearGlobalAveragePool", 17, [whole(np.uint8, 2, 3, 4, 4), one(0.05), one(120, np.uint8), one(0.021),
+                                      one(100, np.uint8)], **own)
+case("QLinearConcat", 17, [one(0.07), one(90, np.uint8), whole(np.uint8, 2, 3), one(0.05), one(120, np.uint8),
+                           whole(np.uint8, 2, 2), one(0.02), one(3, np.uint8)], axis=1, **own)
 
 # Arithmetic of bytes wraps around; these operators also take them.
 for dtype in (np.uint8, np.int8):
@@ -104,16 +99,5 @@ for dtype in (np.uint8, np.int8):
     case("Cast", 13, [abs(floats(6, scale=40))], to=2 if dtype == np.uint8 else 3)
 
 
-def main():
-    lines = []
-    for given in CASES:
-        try:
-            lines.append(json.dumps(answer(*given)))
-        except Exception as error:
-            print(f"left out: {given[0]} of opset {given[1]} {given[4]}: {str(error)[:200]}")
-    (pathlib.Path(__file__).parent / "onnx_quantized.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    print(f"{len(lines)} cases, by onnxruntime {onnxruntime.__version__}")
-
-
 if __name__ == "__main__":
-    main()
+    main("onnx_quantized.json")

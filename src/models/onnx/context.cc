@@ -16,6 +16,8 @@ Context::Context(Lowerer& lowerer, const NodeProto& node, std::string layer, std
       operands_(std::move(operands)) {}
 
 const std::string& Context::op() const { return node_.op_type(); }
+bool Context::is_own() const { return node_.domain().empty() || node_.domain() == "ai.onnx"; }
+const std::string& Context::input_name(std::size_t i) const { return node_.input(static_cast<int>(i)); }
 DType Context::dtype() const { return lowerer_.how().dtype; }
 bool Context::training() const { return lowerer_.how().training; }
 std::int64_t Context::first_element(ValueId value) const {

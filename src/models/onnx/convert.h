@@ -27,6 +27,13 @@ struct Origin {
   ValueId value = kNone;
 };
 
+// An axis whose size depends on the data: it is as long as it can get, and an int64 without axes tells how
+// much of it holds results. See counted.h.
+struct Counted {
+  int axis = 0;
+  ValueId count = kNone;
+};
+
 // The meaning of a name in the file: a value of the graph, elements known without a run (a weight, a shape),
 // or nothing (an omitted optional input).
 struct Operand {
@@ -36,6 +43,7 @@ struct Operand {
   ValueId value = kNone;
   std::optional<ConstantData> known;
   std::shared_ptr<Origin> origin;  // known, and stored in the file; null: computed
+  std::optional<Counted> counted;
   bool is_learned() const { return origin && origin->learned; }
   bool is_absent() const { return value == kNone && !known; }
 };
@@ -51,6 +59,7 @@ class Context {
   // The node itself.
   const std::string& layer() const { return layer_; }  // its name, or one made for it
   const std::string& op() const;                       // op_type
+  bool is_own() const;                                 // of ONNX's own operators
   std::int64_t opset() const { return opset_; }        // version of the operator set the node is from
   DType dtype() const;        // type for float computation, whatever float type the file stores
   bool training() const;      // dropout drops, batch normalisation uses the batch's statistics
@@ -82,6 +91,7 @@ class Context {
   std::optional<int> file_type(std::size_t i) const;
   Shape shape(std::size_t i) const { return type(i).shape; }
   const Operand& operand(std::size_t i) const;
+  const std::string& input_name(std::size_t i) const;
   bool is_learned(std::size_t i) const { return operand(i).is_learned(); }
 
   // Elements of an input that must be known: axes, a shape. Unsupported if they depend on the data.
@@ -162,12 +172,14 @@ std::vector<Conversion> bit_conversions();        // BitwiseAnd, BitShift, …
 std::vector<Conversion> gather_conversions();     // GatherND, GatherElements
 std::vector<Conversion> scatter_conversions();    // ScatterND, ScatterElements
 std::vector<Conversion> select_conversions();     // Compress, ReverseSequence, TopK, NonZero
+std::vector<Conversion> detection_conversions();  // NonMaxSuppression, RoiAlign, GridSample
 std::vector<Conversion> resize_conversions();     // Resize, Upsample
 std::vector<Conversion> attention_conversions();  // Attention, RotaryEmbedding
 std::vector<Conversion> reduce_conversions();     // ReduceSum, ArgMax, MatMul, …
 std::vector<Conversion> einsum_conversions();
 std::vector<Conversion> normalize_conversions();  // BatchNormalization, LayerNormalization, Dropout, …
 std::vector<Conversion> window_conversions();     // AveragePool, ConvTranspose, …
+std::vector<Conversion> microsoft_conversions();  // fused operators of com.microsoft
 std::vector<Conversion> recurrent_conversions();  // LSTM, GRU, RNN
 std::vector<Conversion> quantize_conversions();   // QuantizeLinear, DequantizeLinear, …
 std::vector<Conversion> qlinear_conversions();    // MatMulInteger, QLinearConv, QLinearAdd, …

@@ -15,7 +15,7 @@
 namespace headroom::onnx {
 namespace {
 
-using Names = std::map<std::string, std::string>;  // inside a body: outside
+using NameMap = std::map<std::string, std::string>;  // inside a body: outside
 using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
 constexpr std::size_t kMaxNodes = 4'000'000;
 
@@ -68,7 +68,7 @@ class Inliner {
              call.input_size(), call.output_size(), function.input_size(), function.output_size());
     const std::string prefix = fmt::format(
         "{}/", call.name().empty() ? fmt::format("{}_{}", function.name(), ++calls_) : call.name());
-    Names names = {{"", ""}};
+    NameMap names = {{"", ""}};
     for (int i = 0; i < function.input_size(); ++i)
       names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
     NodeList body = function.node();
@@ -90,11 +90,11 @@ class Inliner {
     return body;
   }
 
-  static std::string renamed(const std::string& name, Names& names, const std::string& prefix) {
+  static std::string renamed(const std::string& name, NameMap& names, const std::string& prefix) {
     return names.try_emplace(name, prefix + name).first->second;
   }
 
-  static void rename(NodeProto& node, Names& names, const std::string& prefix) {
+  static void rename(NodeProto& node, NameMap& names, const std::string& prefix) {
     for (std::string& name : *node.mutable_input()) name = renamed(name, names, prefix);
     for (std::string& name : *node.mutable_output()) name = renamed(name, names, prefix);
     if (!node.name().empty()) node.set_name(prefix + node.name());
@@ -104,7 +104,7 @@ class Inliner {
     }
   }
 
-  static void rename(GraphProto& graph, Names& names, const std::string& prefix) {
+  static void rename(GraphProto& graph, NameMap& names, const std::string& prefix) {
     for (auto* list : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()})
       for (ValueInfoProto& info : *list) info.set_name(renamed(info.name(), names, prefix));
     for (TensorProto& tensor : *graph.mutable_initializer())

@@ -175,10 +175,14 @@ Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& h
   }
   lowered.images = lowered.inputs[first_floats()].value;
   for (const ValueInfoProto& output : file_->graph().output())
-    if (const ValueId id = lowerer.value_of(output.name()); id != kNone)
-      lowered.outputs.push_back({output.name(), id});
+    if (const ValueId id = lowerer.value_of(output.name()); id != kNone) {
+      const auto counted = lowerer.counted(output.name()).value_or(onnx::Counted{kNone, kNone});
+      lowered.outputs.push_back({output.name(), id, counted.axis, counted.count});
+    }
   lowered.ends = std::move(lowerer.ends);
-  for (const Port& output : lowered.outputs) lowered.ends.push_back(output.value);
+  for (const Port& output : lowered.outputs)
+    for (const ValueId id : {output.value, output.count})
+      if (id != kNone) lowered.ends.push_back(id);
   lowered.unknown = std::move(lowerer.unknown);
   lowered.unreached = std::move(lowerer.unreached);
   // The loss has its own softmax.

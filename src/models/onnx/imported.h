@@ -21,6 +21,10 @@ struct Verdicts;
 struct Port {
   std::string name;
   ValueId value = kNone;
+  // If its size depends on the data: the axis that is cut after a run, and the value that tells its true
+  // size.
+  int counted_axis = kNone;
+  ValueId count = kNone;
 };
 
 // A node that could not be lowered; a `gap` replaces it in the graph if its shapes are known.

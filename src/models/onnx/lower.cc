@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/onnx/counted.h"
 #include "models/onnx/file.h"
 #include "models/onnx/flow.h"
 #include "models/onnx/onnx.pb.h"
@@ -158,7 +159,16 @@ ValueId Lowerer::store_constant(const ConstantData& elements, const std::string&
 ValueId Lowerer::value_of(const std::string& name) {
   const auto it = names_.find(name);
   if (it == names_.end() || it->second.is_absent()) return kNone;
+  if (it->second.known && it->second.known->count() == 0) {  // plans have no tensors without elements
+    unknown.push_back({"output", name, "a result without elements"});
+    return kNone;
+  }
   return store(it->second, name, name, Role::constant);
+}
+
+std::optional<Counted> Lowerer::counted(const std::string& name) const {
+  const auto it = names_.find(name);
+  return it == names_.end() ? std::nullopt : it->second.counted;
 }
 
 void Lowerer::lower(const std::vector<const NodeProto*>& order) {
@@ -204,7 +214,10 @@ void Lowerer::lower(const NodeProto& node) {
   const std::int64_t opset = node.has_own_opset() ? node.own_opset() : file_.opset(node.domain());
   Context context(*this, node, layer, opset, std::move(operands));
   try {
-    const Results results = convert(context, node);
+    const std::optional<Counted> counted = counted_results(context);
+    Results results = convert(context, node);
+    if (counted)
+      for (Operand& result : results) result.counted = counted;
     for (std::size_t i = 0; i < results.size() && i < static_cast<std::size_t>(node.output_size()); ++i)
       if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
         verdicts_.contains(name) ? define_stored(name, results[i]) : define(name, results[i]);

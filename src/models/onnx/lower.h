@@ -33,6 +33,7 @@ class Lowerer {
   // As a value of the graph; kNone if it could not be reached.
   ValueId value_of(const std::string& name);
   bool is_read(const std::string& name) const { return read_.contains(name); }
+  std::optional<Counted> counted(const std::string& name) const;
   bool reached(const std::string& name) const { return names_.contains(name); }
 
   // For conversions.

@@ -77,11 +77,20 @@ Results convert_split(Context& c) {
   if (static_cast<std::int64_t>(sizes.size()) != parts ||
       std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != extent)
     c.invalid(fmt::format("{} parts of [{}] of {} elements", parts, fmt::join(sizes, ","), extent));
-  if (std::count(sizes.begin(), sizes.end(), 0) > 0) c.unsupported("an empty part");
-  if (parts == 1) return {input(c, 0)};
+  Ints full;
+  std::ranges::copy_if(sizes, std::back_inserter(full), [](std::int64_t size) { return size > 0; });
+  std::vector<Term> pieces = {input(c, 0)};
+  if (full.size() > 1) pieces = apply_all(c, "split", pieces, {{"axis", axis}, {"sizes", full}});
   Results results;
-  for (const Term& part : apply_all(c, "split", {input(c, 0)}, {{"axis", axis}, {"sizes", sizes}}))
-    results.push_back(part);
+  std::size_t next = 0;
+  for (const std::int64_t size : sizes) {
+    Shape none = x;
+    none[static_cast<int>(axis)] = 0;
+    if (size > 0)
+      results.push_back(pieces.at(next++));
+    else
+      results.push_back(empty_constant(none, c.type(0).dtype));
+  }
   return results;
 }
 
@@ -121,10 +130,7 @@ Results convert_slice(Context& c) {
     // An end before the first element cannot be written as -1, which means the last element.
     last.push_back(cut.end < 0 ? -x[axis] - 1 : cut.end);
   }
-  if (y.numel() == 0) {
-    if (!c.is_known(0)) c.unsupported(fmt::format("nothing is left of {}", x.str()));
-    return {empty_constant(y, c.type(0).dtype)};
-  }
+  if (y.numel() == 0) return {empty_constant(y, c.type(0).dtype)};
   if (kept.empty()) return {input(c, 0)};
   return {
       apply(c, "slice", {input(c, 0)}, {{"starts", first}, {"ends", last}, {"axes", kept}, {"steps", by}})};

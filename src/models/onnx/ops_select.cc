@@ -1,9 +1,37 @@
-// Selections of elements: by a condition, in reverse order.
+// Selections of elements: by a condition, by size, in reverse order.
 
+#include "models/onnx/counted.h"
 #include "models/onnx/places.h"
 
 namespace headroom::onnx {
 namespace {
+
+// One column of coordinates for each element that is not 0.
+Results convert_non_zero(Context& c) {
+  c.require_inputs(1, 1);
+  const std::vector<Term> found = apply_all(c, "non_zero", {input(c, 0)});
+  return {counted_by(c, found[0], 1, found[1])};
+}
+
+// A k that depends on the data sorts the whole axis; a table refuses one that is larger than it.
+Results convert_top_k(Context& c) {
+  const Term x = input(c, 0);
+  const Shape shape = shape_of(c, x);
+  const std::int64_t axis = axis_in(c, c.integer("axis", -1), shape.rank());
+  const std::int64_t extent = shape[static_cast<int>(axis)], largest = c.integer("largest", 1);
+  const bool known = c.opset() < 10 || c.is_known(1);
+  const std::int64_t k = !known ? extent : c.opset() < 10 ? c.integer("k") : known_integer(c, 1);
+  if (k < 0 || k > extent) c.invalid(fmt::format("k is {}, but the axis has {} elements", k, extent));
+  if (k == 0) c.unsupported("a result without elements");
+  const std::vector<Term> found =
+      apply_all(c, "top_k", {wide_integers(c, x)}, {{"axis", axis}, {"k", k}, {"largest", largest}});
+  const Term values = cast_to(c, found[0], type_of(c, x).dtype);
+  if (known) return {values, found[1]};
+  const Term given_k = reshaped(c, input(c, 1), {});
+  const Term count = apply(c, "gather", {positions(extent + 1, 0, 1), given_k}, {{"axis", std::int64_t{0}}});
+  return {counted_by(c, values, static_cast<int>(axis), count),
+          counted_by(c, found[1], static_cast<int>(axis), count)};
+}
 
 // The slices of an axis for which the condition holds; without an axis, of the flattened tensor.
 Results convert_compress(Context& c) {
@@ -17,6 +45,12 @@ Results convert_compress(Context& c) {
   const std::int64_t extent = shape_of(c, x)[static_cast<int>(axis)];
   if (c.shape(1).rank() != 1 || c.shape(1)[0] > extent)
     c.invalid(fmt::format("a condition of {} for an axis of {} elements", c.shape(1).str(), extent));
+  if (!c.is_known(1)) {
+    const std::vector<Term> found = apply_all(c, "non_zero", {input(c, 1)});
+    const Term places = reshaped(c, found[0], {c.shape(1)[0]});
+    return {
+        counted_by(c, apply(c, "gather", {x, places}, {{"axis", axis}}), static_cast<int>(axis), found[1])};
+  }
   Ints kept;
   const ConstantData& condition = c.known(1);
   for (std::int64_t i = 0; i < condition.count(); ++i)
@@ -52,7 +86,10 @@ Results convert_reverse_sequence(Context& c) {
 }  // namespace
 
 std::vector<Conversion> select_conversions() {
-  return {{"Compress", convert_compress}, {"ReverseSequence", convert_reverse_sequence}};
+  return {{"Compress", convert_compress},
+          {"ReverseSequence", convert_reverse_sequence},
+          {"NonZero", convert_non_zero},
+          {"TopK", convert_top_k}};
 }
 
 }  // namespace headroom::onnx

@@ -5,7 +5,6 @@
 #include "plan/executor.h"
 
 namespace headroom::onnx {
-
 std::optional<Results> Lowerer::run_now(const NodeProto& node, const Context& context) {
   const Conversion* conversion = find_conversion(node.domain(), node.op_type());
   if (conversion == nullptr) return std::nullopt;
@@ -29,6 +28,7 @@ std::optional<Results> Lowerer::run_now(const NodeProto& node, const Context& co
     std::vector<std::size_t> open;  // still to be computed
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i].value == kNone) continue;
+      if (results[i].counted) return std::nullopt;  // it has no elements: see counted_by
       const Value& value = graph.value(results[i].value);
       if (value.type.shape.numel() > kMaxFolded) return std::nullopt;
       open.push_back(i);

@@ -93,6 +93,32 @@ void scatter(NodeWriter& n) {
            {{"reduction", n.attrs().text("reduction", "none")}});
 }
 
+// All results: the values and where they stand.
+void top_k(NodeWriter& n) {
+  const std::int64_t axis = n.attrs().integer("axis", -1), k = n.attrs().integer("k");
+  n.results("TopK", {n.input(0), n.integers({k})},
+            {{"axis", axis}, {"largest", n.attrs().integer("largest", 1)}}, 2);
+}
+
+void roi_align(NodeWriter& n) {
+  const Ints output = n.fixed("output");
+  n.result("RoiAlign", n.all_inputs(),
+           {{"output_height", output[0]},
+            {"output_width", output[1]},
+            {"sampling_ratio", n.attrs().integer("sampling_ratio")},
+            {"spatial_scale", n.attrs().real("spatial_scale", 1)},
+            {"mode", n.attrs().text("mode", "avg")},
+            {"coordinate_transformation_mode",
+             std::string(n.attrs().integer("half_pixel", 1) == 1 ? "half_pixel" : "output_half_pixel")}});
+}
+
+void grid_sample(NodeWriter& n) {
+  n.result("GridSample", n.all_inputs(),
+           {{"mode", n.attrs().text("mode", "linear")},
+            {"padding_mode", n.attrs().text("padding", "zeros")},
+            {"align_corners", n.attrs().integer("align_corners")}});
+}
+
 // If the result follows the batch and the input has that extent, 1 means unchanged. Otherwise the batch is
 // read from an input of the network.
 void expand(NodeWriter& n) {
@@ -122,11 +148,22 @@ void expand(NodeWriter& n) {
 }  // namespace
 
 std::vector<Writing> arrange_writings() {
-  return {{"reshape", reshape},   {"flatten", reshape},     {"squeeze", reshape},
-          {"unsqueeze", reshape}, {"transpose", transpose}, {"concat", concat},
-          {"split", split},       {"slice", slice},         {"pad", pad},
-          {"resize", resize},     {"gather", gather},       {"expand", expand},
-          {"scatter", scatter}};
+  return {{"reshape", reshape},
+          {"flatten", reshape},
+          {"squeeze", reshape},
+          {"unsqueeze", reshape},
+          {"transpose", transpose},
+          {"concat", concat},
+          {"split", split},
+          {"slice", slice},
+          {"pad", pad},
+          {"resize", resize},
+          {"gather", gather},
+          {"expand", expand},
+          {"scatter", scatter},
+          {"top_k", top_k},
+          {"roi_align", roi_align},
+          {"grid_sample", grid_sample}};
 }
 
 }  // namespace headroom::onnx
