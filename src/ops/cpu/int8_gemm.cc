@@ -56,10 +56,10 @@ void pack_rows(const ByteFactor& a, std::int64_t m, std::int64_t k, std::int64_t
                    const std::uint8_t* from = a.data + i * a.ld;
                    std::int8_t* row = to + i * width;
                    std::int32_t sum = 0;
-                   for (std::int64_t t = 0; t < k; ++t) {
-                     row[t] = static_cast<std::int8_t>(from[t] ^ change);
-                     sum += row[t];
-                   }
+#pragma omp simd
+                   for (std::int64_t t = 0; t < k; ++t) row[t] = static_cast<std::int8_t>(from[t] ^ change);
+#pragma omp simd reduction(+ : sum)
+                   for (std::int64_t t = 0; t < k; ++t) sum += row[t];
                    std::fill(row + k, row + width, std::int8_t{0});
                    sums[i] = sum;
                  }
@@ -111,7 +111,7 @@ struct PanelProduct {
     const int8::Tile tile = int8::versions().front().tile;
     for (std::int64_t i = first; i < last; i += kRows) {
       const auto count = static_cast<int>(std::min<std::int64_t>(kRows, last - i));
-      tile(count, groups, rows + i * groups * 4, panel, sums);
+      tile(count, static_cast<int>(columns), groups, rows + i * groups * 4, panel, sums);
       for (int r = 0; r < count; ++r) {
         const Word zero_a = static_cast<Word>(zero_at(a, i + r, true));
         const Word sum_a = static_cast<Word>(row_sums[i + r]) - static_cast<Word>(k) * zero_a;

@@ -29,17 +29,22 @@ TEST(Int8Gemm, VersionsOfTheTileAgree) {
     std::vector<Line> panel(static_cast<std::size_t>(groups) * 4);
     const auto from = bytes(panel.size() * 64, 5);
     std::copy(from.begin(), from.end(), panel[0].bytes);
-    for (int count = 1; count <= int8::kRows; ++count) {
-      const auto sums_of = [&](const int8::Version& version) {
-        alignas(64) std::int32_t sums[int8::kRows * int8::kPanel];
-        version.tile(count, groups, reinterpret_cast<const std::int8_t*>(rows.data()), panel[0].bytes, sums);
-        return std::vector<std::int32_t>(sums, sums + count * int8::kPanel);
-      };
-      const auto want = sums_of(int8::versions().back());
-      for (const int8::Version& version : int8::versions())
-        EXPECT_EQ(sums_of(version), want)
-            << version.name << ", " << count << " rows, " << groups << " groups";
-    }
+    for (int count = 1; count <= int8::kRows; ++count)
+      for (const int columns : {1, 16, 17, 33, 49, int8::kPanel}) {
+        const auto sums_of = [&](const int8::Version& version) {
+          alignas(64) std::int32_t sums[int8::kRows * int8::kPanel];
+          version.tile(count, columns, groups, reinterpret_cast<const std::int8_t*>(rows.data()),
+                       panel[0].bytes, sums);
+          std::vector<std::int32_t> list;
+          for (int r = 0; r < count; ++r)
+            list.insert(list.end(), sums + r * int8::kPanel, sums + r * int8::kPanel + columns);
+          return list;
+        };
+        const auto want = sums_of(int8::versions().back());
+        for (const int8::Version& version : int8::versions())
+          EXPECT_EQ(sums_of(version), want)
+              << version.name << ", " << count << " rows, " << columns << " columns, " << groups << " groups";
+      }
   }
 }
 

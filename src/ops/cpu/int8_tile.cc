@@ -5,6 +5,7 @@
 #include <vector>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -15,13 +16,13 @@ namespace {
 
 using PanelByte = std::conditional_t<kSignedPanel, std::int8_t, std::uint8_t>;
 
-void plain(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+void plain(int count, int columns, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
            std::int32_t* sums) {
   for (int r = 0; r < count; ++r) {
     std::uint32_t sum[kPanel] = {};  // wraps around
     const std::int8_t* row = rows + r * groups * 4;
     for (std::int64_t g = 0; g < groups; ++g)
-      for (int j = 0; j < kPanel; ++j) {
+      for (int j = 0; j < columns; ++j) {
         std::int32_t four = 0;
         for (int t = 0; t < 4; ++t)
           four += row[4 * g + t] * static_cast<PanelByte>(panel[(g * kPanel + j) * 4 + t]);
@@ -49,12 +50,11 @@ inline std::int32_t four_of(const std::int8_t* from) {
 constexpr int kChains = 12;
 
 #if defined(__x86_64__)
-template <int kCount>
+template <int kCount, int kVectors>
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) void rows_avx512(std::int64_t groups,
                                                                         const std::int8_t* rows,
                                                                         const std::uint8_t* panel,
                                                                         std::int32_t* sums) {
-  constexpr int kVectors = kPanel / 16;
   __m512i sum[kCount][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kCount; ++r)
@@ -63,7 +63,7 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void rows_avx512(std::int
   for (std::int64_t g = 0; g < groups; ++g) {
     __m512i b[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) b[v] = _mm512_load_si512(panel + (g * kVectors + v) * 64);
+    for (int v = 0; v < kVectors; ++v) b[v] = _mm512_load_si512(panel + g * kPanel * 4 + v * 64);
 #pragma GCC unroll 8
     for (int r = 0; r < kCount; ++r) {
       const __m512i a = _mm512_set1_epi32(four_of(rows + (r * groups + g) * 4));
@@ -77,9 +77,13 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void rows_avx512(std::int
     for (int v = 0; v < kVectors; ++v) _mm512_store_si512(sums + r * kPanel + v * 16, sum[r][v]);
 }
 
-void avx512_vnni(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
-                 std::int32_t* sums) {
-  dispatch_count<kRows>(count, [&]<int kCount>() { rows_avx512<kCount>(groups, rows, panel, sums); });
+void avx512_vnni(int count, int columns, std::int64_t groups, const std::int8_t* rows,
+                 const std::uint8_t* panel, std::int32_t* sums) {
+  dispatch_count<kRows>(count, [&]<int kCount>() {
+    dispatch_count<kPanel / 16>((columns + 15) / 16, [&]<int kVectors>() {
+      rows_avx512<kCount, kVectors>(groups, rows, panel, sums);
+    });
+  });
 }
 
 // An empty instruction that the compiler must respect: a value that changed.
@@ -137,11 +141,11 @@ __attribute__((target("avx2,avxvnni"))) void rows_avx(std::int64_t groups, const
       _mm256_store_si256(reinterpret_cast<__m256i*>(sums + r * kPanel + v * 8), sum[r][v]);
 }
 
-void avx_vnni(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+void avx_vnni(int count, int columns, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
               std::int32_t* sums) {
   constexpr int kStep = 3, kHalf = kPanel / 2;
   for (int r = 0; r < count; r += kStep)
-    for (int half = 0; half < 2; ++half)
+    for (int half = 0; half * kHalf < columns; ++half)
       dispatch_count<kStep>(count - r, [&]<int kCount>() {
         rows_avx<kCount>(groups, rows + r * groups * 4, panel + half * kHalf * 4,
                          sums + r * kPanel + half * kHalf);
@@ -188,14 +192,24 @@ void chains_dotprod(std::int64_t rounds) {
   for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
 }
 
-void dotprod(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
+void dotprod(int count, int columns, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
              std::int32_t* sums) {
   constexpr int kQuarter = kPanel / 4;
-  for (int quarter = 0; quarter < 4; ++quarter)
+  for (int quarter = 0; quarter * kQuarter < columns; ++quarter)
     dispatch_count<kRows>(count, [&]<int kCount>() {
       rows_dotprod<kCount>(groups, rows, reinterpret_cast<const std::int8_t*>(panel) + quarter * kQuarter * 4,
                            sums + quarter * kQuarter);
     });
+}
+#endif
+
+#if defined(__x86_64__)
+// Not every compiler knows the name of this feature.
+bool has_avx_vnni() {
+  constexpr unsigned kLeaf = 7, kSubleaf = 1, kBit = 1U << 4;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __builtin_cpu_supports("avx2") && __get_cpuid_count(kLeaf, kSubleaf, &a, &b, &c, &d) != 0 &&
+         (a & kBit) != 0;
 }
 #endif
 
@@ -204,7 +218,7 @@ std::vector<Version> supported() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
     list.push_back({avx512_vnni, "avx512_vnni", chains_avx512, kChains * 64});
-  if (__builtin_cpu_supports("avxvnni")) list.push_back({avx_vnni, "avx_vnni", chains_avx, kChains * 32});
+  if (has_avx_vnni()) list.push_back({avx_vnni, "avx_vnni", chains_avx, kChains * 32});
 #elif defined(__ARM_FEATURE_DOTPROD)
   list.push_back({dotprod, "dotprod", chains_dotprod, kChains * 16});
 #endif

@@ -17,9 +17,10 @@ inline constexpr bool kSignedPanel = false;  // x86 multiplies unsigned by signe
 #endif
 
 // sums[r][j] = sum over `groups` of four terms: rows[r][4 g + t] * panel[g][j][t], for up to kRows rows,
-// which follow one another without a gap. The panel is aligned to 64 bytes, and so are the sums.
-using Tile = void (*)(int count, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
-                      std::int32_t* sums);
+// which follow one another without a gap, and up to kPanel columns; sums of further columns are not meant to
+// be read. The panel is aligned to 64 bytes, and so are the sums.
+using Tile = void (*)(int count, int columns, std::int64_t groups, const std::int8_t* rows,
+                      const std::uint8_t* panel, std::int32_t* sums);
 struct Version {
   Tile tile;
   std::string_view name;  // "avx512_vnni"
