@@ -3,6 +3,7 @@
 
 #include <cctype>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "data/npy.h"
 #include "data/tensor_values.h"
@@ -253,6 +254,18 @@ TEST_F(CliOnnx, NamesMayHoldAnEqualsSign) {
   write_npy(file("wide.npy"), array<std::int32_t>({2}, {1, 200}));
   expect_refused({"run", "names.onnx", "--input", "a=one=1.npy", "a=b=wide.npy"},
                  {"'a=b' (2 int8) was given 200", "does not fit"});
+}
+
+TEST_F(CliOnnx, OutputsHaveTheTypeOfTheFile) {
+  onnx::testing::ModelMaker m(21);
+  m.input("x", {"2"}, onnx::TensorProto::INT16);
+  m.node("Identity", {"x"}, {"y"});
+  m.output("y", {"2"}, onnx::TensorProto::INT16);
+  put("short.onnx", m.bytes());
+  write_file(file("x16.npy"), npy_bytes(array<std::int32_t>({2}, {-3, 300}), "i2"));
+  succeed({"run", "short.onnx", "--input", "x16.npy", "--output", "short"});
+  EXPECT_NE(read_file(file("short/y.npy")).find("'<i2'"), std::string::npos);
+  EXPECT_EQ(values_of(read_npy(file("short/y.npy"))), (std::vector<double>{-3, 300}));
 }
 
 // The amounts of padding, the axes of a sum, repeats: integers that decide shapes may be arrays, too.

@@ -120,13 +120,15 @@ std::vector<std::string> file_names(const std::vector<NamedTensor>& outputs) {
   return names;
 }
 
-void write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs) {
+void write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs,
+                   const std::map<std::string, std::string>& narrow) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) reject("cannot make the folder {}: {}", folder, error.message());
   const std::vector<std::string> names = file_names(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    write_npy(std::filesystem::path(folder) / (names[i] + ".npy"), outputs[i]);
+    write_npy(std::filesystem::path(folder) / (names[i] + ".npy"), outputs[i],
+              narrow.contains(outputs[i].name) ? narrow.at(outputs[i].name) : "");
 }
 
 std::vector<Compared> compare_all(const RunModelRequest& r, const std::vector<NamedTensor>& outputs,
@@ -277,7 +279,9 @@ void run(const RunModelRequest& r) {
   }
   flush_output();  // the result is out before a file can fail
   Saving saving;
-  if (!r.output.empty()) saving.attempt([&] { write_outputs(r.output, outputs); });
+  std::map<std::string, std::string> narrow;
+  if (!r.output.empty() && net.imported) narrow = onnx::narrow_outputs(onnx::parse_spec(r.model).path);
+  if (!r.output.empty()) saving.attempt([&] { write_outputs(r.output, outputs, narrow); });
   RunProfile all;
   if (readings) all.record = record_of(*readings, engine, inference);
   if (profile) all = profile->finish(all.record, *inference.plan());

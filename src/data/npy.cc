@@ -247,6 +247,29 @@ std::vector<std::byte> widened(const std::string& where, std::string_view narrow
   return widened<std::uint64_t, std::int64_t>(where, from);
 }
 
+template <class From, class To>
+bool narrow_into(const std::vector<std::byte>& from, std::vector<std::byte>& to) {
+  to.resize(from.size() / sizeof(From) * sizeof(To));
+  for (std::size_t i = 0; i * sizeof(From) < from.size(); ++i) {
+    From wide{};
+    std::memcpy(&wide, &from[i * sizeof(From)], sizeof wide);
+    if (!std::in_range<To>(wide)) return false;
+    const To narrow = static_cast<To>(wide);
+    std::memcpy(&to[i * sizeof(To)], &narrow, sizeof narrow);
+  }
+  return true;
+}
+
+// False if a number does not fit, or if the type is not one that we widen.
+bool narrowed(const NamedTensor& tensor, std::string_view narrow, std::vector<std::byte>& to) {
+  const bool words = tensor.type.dtype == DType::i32, longs = tensor.type.dtype == DType::i64;
+  if (words && narrow == "i2") return narrow_into<std::int32_t, std::int16_t>(tensor.bytes, to);
+  if (words && narrow == "u2") return narrow_into<std::int32_t, std::uint16_t>(tensor.bytes, to);
+  if (longs && narrow == "u4") return narrow_into<std::int64_t, std::uint32_t>(tensor.bytes, to);
+  if (longs && narrow == "u8") return narrow_into<std::int64_t, std::uint64_t>(tensor.bytes, to);
+  return false;
+}
+
 NamedTensor widened(const NamedTensor& tensor) {
   NamedTensor wide{tensor.name, {tensor.type.shape, DType::f32}, {}};
   wide.bytes.resize(tensor.bytes.size() * 2);
@@ -283,7 +306,7 @@ NamedTensor read_npy(const std::filesystem::path& path) {
   return tensor;
 }
 
-std::string npy_bytes(const NamedTensor& tensor) {
+std::string npy_bytes(const NamedTensor& tensor, std::string_view narrow) {
   if (tensor.type.dtype == DType::bf16) return npy_bytes(widened(tensor));
   if (std::cmp_not_equal(tensor.bytes.size(), tensor.type.bytes()))
     fail("'{}' of {} {} has {} bytes, not {}", tensor.name, tensor.type.shape.str(),
@@ -291,8 +314,11 @@ std::string npy_bytes(const NamedTensor& tensor) {
   const auto* name = std::find_if(std::begin(kNames), std::end(kNames),
                                   [&](auto& n) { return n.first == tensor.type.dtype; });
   const char order = size_of(tensor.type.dtype) == 1 ? '|' : '<';
+  std::vector<std::byte> small;
+  const bool fits = narrowed(tensor, narrow, small);
+  const std::vector<std::byte>& data = fits ? small : tensor.bytes;
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order,
-                                   name->second, python_shape(tensor.type.shape));
+                                   fits ? narrow : name->second, python_shape(tensor.type.shape));
   constexpr std::size_t kBefore = 10;
   header.append((kHeaderAlignment - (kBefore + header.size() + 1) % kHeaderAlignment) % kHeaderAlignment,
                 ' ');
@@ -300,12 +326,12 @@ std::string npy_bytes(const NamedTensor& tensor) {
   std::string bytes(kMagic);
   bytes += {'\1', '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
   bytes += header;
-  bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  bytes.append(reinterpret_cast<const char*>(data.data()), data.size());
   return bytes;
 }
 
-void write_npy(const std::filesystem::path& path, const NamedTensor& tensor) {
-  write_file(path, npy_bytes(tensor));
+void write_npy(const std::filesystem::path& path, const NamedTensor& tensor, std::string_view narrow) {
+  write_file(path, npy_bytes(tensor, narrow));
 }
 
 }  // namespace headroom

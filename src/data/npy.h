@@ -12,8 +12,9 @@ namespace headroom {
 NamedTensor read_npy(const std::filesystem::path& path);
 
 // Writes the same as numpy.save, under another name, then renames. NumPy has no bfloat16: such values become
-// float32, which holds them exactly.
-void write_npy(const std::filesystem::path& path, const NamedTensor& tensor);
-std::string npy_bytes(const NamedTensor& tensor);
+// float32, which holds them exactly. `narrow` is NumPy's name of an integer type that we hold in a wider one
+// ("i2", "u2", "u4", "u8"): int32 or int64 are written so if every number fits.
+void write_npy(const std::filesystem::path& path, const NamedTensor& tensor, std::string_view narrow = {});
+std::string npy_bytes(const NamedTensor& tensor, std::string_view narrow = {});
 
 }  // namespace headroom

@@ -81,6 +81,19 @@ TEST(Npy, WidensIntegers) {
             (std::vector<std::int64_t>{7}));
 }
 
+TEST(Npy, WritesNarrowIntegersIfTheyFit) {
+  const auto bytes_of = [](std::int32_t second, std::string_view narrow) {
+    return npy_bytes(tensor<std::int32_t>({2}, {1, second}), narrow);
+  };
+  EXPECT_NE(bytes_of(-2, "i2").find("'<i2'"), std::string::npos);
+  EXPECT_TRUE(bytes_of(-2, "i2").ends_with(std::string("\n\x01\0\xfe\xff", 5)));
+  EXPECT_NE(bytes_of(65535, "u2").find("'<u2'"), std::string::npos);
+  EXPECT_NE(bytes_of(65535, "i2").find("'<i4'"), std::string::npos);
+  EXPECT_NE(bytes_of(-1, "u2").find("'<i4'"), std::string::npos);
+  EXPECT_NE(npy_bytes(tensor<std::int64_t>({1}, {4294967295}), "u4").find("'<u4'"), std::string::npos);
+  EXPECT_NE(npy_bytes(tensor<std::int64_t>({1}, {7}), "u8").find("'<u8'"), std::string::npos);
+}
+
 TEST(Npy, WritesBfloat16AsFloat32) {
   const TemporaryFolder folder;
   write_npy(folder.path() / "x.npy", tensor<std::uint16_t>({2}, {0x3F80, 0xC000}, DType::bf16));

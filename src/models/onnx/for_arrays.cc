@@ -89,6 +89,29 @@ std::vector<InputText> input_texts(const std::string& path) {
   return texts;
 }
 
+std::map<std::string, std::string> narrow_outputs(const std::string& path) {
+  std::map<std::string, std::string> names;
+  const std::shared_ptr<const File> file = File::read(path);
+  for (const ValueInfoProto& output : file->graph().output())
+    switch (output.type().tensor_type().elem_type()) {
+      case TensorProto::INT16:
+        names[output.name()] = "i2";
+        break;
+      case TensorProto::UINT16:
+        names[output.name()] = "u2";
+        break;
+      case TensorProto::UINT32:
+        names[output.name()] = "u4";
+        break;
+      case TensorProto::UINT64:
+        names[output.name()] = "u8";
+        break;
+      default:
+        break;
+    }
+  return names;
+}
+
 std::vector<std::string> input_names(const std::string& path) {
   std::vector<std::string> names;
   for (InputText& text : input_texts(path)) names.push_back(std::move(text.name));

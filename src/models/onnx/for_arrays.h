@@ -26,6 +26,9 @@ struct InputText {
 std::vector<InputText> input_texts(const std::string& path);
 std::vector<std::string> input_names(const std::string& path);
 
+// Outputs whose integers we hold in a wider type than the file declares, with NumPy's name of its type: "i2".
+std::map<std::string, std::string> narrow_outputs(const std::string& path);
+
 // Sets open dimensions to the sizes of these arrays, by input name. If two arrays disagree, the first counts
 // and the network will refuse the other. Sizes in the spec have priority.
 Net fitted_to_shapes(const Spec& spec, const std::vector<NamedTensor>& arrays);
