@@ -20,9 +20,9 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;  // the limit of the published
 constexpr const char* kMetadata = "__metadata__";
 
 constexpr std::pair<DType, std::string_view> kNames[] = {
-    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::f16, "F16"}, {DType::bf16, "BF16"},
-    {DType::i64, "I64"}, {DType::i32, "I32"}, {DType::u8, "U8"},   {DType::boolean, "BOOL"},
-    {DType::i8, "I8"},
+    {DType::f64, "F64"},   {DType::f32, "F32"},      {DType::f16, "F16"},
+    {DType::bf16, "BF16"}, {DType::i64, "I64"},      {DType::i32, "I32"},
+    {DType::u8, "U8"},     {DType::boolean, "BOOL"}, {DType::i8, "I8"},
 };
 
 std::string_view published_name(DType dtype) {

@@ -37,7 +37,7 @@ Term zeros_of(Context& c, std::size_t zero, DType dtype, std::int64_t lines) {
   return by_lines(c, term, lines);
 }
 
-// (a - zero)(b - zero), where a and b are the inputs i and j, and their zero points follow `apart` later.
+// (a - zero)(b - zero); all four are numbers of inputs.
 ValueId product(Context& c, std::size_t a, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
   const SmallType left = type_of_bytes(c, a), right = type_of_bytes(c, b);
   const Shape rows = c.shape(a), columns = c.shape(b);

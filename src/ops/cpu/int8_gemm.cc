@@ -126,8 +126,6 @@ struct PanelProduct {
 
 }  // namespace
 
-std::string_view int8_instructions() { return int8::versions().front().name; }
-
 std::size_t int8_gemm_scratch(std::int64_t m, std::int64_t k, int threads) {
   return static_cast<std::size_t>(Scratch(m, k).bytes(threads));
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace headroom {
 
@@ -21,8 +20,5 @@ struct ByteFactor {
 void int8_gemm(std::int64_t m, std::int64_t n, std::int64_t k, const ByteFactor& a, const ByteFactor& b,
                std::int32_t* c, std::int64_t ldc, void* scratch);
 std::size_t int8_gemm_scratch(std::int64_t m, std::int64_t k, int threads);
-
-// The instructions that it uses on this processor: "avx512_vnni", "avx_vnni", "dotprod" or "plain".
-std::string_view int8_instructions();
 
 }  // namespace headroom
