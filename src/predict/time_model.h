@@ -74,9 +74,9 @@ const TimeModel& default_time_model(const Machine& machine);  // built-in consta
 // hidden; 0 if no link is known.
 double exchange_seconds(const Step& step, const Machine& machine, const Target& target);
 
-// Peak rate for products in a precision. Without a unit for it the machine uses the next wider one; int8 takes
-// the rate of fp32. fp32
-// products may use tensor cores at a third of the fp16 rate (three fp16 products give one of fp32 accuracy).
+// Peak rate for products in a precision. Without a unit for it the machine uses the next wider one; int8
+// takes the rate of fp32. fp32 products may use tensor cores at a third of the fp16 rate (three fp16 products
+// give one of fp32 accuracy).
 double product_peak(const Machine& machine, DType dtype, bool tf32 = false);
 double vector_peak(const Machine& machine, DType dtype);
 
