@@ -50,6 +50,22 @@ std::map<std::string, std::int64_t> sizes_of(const Spec& spec, const GraphProto&
   return sizes;
 }
 
+// Floats for floats, integers for integers, and sizes as far as the file fixes them.
+bool takes(const ValueInfoProto& input, const NamedTensor& array) {
+  const auto& type = input.type().tensor_type();
+  const std::optional<DType> dtype = dtype_of(type.elem_type());
+  const auto is_whole = [](DType t) { return t == DType::i64 || t == DType::i32; };
+  if (!dtype || is_float(*dtype) != is_float(array.type.dtype) ||
+      is_whole(*dtype) != is_whole(array.type.dtype))
+    return false;
+  if (is_whole(*dtype)) return true;
+  if (type.shape().dim_size() != array.type.shape.rank()) return false;
+  for (int a = 0; a < array.type.shape.rank(); ++a)
+    if (const std::int64_t fixed = type.shape().dim(a).dim_value(); fixed > 0 && fixed != array.type.shape[a])
+      return false;
+  return true;
+}
+
 Net net_of(std::shared_ptr<const File> file, std::map<std::string, std::int64_t> sizes) {
   const auto graph = std::make_shared<const ImportedGraph>(std::move(file), std::move(sizes));
   Net net(graph->name(), graph->item());
@@ -129,15 +145,16 @@ Net fitted_to_values(const Spec& spec, std::vector<NamedTensor>& arrays, Known k
   const auto sizes = sizes_of(spec, file->graph(), arrays);
   ModelProto model = file->model();
   std::map<std::string, std::int64_t> open;  // those left over
-  std::set<std::string> whole;               // inputs of integers: other inputs do not take such arrays
-  for (const ValueInfoProto* input : inputs_of(file->graph()))
-    if (const std::optional<DType> dtype = dtype_of(input->type().tensor_type().elem_type()))
-      if (*dtype == DType::i64 || *dtype == DType::i32) whole.insert(input->name());
+  std::map<std::string, const ValueInfoProto*> declared;
+  for (const ValueInfoProto* input : inputs_of(file->graph())) declared[input->name()] = input;
+  // An array that its input does not take stays, so that it is refused.
   const auto is_taken = [&](const NamedTensor& a) {
     constexpr std::int64_t kShort = 64;
+    const auto input = declared.find(a.name);
+    if (input == declared.end() || !takes(*input->second, a)) return false;
     const std::int64_t elements = a.type.shape.numel();
-    if ((a.type.dtype == DType::i64 || a.type.dtype == DType::i32) && whole.contains(a.name)) return true;
-    return elements == 0 || (known == Known::short_lists && a.type.shape.rank() <= 1 && elements <= kShort);
+    if (a.type.dtype == DType::i64 || a.type.dtype == DType::i32 || elements == 0) return true;
+    return known == Known::short_lists && a.type.shape.rank() <= 1 && elements <= kShort;
   };
   for (const NamedTensor& array : arrays) {
     if (!is_taken(array)) continue;

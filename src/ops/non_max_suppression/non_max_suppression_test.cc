@@ -52,6 +52,11 @@ TEST(NonMaxSuppression, ABoxThatOverlapsABetterOneGoes) {
       << "a score at the limit is not above it";
 }
 
+TEST(NonMaxSuppression, AnOverlapAtTheLimitIsAllowed) {
+  EXPECT_EQ(kept({0, 0, 1, 2, 0, 0, 1, 1}, {0.9, 0.8}, {2, 0.5}), (Values{0, 1}));
+  EXPECT_EQ(kept({0, 0, 1, 2, 0, 0, 1, 1}, {0.9, 0.8}, {2, 0.49}), (Values{0}));
+}
+
 TEST(NonMaxSuppression, OfEqualScoresTheFirstBoxWins) {
   EXPECT_EQ(kept(kThree, {0.5, 0.5, 0.5}, {3, 0.5}), (Values{0, 2}));
 }
