@@ -55,6 +55,20 @@ TEST(OnnxNewest, WindowsOfAttention) {
   expect_result({"Attention", {q, k, v}, with({{"is_causal", 1}}), 25}, floats({1, 1, 3, 1}, {2, 3, 5}));
 }
 
+// Two columns of coordinates, as rows; then the elements that they name.
+TEST(OnnxNewest, ACountedAxisFollowsATranspose) {
+  ModelMaker m(18);
+  m.input("x", {"2", "3"});
+  m.node("NonZero", {"x"}, {"columns"});
+  m.node("Transpose", {"columns"}, {"rows"});
+  m.node("GatherND", {"x", "rows"}, {"y"});
+  for (const char* name : {"rows", "y"}) m.graph.add_output()->set_name(name);
+  const std::vector<NamedTensor> got = run_net(net_of(m), {floats({2, 3}, {0, 5, 0, 0, 0, 7}).tensor("x")});
+  EXPECT_EQ(got.at(0).type.shape, (Shape{2, 2}));
+  EXPECT_EQ(values_of(got.at(0)), (std::vector<double>{0, 1, 1, 2}));
+  EXPECT_EQ(values_of(got.at(1)), (std::vector<double>{5, 7}));
+}
+
 TEST(OnnxNewest, AScatterTakesItsIndicesFromTheData) {
   const auto node = [](std::int64_t bad) {
     return OneNode{"ScatterElements",

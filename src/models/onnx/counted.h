@@ -12,8 +12,8 @@ namespace headroom::onnx {
 // for operators, and forms of them, that need the true size.
 std::optional<Counted> counted_results(Context& c);
 
-// A result of which `found` tells how much of an axis counts. If both are known it is cut at once, unless nothing
-// would be left.
+// A result of which `found` tells how much of an axis counts. If both are known it is cut at once, unless
+// nothing would be left.
 Term counted_by(Context& c, const Term& term, int axis, const Term& found);
 
 }  // namespace headroom::onnx

@@ -139,8 +139,55 @@ Results convert_attention(Context& c) {
   return {y, present_k, present_v, inside[static_cast<std::size_t>(mode)]};
 }
 
-// com.microsoft's: queries, keys and values are one product of the input. A mask is 1 where a key may be
-// seen: [batch, keys] or [batch, queries, keys]; or [batch] lengths.
+// com.microsoft's mask is 1 where a key may be seen: [batch, keys] or [batch, queries, keys]; or [batch]
+// lengths.
+void add_packed_mask(Context& c, Bias& bias, std::int64_t keys) {
+  if (!c.has_input(3)) return;
+  const Shape m = c.shape(3);
+  Ints dims = m.vector();
+  if (m.rank() == 1 && m[0] == c.shape(0)[0]) dims = {m[0], 1, 1, 1};
+  if (m.rank() == 2) dims = {m[0], 1, 1, m[1]};
+  if (m.rank() == 3) dims = {m[0], 1, m[1], m[2]};
+  if (dims.size() != 4) c.unsupported(fmt::format("a mask of {}", m.str()));
+  const Term mask = reshaped(c, cast_to(c, input(c, 3), DType::i64), dims);
+  const Term allowed = m.rank() == 1 ? apply(c, "less", {positions(keys, 3, 4), mask})
+                                     : apply(c, "greater", {mask, integers({}, {0})});
+  bias.add(apply(c, "where", {allowed, number(c, 0), number(c, c.real("mask_filter_value", -10000))}));
+}
+
+struct Heads {
+  Term q, k, v;
+  std::int64_t past = 0;
+};
+
+// Queries, keys and values are one product of the input; the past holds keys, then values.
+Heads packed_heads(Context& c, const Ints& sizes) {
+  const std::int64_t heads = c.integer("num_heads");
+  Term all = apply(c, "matmul", {input(c, 0), input(c, 1)});
+  if (c.has_input(2)) all = apply(c, "add", {all, input(c, 2)});
+  const std::vector<Term> parts = apply_all(c, "split", {all}, {{"axis", std::int64_t{2}}, {"sizes", sizes}});
+  Heads h{by_heads(c, parts[0], heads), by_heads(c, parts[1], heads), by_heads(c, parts[2], heads)};
+  if (!c.has_input(4)) return h;
+  const std::vector<Term> both =
+      apply_all(c, "split", {input(c, 4)}, {{"axis", std::int64_t{0}}, {"sizes", Ints{1, 1}}});
+  Ints dims = c.shape(4).vector();
+  dims.erase(dims.begin());
+  h.past = dims.at(2);
+  h.k = joined(c, {reshaped(c, both[0], dims), h.k}, 2);
+  h.v = joined(c, {reshaped(c, both[1], dims), h.v}, 2);
+  return h;
+}
+
+// Keys and values, one behind the other.
+Term present_of(Context& c, const Heads& h) {
+  const auto with_axis = [&](const Term& t) {
+    Ints dims = shape_of(c, t).vector();
+    dims.insert(dims.begin(), 1);
+    return reshaped(c, t, dims);
+  };
+  return joined(c, {with_axis(h.k), with_axis(h.v)}, 0);
+}
+
 Results convert_packed_attention(Context& c) {
   c.require_inputs(2, 6);
   need_float(c, input(c, 0));
@@ -148,58 +195,27 @@ Results convert_packed_attention(Context& c) {
     c.unsupported("rotary embeddings or a shared buffer");
   const Shape x = c.shape(0), w = c.shape(1);
   if (x.rank() != 3 || w.rank() != 2) c.invalid(fmt::format("{} with weights {}", x.str(), w.str()));
-  const std::int64_t heads = c.integer("num_heads");
   const Ints sizes = c.integers("qkv_hidden_sizes", Ints(3, w[1] / 3));
   if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != w[1])
     c.invalid(fmt::format("{} columns of weights for [{}]", w[1], fmt::join(sizes, ",")));
-  Term all = apply(c, "matmul", {input(c, 0), input(c, 1)});
-  if (c.has_input(2)) all = apply(c, "add", {all, input(c, 2)});
-  const std::vector<Term> parts = apply_all(c, "split", {all}, {{"axis", std::int64_t{2}}, {"sizes", sizes}});
-  const Term q = by_heads(c, parts[0], heads);
-  Term k = by_heads(c, parts[1], heads), v = by_heads(c, parts[2], heads);
-  const Shape s = shape_of(c, q);
-  std::int64_t past = 0;
-  if (c.has_input(4)) {
-    const std::vector<Term> both =
-        apply_all(c, "split", {input(c, 4)}, {{"axis", std::int64_t{0}}, {"sizes", Ints{1, 1}}});
-    Ints dims = c.shape(4).vector();
-    dims.erase(dims.begin());
-    past = dims.at(2);
-    k = joined(c, {reshaped(c, both[0], dims), k}, 2), v = joined(c, {reshaped(c, both[1], dims), v}, 2);
-  }
-  const std::int64_t keys = shape_of(c, k)[2];
-  const Term hidden = number(c, c.real("mask_filter_value", -10000));
+  const Heads h = packed_heads(c, sizes);
+  const Shape s = shape_of(c, h.q);
+  const std::int64_t keys = shape_of(c, h.k)[2];
   Bias bias(c);
-  if (c.has_input(3)) {
-    const Shape m = c.shape(3);
-    Ints dims = m.vector();
-    if (m.rank() == 1 && m[0] == x[0]) dims = {x[0], 1, 1, 1};
-    if (m.rank() == 2) dims = {m[0], 1, 1, m[1]};
-    if (m.rank() == 3) dims = {m[0], 1, m[1], m[2]};
-    if (dims.size() != 4) c.unsupported(fmt::format("a mask of {}", m.str()));
-    const Term mask = reshaped(c, cast_to(c, input(c, 3), DType::i64), dims);
-    const Term allowed = m.rank() == 1 ? apply(c, "less", {positions(keys, 3, 4), mask})
-                                       : apply(c, "greater", {mask, integers({}, {0})});
-    bias.add(apply(c, "where", {allowed, number(c, 0), hidden}));
+  add_packed_mask(c, bias, keys);
+  if (c.integer("unidirectional", 0) != 0) {
+    const Term at = apply(c, "add", {positions(s[2], 2, 4), integers({}, {h.past})});
+    bias.allow(apply(c, "less_or_equal", {positions(keys, 3, 4), at}));
   }
-  if (c.integer("unidirectional", 0) != 0)
-    bias.allow(
-        apply(c, "less_or_equal",
-              {positions(keys, 3, 4), apply(c, "add", {positions(s[2], 2, 4), integers({}, {past})})}));
   if (c.has_input(5)) bias.add(input(c, 5));
   const double scale = c.real("scale", 0) != 0 ? c.real("scale") : 1 / std::sqrt(static_cast<double>(s[3]));
-  const Term raw =
-      apply(c, "mul", {apply(c, "matmul", {q, k}, {{"trans_b", std::int64_t{1}}}), number(c, scale)});
+  const Term product = apply(c, "matmul", {h.q, h.k}, {{"trans_b", std::int64_t{1}}});
+  const Term raw = apply(c, "mul", {product, number(c, scale)});
   const Term p = guarded_softmax(c, bias.sum() ? apply(c, "add", {raw, *bias.sum()}) : raw, bias);
-  const Term y = transposed(c, apply(c, "matmul", {p, v}), {0, 2, 1, 3});
+  const Term y = transposed(c, apply(c, "matmul", {p, h.v}), {0, 2, 1, 3});
   const Term flat = reshaped(c, y, {s[0], s[2], sizes[2]});
   if (!c.wants_output(1)) return {flat};
-  const auto with_axis = [&](const Term& t) {
-    Ints dims = shape_of(c, t).vector();
-    dims.insert(dims.begin(), 1);
-    return reshaped(c, t, dims);
-  };
-  return {flat, joined(c, {with_axis(k), with_axis(v)}, 0)};
+  return {flat, present_of(c, h)};
 }
 
 // The rows of cosines and sines: one for each position, as [batch, steps, 1, half].
