@@ -17,7 +17,7 @@ enum class Tier { smoke, ci, perf };
 struct Fill {
   enum class Kind { normal, positive, label, digit, constant };
   Kind kind = Kind::normal;
-  double value = 0;  // label, digit: how many there are, from 0; constant: the value
+  double value = 0;  // label, digit: how many there are, from 0; constant: the value; positive: an offset
 };
 
 // A problem worth running. Tests, ladders and the tuner share the list.
