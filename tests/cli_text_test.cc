@@ -53,6 +53,23 @@ TEST_F(CliText, LearnsAndSaysHowWell) {
     EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
 }
 
+// Written to a file and read again, it is the same network and learns the same.
+TEST_F(CliText, NetworksFromFilesLearnToo) {
+  put("book", text(3000));
+  succeed({"model", "export", kModel, "-o", "written.onnx"});
+  const Words settings = {"--data",      "text:book", "--batch",        "8",   "--epochs",    "1",
+                          "--optimizer", "sgd",       "--weight-decay", "0",   "--clip-norm", "0",
+                          "--lr",        "0.1",       "--precision",    "fp64"};
+  const Json own = succeed_json(with({"train", kModel}, settings)),
+             read = succeed_json(with({"train", "written.onnx"}, settings));
+  EXPECT_NEAR(read.at("first_loss"), own.at("first_loss").get<double>(), 1e-6);
+  EXPECT_NEAR(read.at("last_loss"), own.at("last_loss").get<double>(), 1e-5);
+  EXPECT_NEAR(read.at("accuracy").at("test"), own.at("accuracy").at("test").get<double>(), 1e-2);
+  EXPECT_LT(read.at("last_loss"), read.at("first_loss"));
+  EXPECT_NEAR(read.at("text").at("test").at("perplexity"),
+              own.at("text").at("test").at("perplexity").get<double>(), 1e-3);
+}
+
 // Trained on a text in which each letter determines the next, it continues in the same way, also beyond its
 // context of 16.
 TEST_F(CliText, Generates) {

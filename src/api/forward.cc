@@ -13,8 +13,9 @@ constexpr std::int64_t kLargestBatch = 256;
 Forward::Ready& Forward::ready(std::int64_t batch) {
   if (const auto it = ready_.find(batch); it != ready_.end()) return it->second;
   if (engine_.net().imported) require_complete(make_forward(engine_.net(), batch, DType::f32), engine_.net());
-  Engine::Ready made =
-      engine_.make_ready(build_request(engine_.options(), engine_.target(), Mode::infer, batch), arena_);
+  BuildRequest request = build_request(engine_.options(), engine_.target(), Mode::infer, batch);
+  request.fed_by_loader = true;
+  Engine::Ready made = engine_.make_ready(request, arena_);
   const Program& program = made.program;
   const TensorType images = program.graph.value(program.images).type;
   const std::int64_t columns = program.graph.value(program.logits).type.shape.without_first().numel();

@@ -30,6 +30,7 @@ struct Lowering {
   std::int64_t first_item = 0;    // of a batch shared by ranks: index of this rank's first item
   std::int64_t items = 1;         // on this rank
   std::int64_t global_batch = 0;  // on all ranks
+  bool fed_by_loader = false;     // tokens come as int32, whatever integers a file declares
 };
 
 struct LayerContext {

@@ -28,7 +28,7 @@ void require_one_input(const Program& p, const Net& net) {
   if (p.inputs.size() != 1)
     reject(Hint{"headroom run takes several"}, "network '{}' has {} inputs; training and testing feed one",
            net.name, p.inputs.size());
-  if (const Value& in = p.graph.value(p.images); !is_float(in.type.dtype))
+  if (const Value& in = p.graph.value(p.images); !is_float(in.type.dtype) && !reads_tokens(net))
     reject("network '{}' reads {}, not images", net.name, name_of(in.type.dtype));
   if (!is_float(p.graph.value(p.logits).type.dtype))
     reject("network '{}' gives {}, not a score for each class", net.name,

@@ -54,7 +54,8 @@ void lower_network(Building& b) {
                      .seed = b.request.seed,
                      .first_item = b.request.first_item,
                      .items = b.batch,
-                     .global_batch = b.request.global_batch};
+                     .global_batch = b.request.global_batch,
+                     .fed_by_loader = b.trains() || b.request.mode == Mode::eval || b.request.fed_by_loader};
   Program& p = b.program;
   if (b.net.imported) {  // inputs and outputs in the file's number and types
     Lowered from = b.net.imported->lower(p.graph, b.batch, how);
@@ -142,6 +143,7 @@ void require_float_parameters(const Graph& graph, const Net& net) {
 void differentiate_pass(Building& b) {
   Program& p = b.program;
   Graph& graph = p.graph;
+  require_complete(p, b.net);  // a node may be known in evaluation and not in training
   require_float_parameters(graph, b.net);
   std::vector<ValueId> wanted = graph.with_role(Role::parameter);
   if (!b.trains()) {

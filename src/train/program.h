@@ -53,6 +53,7 @@ struct BuildRequest {
   int streams = 1;               // of a captured run; see plan/streams.h
   bool keep_gradients = false;   // every gradient stays readable after a run, for tests; see gradient_of
   bool image_gradients = false;  // Mode::gradients: also for the images
+  bool fed_by_loader = false;    // Mode::infer: tokens are int32, as the loader gives them
   // For a batch shared by ranks or taken in several steps: all its items, and the position of the first here.
   std::int64_t global_batch = 0, first_item = 0;
   Chooser choose = first_that_accepts;

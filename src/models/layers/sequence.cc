@@ -1,5 +1,6 @@
 // Layers of transformers. One item of a batch is a sequence: [time, width], or [time] for tokens.
 #include "models/layers/types.h"
+#include "models/onnx/imported.h"
 
 namespace headroom {
 namespace {
@@ -128,6 +129,7 @@ Shape sequence_shape(const LayerContext& c) {
 }
 
 bool reads_tokens(const Net& net) {
+  if (net.imported) return net.imported->reads_tokens();
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
     const Layer& layer = net.layers[i];
     const bool reads_input = layer.from.empty() ? i == 0 : layer.from[0] == "input";

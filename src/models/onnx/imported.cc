@@ -145,6 +145,12 @@ std::vector<std::int64_t> ImportedGraph::item() const {
   return as_fed(dims);
 }
 
+bool ImportedGraph::reads_tokens() const {
+  if (inputs_.size() != 1 || inputs_[0].dims.size() != 2) return false;
+  const DType stored = *onnx::dtype_of(inputs_[0].data_type);
+  return stored == DType::i32 || stored == DType::i64;
+}
+
 std::string ImportedGraph::name() const { return std::filesystem::path(file_->name()).filename().string(); }
 
 Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& how) const {
@@ -158,13 +164,19 @@ Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& h
       for (std::size_t a = 0; a < input.dims.size(); ++a)
         dims.push_back(input.dims[a] > 0 ? input.dims[a] : sizes.at(input.symbols[a]));
       const DType stored = *onnx::dtype_of(input.data_type);
+      const DType given = is_float(stored)                      ? how.dtype
+                          : how.fed_by_loader && reads_tokens() ? DType::i32
+                                                                : stored;
       const ValueId id = graph.add_value({.name = input.name,
-                                          .type = {Shape(dims), is_float(stored) ? how.dtype : stored},
+                                          .type = {Shape(dims), given},
                                           .role = Role::input,
                                           .producer = kNone,
                                           .init = {},
                                           .layer = {}});
-      lowerer.define(input.name, id);
+      const bool cast = !is_float(stored) && given != stored;
+      lowerer.define(
+          input.name,
+          cast ? graph.add_node("cast", {id}, {{"to", std::string(name_of(stored))}}, input.name).at(0) : id);
       lowered.inputs.push_back({input.name, id});
     }
     lowerer.add_tensors(file_->graph());
@@ -193,7 +205,7 @@ Lowered ImportedGraph::lower(Graph& graph, std::int64_t batch, const Lowering& h
     const bool soft = last.op == "softmax" || last.op == "log_softmax";
     const std::int64_t axis = last.attrs.integer("axis", -1);
     const int rank = graph.value(lowered.logits).type.shape.rank();
-    if (soft && rank == 2 && (axis == -1 || axis == 1)) lowered.logits = last.inputs[0];
+    if (soft && rank >= 2 && (axis == -1 || axis == rank - 1)) lowered.logits = last.inputs[0];
   }
   return lowered;
 }

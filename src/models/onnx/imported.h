@@ -52,6 +52,8 @@ class ImportedGraph {
   std::int64_t fixed_batch() const { return fixed_batch_; }
   std::vector<std::int64_t> item() const;  // shape of one image, or of one item of the first input
   std::string name() const;                // of the file, without its folder
+  // The only input is rows of integers: numbers of words, bytes, ….
+  bool reads_tokens() const;
   // Every float tensor of the file: whether training changes it, and if not, why.
   const onnx::Verdicts& tensors() const { return *verdicts_; }
 

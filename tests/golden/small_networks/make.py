@@ -71,7 +71,8 @@ def answers(net, model, inputs):
 def loss_of(net, outputs, batch):
     if net.loss == "reconstruction":
         return F.mse_loss(outputs, batch)
-    chosen = torch.from_numpy(labels(len(batch), outputs.shape[1]))
+    outputs = outputs.flatten(0, -2)  # a row of scores for each item, or for each token
+    chosen = torch.from_numpy(labels(len(outputs), outputs.shape[1]))
     return F.nll_loss(outputs.log(), chosen) if net.loss == "probabilities" else F.cross_entropy(outputs, chosen)
 
 

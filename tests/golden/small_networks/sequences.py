@@ -111,7 +111,7 @@ add("lstm", lambda: Recurrent(nn.LSTM), SEQUENCE)
 add("lstm_two_ways", lambda: Recurrent(nn.LSTM, num_layers=2, bidirectional=True), SEQUENCE, open_batch=False)
 add("gru", lambda: Recurrent(nn.GRU, num_layers=2), SEQUENCE, open_batch=False)
 add("rnn", lambda: Recurrent(nn.RNN, nonlinearity="relu", bidirectional=True), SEQUENCE, open_batch=False)
-TOKENS = {"tokens": 20, "refused": "reads int64, not images"}
+TOKENS = {"tokens": 20}
 
 
 @network("gpt_tiny", (2, 7), rounded="the root of the scale", **TOKENS)
