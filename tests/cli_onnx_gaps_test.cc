@@ -50,6 +50,27 @@ TEST_F(CliOnnxGaps, BenchRefusesANetworkWithoutOutputs) {
                    {"'one.onnx' cannot be run", "Frob ('odd')", "no such operator"});
 }
 
+// What a file stores is known, whatever its nodes do.
+TEST_F(CliOnnxGaps, ParametersBehindAGapAreCountedAndBuffersApart) {
+  ModelMaker m(18);
+  m.input("x", {"1", "4"});
+  m.node("Frob", {"x"}, {"a"}).set_name("odd");
+  store(m, "w", floats({4, 3}, {0.3, -0.2, 0.7, 0.11, 0.5, -0.9, 0.21, 0.4, -0.6, 0.13, 0.8, -0.35}));
+  store(m, "mask", floats({3}, {0, -1e9, 0}));
+  m.node("MatMul", {"a", "w"}, {"b"});
+  m.node("Add", {"b", "mask"}, {"y"});
+  m.graph.add_output()->set_name("y");
+  put_model("behind.onnx", m);
+  const Json json = succeed_json({"model", "show", "behind.onnx"});
+  EXPECT_EQ(json["parameters"], 12);
+  EXPECT_EQ(json["unreached_parameters"], 12);
+  EXPECT_EQ(json["buffers"], 3);
+  const std::string text = succeed({"model", "show", "behind.onnx"}).out;
+  EXPECT_NE(text.find("parameters 12 (12 of nodes that are not reached), and 3 numbers in buffers"),
+            std::string::npos)
+      << text;
+}
+
 TEST_F(CliOnnxGaps, IntegersWithoutArithmeticAreGaps) {
   for (const std::string op : {"Conv", "Gemm", "LeakyRelu"}) {
     SCOPED_TRACE(op);

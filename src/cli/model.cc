@@ -6,6 +6,7 @@
 #include "cli/verbs.h"
 #include "models/zoo.h"
 #include "report/model_table.h"
+#include "report/stored_numbers.h"
 #include "report/trainable.h"
 #include "report/unknown.h"
 #include "train/build.h"
@@ -51,19 +52,21 @@ ModelCost cost_of(const Net& net, const ModelRequest& r) {
 }
 
 void print_cost(const Net& net, const ModelCost& cost, const ModelRequest& r) {
+  const Program forward = make_forward(net, r.batch, r.common.cpu_dtype());
   if (net.imported)
-    print(ports_text(net, make_forward(net, r.batch, r.common.cpu_dtype())));
+    print(ports_text(net, forward));
   else
     print(fmt::format("{}: input {}, batch {}, {}, forward pass\n\n", net.name, Shape(net.input).str(),
                       r.batch, r.common.precision));
   print(model_sheet(cost).text(r.common.tables.layers()));
-  print(unknown_text(make_forward(net, r.batch, r.common.cpu_dtype()), r.common.tables.view()));
+  print(unknown_text(forward, r.common.tables.view()));
   print("\n" +
         paragraph("MACs: multiply-adds of products. FLOPs: two each. Other: comparisons, additions, "
                   "normalisation, exp and the like, one each. Bytes: the least traffic, inputs, weights "
                   "and outputs once. All for the whole batch.",
                   r.common.tables.view()) +
         "\n");
+  print(fmt::format("parameters {}\n", stored_text(stored_numbers(net, forward.graph))));
   if (!cost.kinds.empty()) print(fmt::format("products   {}\n", kinds_line(cost)));
   print(fmt::format("memory     {} to run a batch (weights, input, scratch)\n",
                     human_bytes(cost.inference_bytes)));
@@ -102,7 +105,9 @@ void show(const ModelRequest& request) {
   json["model"] = net.name;
   json["input"] = net.input;
   json["precision"] = r.common.precision;
-  add_unknown(json, make_forward(net, r.batch, r.common.cpu_dtype()));
+  const Program forward = make_forward(net, r.batch, r.common.cpu_dtype());
+  add_stored_numbers(json, stored_numbers(net, forward.graph));
+  add_unknown(json, forward);
   print_json(json);
 }
 
