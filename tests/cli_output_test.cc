@@ -104,7 +104,7 @@ TEST_F(CliOutput, ListsAreComplete) {
 TEST_F(CliOutput, JsonOfListsIsOneObject) {
   EXPECT_EQ(succeed_json({"model", "list"}).at("models").size(), zoo().size());
   EXPECT_EQ(succeed_json({"recipe", "list"}).at("recipes").size(), recipe_names().size());
-  EXPECT_EQ(succeed_json({"data", "list"}).at("data_sets").size(), 7u);
+  EXPECT_EQ(succeed_json({"data", "list"}).at("data_sets").size(), 8u);
   EXPECT_GE(succeed_json({"machine", "list"}).at("machines").size(), 5u);
   expect_keys(succeed_json({"machine", "show", "h200"}), {"name", "peak_flops", "levels"});
 }

@@ -41,6 +41,21 @@ struct Streams {
   std::string out, err;
 };
 
+// Two mpirun that share a folder can meet while one of them removes it. Each test has its own, with a short
+// name: it holds the paths of sockets.
+inline const std::filesystem::path& mpi_folder() {
+  struct Folder {
+    std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("hr{}", ::getpid());
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Folder folder;
+  return folder.path;
+}
+
 // The first word is the path of the program.
 inline pid_t start_program(const std::filesystem::path& folder, Words words, const Environment& extra,
                            const Streams& streams) {
@@ -48,6 +63,7 @@ inline pid_t start_program(const std::filesystem::path& folder, Words words, con
   for (char** e = environ; *e != nullptr; ++e)
     if (const std::string item = *e; !item.starts_with("HEADROOM_") && !item.starts_with("COLUMNS="))
       settings.push_back(item);
+  settings.push_back("OMPI_MCA_orte_tmpdir_base=" + mpi_folder().string());
   for (const auto& [name, value] : extra) settings.push_back(name + "=" + value);
   auto pointers = [](Words& list) {
     std::vector<char*> raw;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ops/window.h"
+#include "ops/window2d.h"
 
 namespace headroom::cuda {
 
