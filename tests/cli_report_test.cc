@@ -77,7 +77,8 @@ TEST_F(CliReport, OtherVerbsWritePagesToo) {
   succeed({"tune", "--list", "--report", "tune.html"});
   expect_sections("tune.html", {"summary", "tables", "origin"});
   put("rows.csv", "device,dtype,m,n,k,us\n");
-  expect_refused({"calibrate", "--table", "rows.csv", "--machine", "h200", "--report", "none/c.html"}, {"none"});
+  expect_refused({"calibrate", "--table", "rows.csv", "--machine", "h200", "--report", "none/c.html"},
+                 {"none"});
   succeed({"watch", "--for", "400ms", "--report", "watch.html"});
   expect_sections("watch.html", {"utilisation", "origin"});
 }
