@@ -96,5 +96,13 @@ TEST_F(CliMachines, EveryDeviceOfThePublicTimingsIsKnown) {
   for (const std::string& device : devices) EXPECT_NO_THROW(find_machine(device)) << device;
 }
 
+// Its name is written in the file; the user gave a path.
+TEST_F(CliMachines, AMachineOfAFileCanBeExplained) {
+  put("paper.json", R"({"name": "mine", "title": "on paper", "kind": "gpu", "peak_flops": {"fp32": 33e12},
+    "launch": {"host_s": 2.4e-6}, "levels": [{"name": "memory", "bytes": 150e9, "bytes_per_s": 9600e9}]})");
+  const Outcome said = succeed({"predict", "mlp", "--machine", "paper.json", "--batch", "64", "--explain"});
+  EXPECT_NE(said.out.find("kernels on mine"), std::string::npos) << said.out;
+}
+
 }  // namespace
 }  // namespace headroom::testing

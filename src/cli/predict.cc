@@ -78,10 +78,18 @@ void print_layers(const Forecast& f, const PredictRequest& r, const Net& net, Mo
                  : does_not_fit(f));
 }
 
+// The machine of the request that has this name; a file's is written in it.
+Machine requested(const std::string& name, const PredictRequest& r) {
+  if (!every_machine(r))
+    for (const std::string& word : split(r.machines, ','))
+      if (Machine machine = machine_named(word, r.common.threads, warn); machine.name == name) return machine;
+  return machine_named(name, r.common.threads, warn);
+}
+
 // Why each kernel was chosen, and what is known of it on that machine.
 void explain(const Forecast& f, const PredictRequest& r) {
   note(f.built->explain());
-  const Machine machine = machine_named(f.prediction.machine, r.common.threads, warn);
+  const Machine machine = requested(f.prediction.machine, r);
   print(fmt::format("kernels on {}:\n", machine.name));
   print(kernel_sheet(f.built->plan, f.prediction, machine).text(r.common.tables.view()) + "\n");
 }
@@ -91,8 +99,7 @@ std::string int8_notes(const std::vector<PredictRow>& rows, const PredictRequest
   std::string notes;
   for (const PredictRow& row : rows) {
     if (!row.outlook.forecast || !row.outlook.forecast->built) continue;
-    const std::string text =
-        int8_fallback(row.outlook.forecast->built->plan, machine_named(row.machine, r.common.threads, warn));
+    const std::string text = int8_fallback(row.outlook.forecast->built->plan, requested(row.machine, r));
     if (!text.empty() && notes.find(text) == std::string::npos)
       notes += "\n" + paragraph(text, r.common.tables.view());
   }
