@@ -49,6 +49,15 @@ TEST_F(CliRun, PrintsWhatComesOut) {
   EXPECT_EQ(outcome.err, "");
 }
 
+// Rows of boxes are no scores of classes.
+TEST_F(CliRun, PrintsBestClassesForItemsAlone) {
+  const std::string detector = HEADROOM_SOURCE_DIR "/tests/golden/detector/";
+  const Outcome said =
+      succeed({"run", detector + "model.onnx", "--input", detector + "test_data_set_0/input_0.pb"});
+  EXPECT_NE(said.out.find("detections"), std::string::npos) << said.out;
+  EXPECT_EQ(said.out.find("best classes"), std::string::npos) << said.out;
+}
+
 TEST_F(CliRun, TimesItsLayers) {
   const Outcome outcome = succeed(words({"--input", "x.npy", "--time"}));
   for (const char* part : {"6.5 -0.5 1.5 -1.5", "forward ms", "fc ", "pass  ", "floor  "})

@@ -252,6 +252,8 @@ void run(const RunModelRequest& r) {
     note(fmt::format("headroom: no --weights: '{}' runs with its initial weights, from --seed {}\n", net.name,
                      r.common.seed));
   const std::vector<NamedTensor> outputs = inference.run(inputs);
+  const bool batched = !inputs.empty() && inputs[0].type.shape.rank() > 0;
+  const std::int64_t items = batched ? inputs[0].type.shape[0] : inference.batch();
   if (r.common.explain) note(inference.explain());
   if (profile) watch_passes(inference, *device, *profile);
   const std::vector<Compared> compared = compare_all(r, outputs, wanted);
@@ -264,7 +266,7 @@ void run(const RunModelRequest& r) {
                  {"batch", inference.batch()},
                  {"outputs", Json::array()},
                  {"expected", Json::array()}};
-    for (const NamedTensor& output : outputs) json["outputs"].push_back(output_json(output));
+    for (const NamedTensor& output : outputs) json["outputs"].push_back(output_json(output, items));
     for (const Compared& c : compared) json["expected"].push_back(compared_json(c));
     if (r.time) {
       json["layers"] = layers_json(readings->layers);
@@ -273,7 +275,7 @@ void run(const RunModelRequest& r) {
     }
     print_json(json);
   } else {
-    print_outputs(outputs, r.common.tables.view());
+    print_outputs(outputs, items, r.common.tables.view());
     print_compared(compared);
     if (r.time) print(time_text(*readings, inference.batch(), r.common.tables.layers()));
   }

@@ -37,9 +37,10 @@ std::vector<std::string> first_values(const NamedTensor& output) {
 }
 
 // One row of scores per item counts as a classifier.
-bool is_classifier(const NamedTensor& output) {
+bool is_classifier(const NamedTensor& output, std::int64_t items) {
   const Shape& shape = output.type.shape;
-  return shape.rank() == 2 && shape[0] > 0 && shape[1] > 1 && is_float(output.type.dtype);
+  return shape.rank() == 2 && shape[0] > 0 && shape[0] == items && shape[1] > 1 &&
+         is_float(output.type.dtype);
 }
 
 std::vector<std::int64_t> top_of(const std::vector<double>& values, std::int64_t row, std::int64_t columns) {
@@ -70,7 +71,7 @@ void print_top(const NamedTensor& output) {
 
 }  // namespace
 
-void print_outputs(const std::vector<NamedTensor>& outputs, const TableView& view) {
+void print_outputs(const std::vector<NamedTensor>& outputs, std::int64_t items, const TableView& view) {
   using enum Column::Format;
   Sheet sheet("outputs", {{.key = "output", .title = "output"},
                           {.key = "type", .title = "type", .left = true},
@@ -87,10 +88,10 @@ void print_outputs(const std::vector<NamedTensor>& outputs, const TableView& vie
   }
   print(sheet.text(view));
   for (const NamedTensor& output : outputs)
-    if (is_classifier(output)) print_top(output);
+    if (is_classifier(output, items)) print_top(output);
 }
 
-Json output_json(const NamedTensor& output) {
+Json output_json(const NamedTensor& output, std::int64_t items) {
   const std::vector<double> values = values_of(output);
   const Summary s = summary_of(values);
   Json json = {
@@ -102,7 +103,7 @@ Json output_json(const NamedTensor& output) {
       {"max", s.max},
       {"values", std::vector<double>(values.begin(),
                                      values.begin() + std::min<std::ptrdiff_t>(kShown, std::ssize(values)))}};
-  if (!is_classifier(output)) return json;
+  if (!is_classifier(output, items)) return json;
   Json top = Json::array();
   for (std::int64_t row = 0; row < output.type.shape[0]; ++row)
     top.push_back(top_of(values, row, output.type.shape[1]));

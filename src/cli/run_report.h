@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/table_view.h"
 #include "data/tensor_values.h"
 
 namespace headroom::cli {
 
-void print_outputs(const std::vector<NamedTensor>& outputs, const TableView& view);
-Json output_json(const NamedTensor& output);
+// `items`: those that were given to the network. Rows of scores, one for each, are shown with the best
+// classes.
+void print_outputs(const std::vector<NamedTensor>& outputs, std::int64_t items, const TableView& view);
+Json output_json(const NamedTensor& output, std::int64_t items);
 
 struct Compared {
   std::string name;
