@@ -1,4 +1,4 @@
-// Scores of predicted numbers and labels; the expected values are those of scikit-learn 1.7.
+// Scores of predicted numbers and labels; the expected values are those of scikit-learn.
 #include "train/target_metrics.h"
 
 #include <gtest/gtest.h>
