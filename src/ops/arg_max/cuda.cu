@@ -1,18 +1,9 @@
 #include "ops/arg_max/cuda.h"
 #include "ops/arg_max/replaces.h"
-#include "ops/cuda/index.cuh"
+#include "ops/cuda/value_of.cuh"
 
 namespace headroom::cuda {
 namespace {
-
-__device__ inline long long value_of(long long x) { return x; }
-__device__ inline int value_of(int x) { return x; }
-__device__ inline int value_of(unsigned char x) { return x; }
-__device__ inline int value_of(signed char x) { return x; }
-template <class T>
-__device__ inline Compute<T> value_of(T x) {
-  return widen(x);
-}
 
 // Neighbouring threads have neighbouring columns.
 template <class T>

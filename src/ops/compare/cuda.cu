@@ -1,6 +1,6 @@
 #include "ops/compare/cuda.h"
-#include "ops/cuda/index.cuh"
 #include "ops/cuda/map.cuh"
+#include "ops/cuda/value_of.cuh"
 
 namespace headroom::cuda {
 namespace {
@@ -27,15 +27,6 @@ __device__ inline bool holds(int how, C a, C b) {
     default:
       return a == C{0};
   }
-}
-
-__device__ inline long long value_of(long long x) { return x; }
-__device__ inline int value_of(int x) { return x; }
-__device__ inline int value_of(unsigned char x) { return x; }
-__device__ inline int value_of(signed char x) { return x; }
-template <class T>
-__device__ inline Compute<T> value_of(T x) {
-  return widen(x);
 }
 
 template <class T>

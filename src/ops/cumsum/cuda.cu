@@ -1,15 +1,8 @@
-#include "ops/cuda/index.cuh"
+#include "ops/cuda/value_of.cuh"
 #include "ops/cumsum/cuda.h"
 
 namespace headroom::cuda {
 namespace {
-
-__device__ inline long long value_of(long long x) { return x; }
-__device__ inline int value_of(int x) { return x; }
-template <class T>
-__device__ inline Compute<T> value_of(T x) {
-  return widen(x);
-}
 
 // What sums are kept in.
 template <class T>

@@ -1,16 +1,9 @@
-#include "ops/cuda/index.cuh"
+#include "ops/cuda/value_of.cuh"
 #include "ops/top_k/comes_before.h"
 #include "ops/top_k/cuda.h"
 
 namespace headroom::cuda {
 namespace {
-
-__device__ inline long long value_of(long long x) { return x; }
-__device__ inline int value_of(int x) { return x; }
-template <class T>
-__device__ inline Compute<T> value_of(T x) {
-  return widen(x);
-}
 
 // A warp for each line. Each result is the best of those that come after the one before: every lane searches
 // its share, and the lanes agree on the best of all.

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "ops/cuda/fold.cuh"
-#include "ops/cuda/index.cuh"
+#include "ops/cuda/value_of.cuh"
 #include "ops/reduce/cuda/stages.h"
 
 namespace headroom::cuda {
@@ -25,13 +25,6 @@ struct JoinedOf<int> {
 };
 template <class T>
 using Joined = typename JoinedOf<T>::type;
-
-__device__ inline long long value_of(long long x) { return x; }
-__device__ inline int value_of(int x) { return x; }
-template <class T>
-__device__ inline Compute<T> value_of(T x) {
-  return widen(x);
-}
 
 struct Addition {
   template <class C>
