@@ -26,4 +26,9 @@ inline bool is_own_case(std::size_t number) {
   return part < 1 || part > parts || number % parts + 1 == part;
 }
 
+// compute-sanitizer follows the accesses: HEADROOM_TEST_SANITIZER is set. Which addresses a kernel uses does
+// not depend on the kind of numbers, so one kind is enough; and buffers are new ones, so that it knows where
+// each ends.
+inline bool under_sanitizer() { return std::getenv("HEADROOM_TEST_SANITIZER") != nullptr; }
+
 }  // namespace headroom::testing

@@ -10,10 +10,10 @@ std::size_t wide_bytes(const Problem& p, std::int64_t elements) {
   return static_cast<std::size_t>(elements) * size_of(master_of(p.outputs[0].dtype));
 }
 
-// c of an lstm, z and r h of a gru.
+// h before and after a step; c of an lstm, z and r h of a gru.
 std::size_t workspace(const Problem& p, const Target&) {
   const RecurrentProblem r = recurrent_problem(p);
-  const std::int64_t parts = r.kind == CellKind::lstm ? 1 : r.kind == CellKind::gru ? 2 : 0;
+  const std::int64_t parts = r.kind == CellKind::lstm ? 3 : r.kind == CellKind::gru ? 4 : 2;
   return wide_bytes(p, parts * r.dirs * r.cells());
 }
 
@@ -22,7 +22,7 @@ Work work(const Problem& p, const Target& target) {
   const RecurrentProblem r = recurrent_problem(p);
   Work work = least_work(p, target);
   work.with("recurrent.steps", ordinary_unit(p.outputs[0].dtype));
-  work.main().count = static_cast<int>(r.seq) * (r.resets_late() ? 2 : 1);
+  work.main().count = static_cast<int>(r.seq) * (r.resets_late() ? 2 : 1) + 1;
   return work.add_bytes(static_cast<double>(r.seq - 1) *
                         static_cast<double>(p.inputs[1].bytes() + p.inputs[2].bytes()));
 }

@@ -1,7 +1,8 @@
 #pragma once
 
 // One bin of a region: what the kernels of the CPU and of a GPU share. Positions are worked out in fp64:
-// among thousands of pixels, fp32 would leave few digits for the weights.
+// among thousands of pixels, fp32 would leave few digits for the weights. Each product with a sum is written
+// as one fma, so that compilers cannot choose and every machine gets the same position.
 
 #include <cmath>
 #include <cstdint>
@@ -44,8 +45,9 @@ template <class T, class Pixel>
 HEADROOM_HOST_DEVICE inline T roi_bin(const RoiShape& s, const T region[4], int row, int column,
                                       const Pixel& pixel) {
   const double scale = s.spatial_scale, shift = s.half_pixel ? 0.5 : 0;
-  const double left = region[0] * scale - shift, top = region[1] * scale - shift;
-  double width = region[2] * scale - shift - left, height = region[3] * scale - shift - top;
+  const auto scaled = [&](T at) { return std::fma(static_cast<double>(at), scale, -shift); };
+  const double left = scaled(region[0]), top = scaled(region[1]);
+  double width = scaled(region[2]) - left, height = scaled(region[3]) - top;
   if (!s.half_pixel) width = width > 1 ? width : 1, height = height > 1 ? height : 1;
   const double bin_rows = height / s.output_rows, bin_columns = width / s.output_columns;
   const int down = s.sampling_ratio > 0 ? s.sampling_ratio : static_cast<int>(std::ceil(bin_rows));
@@ -53,9 +55,9 @@ HEADROOM_HOST_DEVICE inline T roi_bin(const RoiShape& s, const T region[4], int 
   T result = T{0};
   bool first = true;
   for (int i = 0; i < down; ++i) {
-    const RoiPoint v = roi_point(top + row * bin_rows + (i + 0.5) * bin_rows / down, s.rows);
+    const RoiPoint v = roi_point(std::fma(row + (i + 0.5) / down, bin_rows, top), s.rows);
     for (int k = 0; k < across; ++k) {
-      const RoiPoint u = roi_point(left + column * bin_columns + (k + 0.5) * bin_columns / across, s.columns);
+      const RoiPoint u = roi_point(std::fma(column + (k + 0.5) / across, bin_columns, left), s.columns);
       T parts[4] = {T{0}, T{0}, T{0}, T{0}};
       if (u.inside && v.inside) {
         parts[0] = static_cast<T>((1 - v.share) * (1 - u.share)) * pixel(v.low, u.low);

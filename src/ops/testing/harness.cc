@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "ops/stored.h"
+#include "ops/testing/buffer_pool.h"
 
 namespace headroom::testing {
 namespace {
@@ -57,15 +58,23 @@ Values reordered(const TensorType& type, const Values& values, bool to_memory) {
   return result;
 }
 
+// Never freed: the GPU may be closed before it when the program ends.
+BufferPool& pool() {
+  static auto* kept = new BufferPool;
+  return *kept;
+}
+
 // A buffer of a device with a guard zone on either side; new memory is NaN so that unwritten outputs show.
 class Guarded {
  public:
   Guarded(Device& device, std::size_t bytes) : device_(&device), size_(bytes) {
-    buffer_ = device.allocate(bytes + 2 * kGuard);
+    buffer_ = pool().take(device, bytes + 2 * kGuard);
     std::vector<unsigned char> fresh(bytes + 2 * kGuard, kPattern);
     std::fill_n(fresh.begin() + kGuard, bytes, 0xFF);
     device.upload(buffer_.data(), fresh.data(), fresh.size());
   }
+  Guarded(Guarded&&) = default;
+  ~Guarded() { pool().give_back(std::move(buffer_)); }
   void* data() const { return static_cast<unsigned char*>(buffer_.data()) + kGuard; }
   void fill(const TensorType& type, const Values& values) {
     std::vector<unsigned char> host(size_);
