@@ -225,7 +225,7 @@ void parse(const std::vector<std::string>& words, const std::string& about,
   const auto named = std::ranges::find_if(verbs, [&](const VerbEntry& verb) { return verb.name == first; });
   if (named != verbs.end() && !named->needs_others) {
     named->add(Command(app));
-    app.get_subcommand(named->name);  // throws if it is called otherwise
+    static_cast<void>(app.get_subcommand(named->name));  // throws if it is called otherwise
   } else if (first != "--version") {
     for (const VerbEntry& verb : verbs) verb.add(Command(app));
   }
