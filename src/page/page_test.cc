@@ -56,6 +56,19 @@ TEST(Page, GapsAreGivenARemedyOfTheirMachine) {
   const std::string on_gpu = page_of(r);
   EXPECT_EQ(on_gpu.find("<code>--kernel</code>"), std::string::npos);
   EXPECT_NE(on_gpu.find("headroom tune"), std::string::npos);
+  r.layers[0].floor_s = 1e-6;
+  EXPECT_NE(page_of(r).find("too little work for a whole GPU"), std::string::npos);
+}
+
+// Constants that were only assumed do not show that a machine was busy.
+TEST(Page, OnlyACalibratedPredictionBlamesABusyMachine) {
+  RunRecord r = small_record();
+  r.layers = {{.layer = "fc1", .forward_s = 1e-3, .floor_s = 1e-4, .high_s = 2e-4, .bound = "compute"}};
+  r.prediction = Prediction{};
+  r.prediction->basis = TimeModel::Basis::assumed;
+  EXPECT_EQ(page_of(r).find("on an idle machine"), std::string::npos);
+  r.prediction->basis = TimeModel::Basis::calibrated;
+  EXPECT_NE(page_of(r).find("on an idle machine"), std::string::npos);
 }
 
 // A page for every place where a record holds text.

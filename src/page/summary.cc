@@ -66,9 +66,13 @@ std::string main_kernel(const RunRecord& r, const std::string& layer) {
 }
 
 std::string remedy_for(const LayerReading& layer, const RunRecord& r) {
+  constexpr double kShort = 5e-6;  // launching a kernel alone takes about as long
   const bool gpu = r.machine && r.machine->kind == "gpu";
-  if (layer.high_s > 0 && layer.measured_s() > 1.5 * layer.high_s)
+  const bool calibrated = r.prediction && r.prediction->basis == TimeModel::Basis::calibrated;
+  if (calibrated && layer.high_s > 0 && layer.measured_s() > 1.5 * layer.high_s)
     return "slower than its kernels usually are: measure again on an idle machine";
+  if (gpu && layer.floor_s < kShort)
+    return "it has too little work for a whole GPU: a larger `batch` gives more multiprocessors some";
   if (layer.bound == "compute")
     return gpu ? "headroom tune times the algorithms of its kernels; a `precision` of tf32 or bf16 uses "
                  "faster units"
@@ -107,9 +111,10 @@ std::string findings_list(const RunProfile& run) {
   if (findings.empty()) return "";
   std::string text = "<h3>What else costs time</h3><ol class=\"gaps\">";
   for (std::size_t i = 0; i < std::min(kGaps, findings.size()); ++i)
-    text += fmt::format("<li><b>{}</b>: {} <span class=\"try\">Try: {}</span> Expected gain {:.1f} %.</li>",
-                        html_text(findings[i].name), html_message(findings[i].text),
-                        html_message(findings[i].remedy), findings[i].gain_percent());
+    text +=
+        fmt::format("<li><b>{}</b>: {}. <span class=\"try\">Try: {}.</span> Expected gain: {:.1f} %.</li>",
+                    html_text(findings[i].name), html_message(findings[i].text),
+                    html_message(findings[i].remedy), findings[i].gain_percent());
   return text + "</ol>";
 }
 
