@@ -53,6 +53,25 @@ TEST_F(CliProfile, AModelWithoutDataIsProfiledForward) {
   EXPECT_EQ(cell(json.at("tables").at("layers"), "layer", "all layers", "backward_ms"), 0);
 }
 
+// Times are of other steps than counts: the table of the step has nothing of the reading.
+TEST_F(CliProfile, CountersAreThereByLayerAndByKernel) {
+  const Json list = profile({"--counters", "list"}).at("counters");
+  EXPECT_EQ(cell(list, "counter", "task-clock", "none"), 0);
+  if (list.at(0).at("here") != "yes") GTEST_SKIP() << list.at(0).at("here");
+  const Json json = profile(with(small_, {"--steps", "5", "--epochs", "3", "--counters", "system"}));
+  const Json &layers = json.at("tables").at("layer_counters"),
+             &kernels = json.at("tables").at("kernel_counters");
+  double by_layer = 0, by_kernel = 0;
+  for (const Json& row : layers) by_layer += row.at("core_ms").get<double>();
+  for (const Json& row : kernels) by_kernel += row.at("core_ms").get<double>();
+  EXPECT_GT(by_layer, 0);
+  EXPECT_NEAR(by_layer, by_kernel, 1e-9 * by_layer);
+  EXPECT_GT(cell(layers, "layer", "C1", "core_ms"), 0);
+  const Json& steps = json.at("record").at("measurement").at("steps");
+  EXPECT_EQ(steps.at(0).at("samples_us").size(), 5u);
+  EXPECT_GE(steps.at(0).at("counters").at("task-clock").get<double>(), 0);
+}
+
 TEST_F(CliProfile, TheFolderHoldsWhatTheTablesAreMadeOf) {
   succeed(with(with({"profile"}, small_), {"--steps", "6", "-o", "p"}));
   const RunProfile profile = read_profile(file("p"));

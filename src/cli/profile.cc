@@ -113,6 +113,7 @@ bool trains(const ProfileRequest& r) {
 }
 
 void run(const ProfileRequest& r) {
+  if (r.profile.counters == "list") return list_counters(r.common);
   require_tables(r.common.tables, profiled_layer_columns());
   if (r.run.model.empty() && r.run.recipe.empty())
     reject(Hint{"headroom model list names them"}, "profile needs a model or a --recipe");
@@ -136,6 +137,7 @@ void add_profile(Command app) {
   verb.example("headroom profile lenet5 --data glyphs -o lenet5-profile");
   verb.example("headroom profile model.onnx --batch 8");
   verb.example("headroom profile alexnet --data glyphs --device cuda --open conv2");
+  verb.example("headroom profile lenet5 --data glyphs --counters seed");
   verb.example("mpirun -n 2 headroom profile mlp --data mnist");
   verb.runs_on_ranks([r] { run(*r); });
 }

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-Profiler::Profiler(std::int64_t steps, bool nvtx, TracerOptions tracer)
-    : origin_ns_(spans::now_ns()), tracer_options_(tracer) {
+Profiler::Profiler(std::int64_t steps, bool nvtx, TracerOptions tracer, std::vector<std::string> counters)
+    : origin_ns_(spans::now_ns()), counters_(std::move(counters)), tracer_options_(tracer) {
   watch_.steps = steps;
   spans::start(nvtx);
 }
@@ -46,6 +46,17 @@ StepWatch& Profiler::watch(Device& device, const Plan& plan, int rank) {
     trace_.windows.back().steps = static_cast<int>(count);
   };
   watch_.detach = [this] { detach(); };
+  if (!counters_.empty()) {
+    watch_.next = &counter_watch_;
+    counter_watch_ = {.skip = 0, .warm_up = 1, .steps = watch_.steps};
+    counter_watch_.attach = [this, steps = plan.steps.size()] {  // now: all threads were started
+      counter_recorder_.emplace(counters_, steps);
+      counter_watch_.recorders = {&*counter_recorder_};
+    };
+    counter_watch_.begin = [] {};
+    counter_watch_.end = [](std::int64_t) {};
+    counter_watch_.detach = [this] { done_ = true; };
+  }
   return watch_;
 }
 
@@ -63,7 +74,7 @@ void Profiler::attach() {
 }
 
 void Profiler::detach() {
-  done_ = true;
+  done_ = watch_.next == nullptr;
   if (!tracing_) return;
   const std::int64_t begin = spans::now_ns();
   tracing_ = false;
@@ -79,8 +90,16 @@ Trace Profiler::finish() {
   for (const ThreadSpans& thread : threads) count += thread.events.size();
   add_spans(trace_, threads, origin_ns_, rank_);
   append(trace_, device_events_);
+  if (counter_recorder_)
+    std::ranges::copy(counter_recorder_->notes(), std::back_inserter(trace_.notes));
+  else if (!counters_.empty())
+    trace_.notes.push_back("no counters: the run ended before a step could be counted");
   trace_.own_cost_s = attached_s_ + double(count) * span_cost_s();
   return std::move(trace_);
+}
+
+void Profiler::add_counters(Measurement& measurement) const {
+  if (counter_recorder_) counter_recorder_->add_to(measurement);
 }
 
 double span_cost_s() {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "profile/counter_recorder.h"
 #include "profile/kernel_tracer.h"
 #include "profile/measurement.h"
 #include "profile/span_recorder.h"
@@ -12,10 +13,11 @@
 namespace headroom {
 
 // Records a run from its construction to finish(): spans of all threads throughout, kernels of a GPU while
-// the steps of watch() run. One at a time.
+// the steps of watch() run. After them as many steps run with counters, if any are asked for. One at a time.
 class Profiler {
  public:
-  explicit Profiler(std::int64_t steps, bool nvtx = false, TracerOptions tracer = {});
+  explicit Profiler(std::int64_t steps, bool nvtx = false, TracerOptions tracer = {},
+                    std::vector<std::string> counters = {});
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
@@ -23,6 +25,7 @@ class Profiler {
   // A watch over the steps of this plan, for whoever runs them. The device must outlive the profiler.
   StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
   bool is_done() const { return done_; }  // all steps were seen, or the run has ended
+  void add_counters(Measurement& measurement) const;
   std::int64_t origin_ns() const { return origin_ns_; }
 
   Trace finish();
@@ -32,7 +35,9 @@ class Profiler {
   void detach();
 
   std::int64_t origin_ns_;
-  StepWatch watch_;
+  StepWatch watch_, counter_watch_;
+  std::vector<std::string> counters_;
+  std::optional<CounterRecorder> counter_recorder_;
   Device* device_ = nullptr;
   TracerOptions tracer_options_;
   int rank_ = 0;

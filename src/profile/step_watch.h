@@ -17,6 +17,7 @@ struct StepWatch {
   std::function<void()> attach = {}, begin = {};
   std::function<void(std::int64_t steps)> end = {};  // steps since begin
   std::function<void()> detach = {};                 // after the last step watched, or at the end of the run
+  StepWatch* next = nullptr;                         // begins once all steps of this one were watched
 };
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "report/counter_sheets.h"
 #include "report/findings.h"
 #include "report/profile_card.h"
 #include "report/profile_copies.h"
@@ -64,6 +65,8 @@ std::vector<Sheet> profile_sheets(const RunProfile& profile) {
   add(step_sheet(profile.trace));
   add(split_sheet(profile.trace));
   if (profile.record.plan) add(profiled_layer_sheet(profile));
+  add(layer_counters_sheet(profile.record));
+  add(kernel_counters_sheet(profile.record));
   add(kernels_sheet(profile.trace));
   add(calls_sheet(profile.trace));
   add(copies_sheet(profile.trace, link_of(profile)));
@@ -86,6 +89,8 @@ std::string profile_text(const RunProfile& profile, const TableView& view, const
     return text + "The run ended before a step could be watched: it needs more steps.\n";
   text += step_sheet(profile.trace).text(view) + "\n";
   if (profile.record.plan) text += profiled_layer_sheet(profile).text(layers) + "\n";
+  for (const Sheet& sheet : {layer_counters_sheet(profile.record), kernel_counters_sheet(profile.record)})
+    if (sheet.rows() > 0) text += sheet.text(view) + "\n";
   const Sheet kernels = kernels_sheet(profile.trace);
   TableView top = view;
   constexpr std::int64_t kMinKernels = 5;

@@ -33,7 +33,9 @@ class WatchedSteps {
     ++seen_;
     if (state_ != State::open) return;
     ++since_begin_, ++watched_;
-    if (watched_ >= watch_->steps) finish(idle);
+    if (watched_ < watch_->steps) return;
+    finish(idle);
+    if (watch_->next != nullptr) *this = WatchedSteps(watch_->next);
   }
 
   // The step had to be captured: data that lie at other addresses need a capture each, and none may fall into

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/executor.h"
+#include "profile/cpu_counters.h"
+#include "profile/measurement.h"
+
+namespace headroom {
+
+// Counts what each step of a plan does, over several runs, and how long these took: ratios are of the same
+// runs. What reading adds to a step is counted once, in the beginning, and taken off.
+class CounterRecorder final : public Recorder {
+ public:
+  static constexpr const char* kTime = "seconds";  // the name of the time among the counters
+
+  CounterRecorder(const std::vector<std::string>& counters, std::size_t steps);
+  void begin(std::size_t step, Stream& stream) override;
+  void end(std::size_t step, Stream& stream) override;
+
+  const std::vector<std::string>& notes() const { return counting_.notes(); }
+  void add_to(Measurement& measurement) const;  // means of one run of each step
+
+ private:
+  void read(std::vector<double>& totals);  // by counter, and the time last
+
+  CpuCounting counting_;
+  std::vector<double> before_, after_, own_;
+  std::vector<std::vector<double>> sums_;  // by step
+  std::vector<std::int64_t> runs_;
+};
+
+}  // namespace headroom
