@@ -16,6 +16,7 @@
 #include "ops/compare/compare.h"
 #include "ops/concat/concat.h"
 #include "ops/conv2d/conv2d.h"
+#include "ops/conv3d/conv3d.h"
 #include "ops/count_correct/count_correct.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/cumsum/cumsum.h"
@@ -37,6 +38,7 @@
 #include "ops/operator.h"
 #include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
+#include "ops/pool3d/pool3d.h"
 #include "ops/quantize/quantize.h"
 #include "ops/recurrent/recurrent.h"
 #include "ops/reduce/reduce.h"
@@ -74,6 +76,7 @@ constexpr Folder kFolders[] = {
     compare_operators,
     concat_operators,
     conv2d_operators,
+    conv3d_operators,
     count_correct_operators,
     cross_entropy_operators,
     cumsum_operators,
@@ -94,6 +97,7 @@ constexpr Folder kFolders[] = {
     non_zero_operators,
     pad_operators,
     pool_operators,
+    pool3d_operators,
     quantize_operators,
     recurrent_operators,
     reduce_operators,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ops/window3d.h"
 
 namespace headroom {
 namespace {
@@ -20,10 +21,8 @@ std::vector<std::int64_t> extents(const Attrs& attrs, std::string_view name,
   return v;
 }
 
-struct Axis {
+struct Axis : WindowAxis {
   std::string_view name;
-  std::int64_t input, kernel, stride, dilation;
-  std::int64_t pad = 0, pad_end = 0, output = 0;
   std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
 };
 
@@ -55,35 +54,53 @@ void count_outputs(Axis& axis, bool ceil_mode, bool pools) {
            axis.pad, axis.pad_end, axis.name);
 }
 
+// The axes of the input after N and C, with one entry of `kernel` each.
+std::vector<Axis> parse_axes(const Attrs& attrs, const Shape& input, const std::vector<std::int64_t>& kernel,
+                             DefaultStride default_stride) {
+  const std::size_t count = kernel.size();
+  const std::string_view names[] = {"depth", "height", "width"};
+  for (std::size_t a = 0; a < count; ++a)
+    for (std::int64_t d : {input[int(a) + 2], kernel[a]})
+      if (d < 1 || d > kLargest)
+        reject("a window of {} over an input of {}", fmt::join(kernel, "x"), input.str());
+  const bool own = default_stride == DefaultStride::kernel;
+  const std::vector<std::int64_t> ones(count, 1);
+  const auto strides = extents(attrs, "strides", own ? kernel : ones, 1);
+  const auto dilations = extents(attrs, "dilations", ones, 1);
+  const auto pads = extents(attrs, "pads", std::vector<std::int64_t>(2 * count, 0), 0);
+  const std::string auto_pad = attrs.text("auto_pad");
+  const bool same = auto_pad == "same_upper" || auto_pad == "same_lower";
+  if (!same && !auto_pad.empty() && auto_pad != "valid") {
+    const std::vector<std::string> rules = {"valid", "same_upper", "same_lower"};
+    reject(nearest(auto_pad, rules), "unknown auto_pad '{}'", auto_pad);
+  }
+  if (!auto_pad.empty() && *std::max_element(pads.begin(), pads.end()) > 0)
+    reject(Hint{"give one or the other"}, "both auto_pad '{}' and pads are set", auto_pad);
+  std::vector<Axis> axes;
+  for (std::size_t a = 0; a < count; ++a) {
+    Axis axis{{.input = input[int(a) + 2],
+               .kernel = kernel[a],
+               .stride = strides[a],
+               .dilation = dilations[a],
+               .pad = pads[a],
+               .pad_end = pads[a + count]},
+              names[3 - count + a]};
+    if (same)
+      pad_same(axis, auto_pad == "same_upper");
+    else
+      count_outputs(axis, attrs.integer("ceil_mode") != 0, own);
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
 }  // namespace
 
 Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t kernel_h,
                       std::int64_t kernel_w, DefaultStride default_stride) {
   if (input_nchw.rank() != 4) reject("a 2-d window slides over NCHW, not over {}", input_nchw.str());
-  for (std::int64_t d : {input_nchw[2], input_nchw[3], kernel_h, kernel_w})
-    if (d < 1 || d > kLargest)
-      reject("a window of {}x{} over an input of {}", kernel_h, kernel_w, input_nchw.str());
-  const bool own = default_stride == DefaultStride::kernel;
-  const auto strides =
-      own ? extents(attrs, "strides", {kernel_h, kernel_w}, 1) : extents(attrs, "strides", {1, 1}, 1);
-  const auto dilations = extents(attrs, "dilations", {1, 1}, 1);
-  const auto pads = extents(attrs, "pads", {0, 0, 0, 0}, 0);
-  const std::string auto_pad = attrs.text("auto_pad");
-  const bool same = auto_pad == "same_upper" || auto_pad == "same_lower";
-  if (!same && !auto_pad.empty() && auto_pad != "valid") {
-    const std::vector<std::string> names = {"valid", "same_upper", "same_lower"};
-    reject(nearest(auto_pad, names), "unknown auto_pad '{}'", auto_pad);
-  }
-  if (!auto_pad.empty() && *std::max_element(pads.begin(), pads.end()) > 0)
-    reject(Hint{"give one or the other"}, "both auto_pad '{}' and pads are set", auto_pad);
-
-  Axis rows{"height", input_nchw[2], kernel_h, strides[0], dilations[0], pads[0], pads[2]};
-  Axis columns{"width", input_nchw[3], kernel_w, strides[1], dilations[1], pads[1], pads[3]};
-  for (Axis* axis : {&rows, &columns})
-    if (same)
-      pad_same(*axis, auto_pad == "same_upper");
-    else
-      count_outputs(*axis, attrs.integer("ceil_mode") != 0, own);
+  const std::vector<Axis> axes = parse_axes(attrs, input_nchw, {kernel_h, kernel_w}, default_stride);
+  const Axis &rows = axes[0], &columns = axes[1];
   return {.input = {rows.input, columns.input},
           .output = {rows.output, columns.output},
           .kernel = {kernel_h, kernel_w},
@@ -91,6 +108,14 @@ Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t 
           .dilation = {rows.dilation, columns.dilation},
           .pad = {rows.pad, columns.pad},
           .pad_end = {rows.pad_end, columns.pad_end}};
+}
+
+Window3d parse_window3d(const Attrs& attrs, const Shape& input_ncdhw, const std::vector<std::int64_t>& kernel,
+                        DefaultStride default_stride) {
+  if (input_ncdhw.rank() != 5) reject("a 3-d window slides over NCDHW, not over {}", input_ncdhw.str());
+  if (kernel.size() != 3) reject("a 3-d window has three extents, not {}", kernel.size());
+  const std::vector<Axis> axes = parse_axes(attrs, input_ncdhw, kernel, default_stride);
+  return {axes[0], axes[1], axes[2]};
 }
 
 }  // namespace headroom

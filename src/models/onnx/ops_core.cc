@@ -12,29 +12,31 @@ Results convert_conv(Context& c) {
   need_float(c, input(c, 0));
   const Shape x = c.shape(0), w = c.shape(1);
   if (x.rank() != w.rank() || x.rank() < 3) c.invalid(fmt::format("{} with kernels {}", x.str(), w.str()));
-  if (x.rank() > 4) c.unsupported(fmt::format("convolution over {} axes", x.rank() - 2));
+  if (x.rank() > 5) c.unsupported(fmt::format("convolution over {} axes", x.rank() - 2));
   const bool line = x.rank() == 3;  // one axis becomes two, the first of size 1
   Attrs attrs = window_attrs(c, Ints(w.dims().begin() + 2, w.dims().end()));
   if (const std::int64_t groups = c.integer("group", 1); groups != 1) attrs.set("groups", groups);
   std::vector<ValueId> operands = {as_images(c, c.value(0), line), as_images(c, c.value(1), line)};
   if (c.has_input(2)) operands.push_back(c.value(2));
-  return {as_lines(c, c.emit("conv2d", operands, attrs), line)};
+  return {as_lines(c, c.emit(x.rank() == 5 ? "conv3d" : "conv2d", operands, attrs), line)};
 }
 
 Results convert_max_pool(Context& c) {
   c.require_inputs(1, 1);
   need_float(c, input(c, 0));
   const Shape x = c.shape(0);
-  if (x.rank() < 3 || x.rank() > 4) c.unsupported(fmt::format("pooling of {}", x.str()));
+  if (x.rank() < 3 || x.rank() > 5) c.unsupported(fmt::format("pooling of {}", x.str()));
   if (c.wants_output(1)) c.unsupported("it also returns the positions of the maxima");
   if (c.integer("storage_order", 0) != 0) c.unsupported("columns before rows");
   const Ints kernel = c.integers("kernel_shape");
   const bool line = x.rank() == 3;
   Attrs attrs = window_attrs(c, kernel);
   attrs.set("kernel", line ? Ints{1, kernel.at(0)} : kernel);
-  if (!attrs.has("strides")) attrs.set("strides", Ints{1, 1});  // ours would default to the kernel's
+  if (!attrs.has("strides"))
+    attrs.set("strides", Ints(attrs.integers("kernel").size(), 1));  // ours would default to the kernel's
   if (c.integer("ceil_mode", 0) != 0) attrs.set("ceil_mode", std::int64_t{1});
-  return {as_lines(c, c.emit("max_pool", {as_images(c, c.value(0), line)}, attrs), line)};
+  const ValueId images = as_images(c, c.value(0), line);
+  return {as_lines(c, c.emit(x.rank() == 5 ? "max_pool3d" : "max_pool", {images}, attrs), line)};
 }
 
 // alpha * A' B' + beta * C. The form that exporters write for a dense layer becomes one linear node.

@@ -8,27 +8,28 @@
 namespace headroom::onnx {
 namespace {
 
-// Our windows have two axes: a signal is an image of one row.
+// Our windows have two axes or three: a signal is an image of one row.
 Term as_image(Context& c, const Term& x) {
   const Shape s = shape_of(c, x);
-  if (s.rank() == 4) return x;
-  if (s.rank() != 3)
-    c.unsupported(fmt::format("windows over {}: only one and two axes are supported", s.str()));
+  if (s.rank() == 4 || s.rank() == 5) return x;
+  if (s.rank() != 3) c.unsupported(fmt::format("windows over {}: one to three axes are supported", s.str()));
   return reshaped(c, x, {s[0], s[1], 1, s[2]});
 }
 
 Term as_signal(Context& c, const Term& y, int rank) {
   const Shape s = shape_of(c, y);
-  return rank == 4 ? y : reshaped(c, y, {s[0], s[1], s[3]});
+  return rank != 3 ? y : reshaped(c, y, {s[0], s[1], s[3]});
 }
 
-// An attribute with one entry per window axis, for two axes: one more before a single one; of three the first
-// two.
-Ints of_both(const Context& c, std::string_view name, int axes, std::int64_t fallback) {
+std::string for_rank(int rank, std::string_view images, std::string_view volumes) {
+  return std::string(rank == 5 ? volumes : images);
+}
+
+// An attribute with one entry per window axis; one more before a single one.
+Ints of_axes(const Context& c, std::string_view name, int axes, std::int64_t fallback) {
   Ints list = c.integers(name, Ints(static_cast<std::size_t>(axes), fallback));
   if (static_cast<int>(list.size()) != axes) c.invalid(fmt::format("{} has {} entries", name, list.size()));
   if (axes == 1) list.insert(list.begin(), fallback);
-  if (axes == 3) list.pop_back();
   return list;
 }
 
@@ -51,14 +52,12 @@ std::string auto_pad_of(const Context& c) {
 Attrs pool_attrs(const Context& c, int rank) {
   const int axes = rank - 2;
   if (!c.has("kernel_shape")) c.invalid("it has no kernel_shape");
-  Attrs attrs{{"kernel", of_both(c, "kernel_shape", axes, 1)}, {"strides", of_both(c, "strides", axes, 1)}};
-  if (c.has("dilations")) attrs.set("dilations", of_both(c, "dilations", axes, 1));
+  Attrs attrs{{"kernel", of_axes(c, "kernel_shape", axes, 1)}, {"strides", of_axes(c, "strides", axes, 1)}};
+  if (c.has("dilations")) attrs.set("dilations", of_axes(c, "dilations", axes, 1));
   if (const std::string how = auto_pad_of(c); !how.empty())
     attrs.set("auto_pad", how);
-  else if (const Ints pads = pads_of(c, axes); axes == 3)
-    attrs.set("pads", Ints{pads[0], pads[1], pads[3], pads[4]});
   else
-    attrs.set("pads", pads);
+    attrs.set("pads", pads_of(c, axes));
   if (c.integer("ceil_mode", 0) != 0) attrs.set("ceil_mode", std::int64_t{1});
   return attrs;
 }
@@ -72,16 +71,26 @@ bool is_flat_window(const Context& c) {
   return kernel[1] * kernel[2] * strides[1] * strides[2] == 1 && pads[1] + pads[2] + pads[4] + pads[5] == 0;
 }
 
+// The last two axes become one.
+Attrs of_flat_window(Attrs attrs) {
+  for (const char* name : {"kernel", "strides", "dilations"})
+    if (Ints list = attrs.integers(name); !list.empty()) list.pop_back(), attrs.set(name, list);
+  if (const Ints pads = attrs.integers("pads"); !pads.empty())
+    attrs.set("pads", Ints{pads[0], pads[1], pads[3], pads[4]});
+  return attrs;
+}
+
 Results convert_average_pool(Context& c) {
   const Term x = input(c, 0);
   need_float(c, x);
   const Shape s = shape_of(c, x);
-  const bool flat = s.rank() == 5 && is_flat_window(c);  // the last two axes become one
+  const bool flat = s.rank() == 5 && is_flat_window(c);
   const Term image = flat ? reshaped(c, x, {s[0], s[1], s[2], s[3] * s[4]}) : as_image(c, x);
   Attrs attrs = pool_attrs(c, s.rank());
   if (c.integer("count_include_pad", 0) != 0) attrs.set("count_include_pad", std::int64_t{1});
-  const Term y = apply(c, "avg_pool", {image}, attrs);
-  if (!flat) return {as_signal(c, y, s.rank())};
+  if (!flat)
+    return {as_signal(c, apply(c, for_rank(s.rank(), "avg_pool", "avg_pool3d"), {image}, attrs), s.rank())};
+  const Term y = apply(c, "avg_pool", {image}, of_flat_window(attrs));
   return {reshaped(c, y, {s[0], s[1], shape_of(c, y)[2], s[3], s[4]})};
 }
 
@@ -94,13 +103,13 @@ Results convert_lp_pool(Context& c) {
   Attrs attrs = pool_attrs(c, rank);
   if (attrs.has("ceil_mode")) c.unsupported("ceil_mode: windows beyond the edge");
   attrs.set("count_include_pad", std::int64_t{1});
-  const Ints kernel = attrs.integers("kernel");
+  double taps = 1;
+  for (const std::int64_t extent : attrs.integers("kernel")) taps *= static_cast<double>(extent);
   const auto p = static_cast<double>(c.integer("p", 2));
   const Term power =
       p == 2 ? apply(c, "mul", {image, image}) : apply(c, "pow", {apply(c, "abs", {image}), number(c, p)});
-  const Term sum =
-      apply(c, "mul",
-            {apply(c, "avg_pool", {power}, attrs), number(c, static_cast<double>(kernel[0] * kernel[1]))});
+  const Term mean = apply(c, for_rank(rank, "avg_pool", "avg_pool3d"), {power}, attrs);
+  const Term sum = apply(c, "mul", {mean, number(c, taps)});
   return {as_signal(c, p == 2 ? apply(c, "sqrt", {sum}) : apply(c, "pow", {sum, number(c, 1 / p)}), rank)};
 }
 
@@ -146,27 +155,29 @@ Results convert_conv_transpose(Context& c) {
   const int rank = shape_of(c, x).rank(), axes = rank - 2;
   const Term image = as_image(c, x), weight = as_image(c, input(c, 1));
   const Shape in = shape_of(c, image), w = shape_of(c, weight);
-  const Ints strides = of_both(c, "strides", axes, 1), dilations = of_both(c, "dilations", axes, 1),
-             extra = of_both(c, "output_padding", axes, 0), pads = pads_of(c, axes);
+  const Ints strides = of_axes(c, "strides", axes, 1), dilations = of_axes(c, "dilations", axes, 1),
+             extra = of_axes(c, "output_padding", axes, 0), pads = pads_of(c, axes);
   Ints wanted = c.integers("output_shape", {});
   if (static_cast<int>(wanted.size()) > axes) wanted.erase(wanted.begin(), wanted.end() - axes);
   if (wanted.size() == 1) wanted.insert(wanted.begin(), 1);
   const std::int64_t groups = c.integer("group", 1);
-  Ints shape = {in[0], w[1] * groups, 0, 0}, cut(4);
-  for (std::size_t a = 0; a < 2; ++a) {
+  const std::size_t own = strides.size();  // axes of our window
+  Ints shape = {in[0], w[1] * groups}, bias_shape = {w[1] * groups}, cut(2 * own);
+  for (std::size_t a = 0; a < own; ++a) {
     const int k = static_cast<int>(a) + 2;
-    const Grown g = grown(c, in[k], w[k], strides[a], dilations[a], extra[a], pads[a], pads[a + 2],
+    const Grown g = grown(c, in[k], w[k], strides[a], dilations[a], extra[a], pads[a], pads[a + own],
                           wanted.empty() ? std::nullopt : std::optional(wanted[a]));
     if (g.output < 1) c.invalid("nothing is left of the output");
-    shape[a + 2] = g.output, cut[a] = g.before, cut[a + 2] = g.after;
+    shape.push_back(g.output), bias_shape.push_back(1);
+    cut[a] = g.before, cut[a + own] = g.after;
   }
-  Term y = apply(c, "conv2d_grad_input", {image, weight},
+  Term y = apply(c, for_rank(rank, "conv2d_grad_input", "conv3d_grad_input"), {image, weight},
                  {{"input_shape", shape},
                   {"strides", strides},
                   {"dilations", dilations},
                   {"pads", cut},
                   {"groups", groups}});
-  if (c.has_input(2)) y = apply(c, "add", {y, reshaped(c, input(c, 2), {shape[1], 1, 1})});
+  if (c.has_input(2)) y = apply(c, "add", {y, reshaped(c, input(c, 2), bias_shape)});
   return {as_signal(c, y, rank)};
 }
 

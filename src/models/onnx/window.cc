@@ -6,7 +6,7 @@ namespace headroom::onnx {
 
 Attrs window_attrs(const Context& c, const Ints& kernel) {
   const std::size_t axes = kernel.size();
-  if (axes < 1 || axes > 2) c.unsupported(fmt::format("windows over {} axes", axes));
+  if (axes < 1 || axes > 3) c.unsupported(fmt::format("windows over {} axes", axes));
   const Ints named = c.integers("kernel_shape", kernel);
   if (named != kernel)
     c.invalid(

@@ -6,7 +6,7 @@
 
 namespace headroom::onnx {
 
-// strides, pads, dilations and auto_pad as our operators name them; the kernel has one or two axes.
+// strides, pads, dilations and auto_pad as our operators name them; the kernel has one to three axes.
 Attrs window_attrs(const Context& context, const Ints& kernel);
 
 ValueId as_images(Context& context, ValueId value, bool is_line);  // NxCxL -> NxCx1xL

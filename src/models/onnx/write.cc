@@ -28,10 +28,11 @@ std::int64_t opset_of(const Graph& graph) {
   auto need = [&](std::int64_t least) { version = std::max(version, least); };
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
-    if (node.op == "max_pool" || node.op == "avg_pool") need(pool_form(graph.problem(id)).opset);
+    const bool mean = node.op == "avg_pool" || node.op == "avg_pool3d";
+    if (mean || node.op == "max_pool" || node.op == "max_pool3d") need(pool_form(graph.problem(id)).opset);
     if (node.op == "resize") need(18);
     if (node.op.ends_with("quantize") && node.attrs.has("block")) need(21);
-    if (node.op == "avg_pool" && node.attrs.integers("dilations", {1, 1}) != Ints{1, 1}) need(19);
+    if (const Ints steps = node.attrs.integers("dilations"); mean && steps != Ints(steps.size(), 1)) need(19);
     need(schema_of(node.op).onnx_opset);
   }
   return version;

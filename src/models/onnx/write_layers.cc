@@ -5,6 +5,7 @@
 #include "models/onnx/write_node.h"
 #include "models/onnx/write_pool.h"
 #include "ops/attention/attention.h"
+#include "ops/conv3d/conv3d.h"
 #include "ops/window.h"
 
 namespace headroom::onnx {
@@ -50,6 +51,29 @@ void conv_transpose(NodeWriter& n) {
   attributes.set("output_padding",
                  Ints{extra(x[2], w.input.h, w.kernel.h, w.stride.h, w.dilation.h, w.pad.h + w.pad_end.h),
                       extra(x[3], w.input.w, w.kernel.w, w.stride.w, w.dilation.w, w.pad.w + w.pad_end.w)});
+  n.result("ConvTranspose", n.all_inputs(), attributes);
+}
+
+Attrs volume_attributes(const NodeWriter& n, const Window3d& w) {
+  return {{"kernel_shape", Ints{w.depth.kernel, w.rows.kernel, w.columns.kernel}},
+          {"strides", Ints{w.depth.stride, w.rows.stride, w.columns.stride}},
+          {"pads",
+           Ints{w.depth.pad, w.rows.pad, w.columns.pad, w.depth.pad_end, w.rows.pad_end, w.columns.pad_end}},
+          {"dilations", Ints{w.depth.dilation, w.rows.dilation, w.columns.dilation}},
+          {"group", n.attrs().integer("groups", 1)}};
+}
+
+void conv3d(NodeWriter& n) {
+  n.result("Conv", n.all_inputs(), volume_attributes(n, parse_conv3d(n.problem()).window));
+}
+
+void conv_transpose3d(NodeWriter& n) {
+  const Window3d w = parse_conv3d(n.problem()).window;
+  const auto extra = [](const WindowAxis& a) {
+    return a.input - (a.stride * (a.output - 1) + (a.kernel - 1) * a.dilation + 1 - a.pad - a.pad_end);
+  };
+  Attrs attributes = volume_attributes(n, w);
+  attributes.set("output_padding", Ints{extra(w.depth), extra(w.rows), extra(w.columns)});
   n.result("ConvTranspose", n.all_inputs(), attributes);
 }
 
@@ -147,10 +171,14 @@ std::vector<Writing> layer_writings() {
   return {{"conv2d", conv2d},
           {"conv2d_integer", conv2d},
           {"conv2d_grad_input", conv_transpose},
+          {"conv3d", conv3d},
+          {"conv3d_grad_input", conv_transpose3d},
           {"linear", linear},
           {"matmul", matmul},
           {"max_pool", write_pool},
           {"avg_pool", write_pool},
+          {"max_pool3d", write_pool},
+          {"avg_pool3d", write_pool},
           {"global_max_pool", global_pool},
           {"global_avg_pool", global_pool},
           {"adaptive_max_pool", adaptive_pool},
