@@ -113,8 +113,7 @@ std::string coverage_table() {
       (onnx::find_conversion("", op) != nullptr ? untried : gaps).push_back(op);
   }
   text += fmt::format("\nRead, without such a graph: {}.\n", fmt::join(untried, ", "));
-  return text + fmt::format("\nCosts only, as gaps (but an If is followed if its condition is known): {}.\n",
-                            fmt::join(gaps, ", "));
+  return text + fmt::format("\nCosts only, as gaps: {}.\n", fmt::join(gaps, ", "));
 }
 
 TEST(OnnxCoverage, TheTableOfTheDocumentsIsWhatTheCodeDoes) {

@@ -21,6 +21,11 @@ std::string bytes_of(const Net& net, std::int64_t batch, const onnx::Elements& e
   if (batch == 0) batch = fixed_batch(net);
   const Program program = make_forward(net, batch > 0 ? batch : 2, DType::f32, Fusion::none);
   require_complete(program, net);
+  for (const Port& port : program.outputs)
+    if (port.count != kNone)
+      reject(Hint{"`run` cuts it to its true size"},
+             "{}: the size of output '{}' depends on the data, which a file that we write cannot express",
+             net.name, port.name);
   const onnx::ForwardGraph forward = forward_graph(program);
   if (batch > 0) return onnx::file_of(net.name, forward, nullptr, elements);
   const Program another = make_forward(net, 3, DType::f32, Fusion::none);

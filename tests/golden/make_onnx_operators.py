@@ -251,10 +251,15 @@ def numbers(array):
     return [one(v) for v in array.reshape(-1)]
 
 
+def as_json(attribute):
+    return {"graph": attribute.SerializeToString().hex()} if isinstance(attribute, onnx.GraphProto) else attribute
+
+
 def answer(op, opset, inputs, outputs, attrs):
     attrs = dict(attrs)
     written = attrs.pop("written", True)  # False: the network has no form in the files that headroom writes
     domain = attrs.pop("domain", "")
+    reads = attrs.pop("reads", len(inputs))  # of the inputs; graphs inside the node may read the others
     names, arrays, stored = [], [], []
     for k, given in enumerate(inputs):
         name = "" if given is None else f"x{k}"
@@ -264,7 +269,7 @@ def answer(op, opset, inputs, outputs, attrs):
         elif given is not None:
             arrays.append((name, np.asarray(given)))
     out = [f"y{k}" for k in range(outputs)]
-    node = helper.make_node(op, names, out, domain=domain, **attrs)
+    node = helper.make_node(op, names[:reads], out, domain=domain, **attrs)
     graph = helper.make_graph(
         [node], op,
         [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in arrays],
@@ -277,7 +282,7 @@ def answer(op, opset, inputs, outputs, attrs):
     results = session.run(out, dict(arrays))
     marks = ({} if written else {"written": False}) | ({"domain": domain} if domain else {})
     return marks | {
-        "op": op, "opset": opset, "attributes": attrs, "reads": names,
+        "op": op, "opset": opset, "attributes": {k: as_json(v) for k, v in attrs.items()}, "reads": names[:reads],
         "inputs": [tensor(n, a) for n, a in arrays], "stored": [tensor(n, a) for n, a in stored],
         "outputs": [tensor(n, np.asarray(r)) for n, r in zip(out, results)]
     }

@@ -15,8 +15,8 @@ namespace headroom::testing {
 inline const Json& onnx_cases() {
   static const Json all = [] {
     Json list = Json::array();
-    for (const char* name :
-         {"onnx_operators.json", "onnx_quantized.json", "onnx_detection.json", "onnx_volumes.json"})
+    for (const char* name : {"onnx_operators.json", "onnx_quantized.json", "onnx_detection.json",
+                             "onnx_volumes.json", "onnx_control.json"})
       for (Json& c :
            Json::parse(read_file(std::filesystem::path(HEADROOM_SOURCE_DIR) / "tests" / "golden" / name)))
         list.push_back(std::move(c));
@@ -67,6 +67,12 @@ inline void set_attribute(onnx::NodeProto& node, const std::string& name, const 
     a.set_type(AttributeProto::FLOAT), a.set_f(value.get<float>());
   } else if (value.is_string()) {
     a.set_type(AttributeProto::STRING), a.set_s(value.get<std::string>());
+  } else if (value.is_object()) {
+    const std::string digits = value["graph"].get<std::string>();
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+      bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+    a.set_type(AttributeProto::GRAPH), a.mutable_g()->ParseFromString(bytes);
   } else if (value[0].is_number_integer()) {
     a.set_type(AttributeProto::INTS);
     for (const Json& v : value) a.add_ints(v.get<std::int64_t>());

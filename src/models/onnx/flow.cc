@@ -138,6 +138,10 @@ void Flow::add(const std::vector<const NodeProto*>& order) {
 
 void Flow::mark_data() {
   for (const auto& [name, rank] : inputs_) data_.insert(name);
+  // The body of a Loop or Scan gets data from one run to the next.
+  for (const NodeProto* node : nodes_)
+    for (const GraphProto* body : branches_of(*node))
+      for (const ValueInfoProto& input : body->input()) data_.insert(input.name());
   for (const NodeProto* node : nodes_) {
     if (node->op_type() == "Shape" || node->op_type() == "Size" || !reads_data(*node)) continue;
     for (const std::string& output : node->output()) data_.insert(output);

@@ -5,28 +5,22 @@
 #include "models/onnx/counted.h"
 #include "models/onnx/file.h"
 #include "models/onnx/flow.h"
+#include "models/onnx/names.h"
 #include "models/onnx/onnx.pb.h"
 #include "models/onnx/order.h"
 
 namespace headroom::onnx {
 namespace {
 
-// Names come from a file and are printed on terminals and in tables.
-std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text;
-}
-
-std::string full_name(const NodeProto& node) {
-  const bool own = node.domain().empty() || node.domain() == "ai.onnx";
-  return printable(own ? node.op_type() : fmt::format("{}:{}", node.domain(), node.op_type()));
-}
-
 bool has_branches(const NodeProto& node) {
   return std::ranges::any_of(node.attribute(), [](const AttributeProto& a) {
     return a.has_g() || a.graphs_size() > 0 || !a.ref_attr_name().empty();
   });
+}
+
+const char* reason_without_conversion(const std::string& op) {
+  const bool lists = op.find("Sequence") != std::string::npos || op.starts_with("Optional");
+  return lists ? "sequences and optional values are not supported" : "no such operator is known here";
 }
 
 bool keeps_elements(std::string_view op) {
@@ -36,17 +30,6 @@ bool keeps_elements(std::string_view op) {
 // Stored weights that a run makes floats of: as floats they would take four times the memory.
 bool keeps_weights_small(const Context& context) {
   return context.op() == "DequantizeLinear" && context.shape(0).numel() > 1;
-}
-
-// A stable number for a constant's content: a plan for another batch may hold other numbers under its name.
-std::uint64_t digest(const ConstantData& elements) {
-  std::uint64_t h = 0xCBF29CE484222325ull;
-  auto mix = [&](std::uint64_t v) { h = (h ^ v) * 0x100000001B3ull; };
-  for (std::int64_t d : elements.type.shape.dims()) mix(static_cast<std::uint64_t>(d));
-  mix(static_cast<std::uint64_t>(elements.type.dtype));
-  for (std::size_t i = 0; i < elements.stored_bytes(); ++i)
-    mix(static_cast<std::uint64_t>(elements.data.get()[i]));
-  return h;
 }
 
 }  // namespace
@@ -70,14 +53,6 @@ void Lowerer::add_tensors(const GraphProto& graph) {
   }
 }
 
-void Lowerer::define_stored(const std::string& name, Operand operand) {
-  const auto verdict = verdicts_.find(name);
-  const bool learned = verdict != verdicts_.end() && verdict->second.learned;
-  operand.origin = std::make_shared<Origin>(Origin{name, learned});
-  operand.value = kNone;  // a copy is not the value of its original
-  define(name, std::move(operand));
-}
-
 std::optional<TensorType> Lowerer::declared(const std::string& name) const {
   const auto it = declared_.find(name);
   if (it == declared_.end() || !it->second->type().has_tensor_type()) return std::nullopt;
@@ -97,63 +72,7 @@ std::optional<TensorType> Lowerer::declared(const std::string& name) const {
 std::string Lowerer::layer_name(const NodeProto& node) {
   std::string name = printable(node.name());
   if (name.empty()) name = fmt::format("{}_{}", full_name(node), count_);
-  std::string unique = name;
-  for (int i = 2; !layers_.insert(unique).second; ++i) unique = fmt::format("{}#{}", name, i);
-  return unique;
-}
-
-// Storage reserves some names and has one entry per name.
-std::string Lowerer::stored_name(const std::string& wanted) {
-  const std::string base = printable(wanted);
-  const bool taken =
-      base.empty() || base == kStep || base == "learning_rate" || base == "tally" || base == "one";
-  std::string unique = taken ? "onnx." + base : base;
-  for (int i = 2; !stored_.insert(unique).second; ++i) unique = fmt::format("{}#{}", base, i);
-  return unique;
-}
-
-ValueId Lowerer::store(Operand& operand, const std::string& name, const std::string& layer, Role of_floats) {
-  if (operand.value != kNone) return operand.value;
-  if (operand.origin) {
-    Origin& origin = *operand.origin;
-    Operand plain(*operand.known);
-    if (origin.value == kNone)
-      origin.value = origin.learned ? store(plain, origin.name, layer, Role::parameter)
-                                    : store_constant(*operand.known, origin.name, layer);
-    return operand.value = origin.value;
-  }
-  const ConstantData& elements = *operand.known;
-  if (!is_float(elements.type.dtype) || of_floats == Role::constant)
-    return operand.value = store_constant(elements, fmt::format("{}@{:x}", name, digest(elements)), layer);
-  if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
-  return operand.value =
-             graph_.add_value({.name = stored_name(name),
-                               .type = {elements.type.shape, how_.dtype},
-                               .role = of_floats,
-                               .producer = kNone,
-                               .init = {.kind = Initializer::Kind::from_data,
-                                        .data = std::make_shared<const ConstantData>(elements)},
-                               .layer = layer,
-                               .penalized = of_floats == Role::parameter && elements.type.shape.rank() >= 2});
-}
-
-ValueId Lowerer::store_weights(Operand& operand, const std::string& name, const std::string& layer) {
-  ValueId& value = operand.origin ? operand.origin->value : operand.value;
-  if (value == kNone) value = store_constant(*operand.known, name, layer, Role::parameter);
-  return operand.value = value;
-}
-
-ValueId Lowerer::store_constant(const ConstantData& elements, const std::string& name,
-                                const std::string& layer, Role role) {
-  if (elements.count() == 0) reject("{}: tensor '{}' has no elements", layer, name);
-  const DType dtype = is_float(elements.type.dtype) ? how_.dtype : elements.type.dtype;
-  return graph_.add_value(
-      {.name = stored_name(name),
-       .type = {elements.type.shape, dtype},
-       .role = role,
-       .producer = kNone,
-       .init = {.kind = Initializer::Kind::from_data, .data = std::make_shared<const ConstantData>(elements)},
-       .layer = layer});
+  return unique_name(layers_, name, name);
 }
 
 ValueId Lowerer::value_of(const std::string& name) {
@@ -227,37 +146,11 @@ void Lowerer::lower(const NodeProto& node) {
 }
 
 Results Lowerer::convert(Context& context, const NodeProto& node) {
-  if (node.op_type() == "If")
-    if (std::optional<Results> results = chosen_branch(node)) return std::move(*results);
-  if (has_branches(node)) throw Unsupported{"it contains graphs that depend on the data"};
+  if (has_branches(node)) return follow(context, node);
   if (std::optional<Results> known = folded(context, node)) return std::move(*known);
   const Conversion* conversion = find_conversion(node.domain(), node.op_type());
-  if (conversion == nullptr) throw Unsupported{"no such operator is known here"};
+  if (conversion == nullptr) throw Unsupported{reason_without_conversion(node.op_type())};
   return converted(*conversion, context, node);
-}
-
-// A known condition selects one branch, whose nodes then replace the If.
-std::optional<Results> Lowerer::chosen_branch(const NodeProto& node) {
-  if (node.input_size() != 1) return std::nullopt;
-  const auto condition = names_.find(node.input(0));
-  if (condition == names_.end() || !condition->second.known || condition->second.known->count() != 1)
-    return std::nullopt;
-  const std::string_view wanted = condition->second.known->integer(0) != 0 ? "then_branch" : "else_branch";
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() != wanted || !attribute.has_g()) continue;
-    const GraphProto& branch = attribute.g();
-    declare(branch);
-    add_tensors(branch);
-    lower(live_order(branch, file_.name(), true));
-    Results results;
-    for (const ValueInfoProto& output : branch.output()) {
-      const auto it = names_.find(output.name());
-      if (it == names_.end()) throw Unsupported{"the branch taken holds an operator that is not known here"};
-      results.push_back(it->second);
-    }
-    return results;
-  }
-  return std::nullopt;
 }
 
 void Lowerer::leave_gap(Context& context, const NodeProto& node, const std::string& reason) {

@@ -9,6 +9,7 @@
 #include "models/onnx/convert.h"
 #include "models/onnx/imported.h"
 #include "models/onnx/learned.h"
+#include "models/onnx/terms.h"
 
 namespace headroom::onnx {
 
@@ -17,6 +18,8 @@ class ValueInfoProto;
 
 // Max elements of a node, in and out, for folding while the file is read. The plan does larger ones.
 inline constexpr std::int64_t kMaxFolded = 1 << 16;
+// Max nodes of all Loops and Scans of a file, each counted once for every time it is repeated.
+inline constexpr std::size_t kMaxRepeatedNodes = 1 << 16;
 
 // Walks a file's nodes and appends ours to a graph. Tracks the meaning of every name so far.
 class Lowerer {
@@ -62,7 +65,17 @@ class Lowerer {
                        const NodeProto& node);
   std::optional<Results> folded(Context& context, const NodeProto& node);
   std::optional<Results> run_now(const NodeProto& node, const Context& context);
-  std::optional<Results> chosen_branch(const NodeProto& node);
+  // control.cc: If, Loop and Scan.
+  struct Body;
+  Body open_body(const Context& context, const NodeProto& node, std::string_view attribute);
+  Results lower_body(const Body& body, const std::vector<Operand>& inputs);
+  void count_repeated(const Context& context, const Body& body, std::string_view without_end);
+  Term term_of(const Context& context, Operand operand);
+  Term select(Context& context, const Term& condition, const Operand& yes, const Operand& no);
+  Results follow(Context& context, const NodeProto& node);
+  Results follow_if(Context& context, const NodeProto& node);
+  Results unroll_loop(Context& context, const NodeProto& node);
+  Results unroll_scan(Context& context, const NodeProto& node);
   void leave_gap(Context& context, const NodeProto& node, const std::string& reason);
   void leave_unreached(const NodeProto& node, const std::string& layer);
 
@@ -73,8 +86,10 @@ class Lowerer {
   std::map<std::string, std::int64_t> sizes_;
   std::unordered_map<std::string, Operand> names_;
   std::unordered_map<std::string, const ValueInfoProto*> declared_;
-  std::set<std::string> layers_, stored_, read_;
-  std::size_t count_ = 0;
+  std::unordered_map<std::string, int> layers_, stored_;  // names, and the last number given to each
+  std::unordered_map<std::string, ValueId> constants_;    // by name and elements
+  std::set<std::string> read_;
+  std::size_t count_ = 0, repeated_ = 0;
   bool scratch_ = false;  // lowers one node to run it now
 };
 
