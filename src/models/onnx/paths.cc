@@ -35,7 +35,7 @@ bool is_weight_input(std::string_view op, int input) {
                                                                      {"GroupNormalization", {1, 2}},
                                                                      {"RMSNormalization", {1}},
                                                                      {"PRelu", {1}},
-                                                                     {"LSTM", {1, 2, 3}},
+                                                                     {"LSTM", {1, 2, 3, 7}},
                                                                      {"GRU", {1, 2, 3}},
                                                                      {"RNN", {1, 2, 3}}};
   const auto it = table.find(op);
