@@ -109,6 +109,21 @@ TEST_F(CliControl, TheArraysTellHowOftenALoopRuns) {
             std::string::npos);
 }
 
+// A network that computes how often its loop runs, at most three times.
+TEST_F(CliControl, AMinimumBoundsALoop) {
+  for (const auto& [first, want] : {std::pair(1.0F, 2.0F), {2.0F, 8.0F}, {9.0F, 72.0F}, {-1.0F, -1.0F}}) {
+    ModelMaker m = doubling(3);
+    ModelMaker::set(m.node("Cast", {"x"}, {"whole"}), "to", std::int64_t{TensorProto::INT64});
+    ModelMaker::set(m.node("ReduceMax", {"whole"}, {"most"}), "keepdims", std::int64_t{0});
+    m.node("Min", {"count", "most"}, {"trips"});
+    m.graph.mutable_node(0)->set_input(0, "trips");
+    put("loop.onnx", m.bytes());
+    write_array("x.npy", {1, 2}, {first, -3});
+    write_array("y.npy", {1, 2}, {want, -3 * want / first});
+    succeed({"run", "loop.onnx", "--input", "x.npy", "--expect", "y.npy"});
+  }
+}
+
 TEST_F(CliControl, LoopsWithoutEndAreRefused) {
   write_array("x.npy", {1, 2}, {1, 3});
   put("long.onnx", doubling(std::int64_t{1} << 62).bytes());

@@ -69,6 +69,40 @@ Term row_of(Context& c, const Term& term, std::int64_t axis, std::int64_t i) {
   return reshaped(c, sliced(c, term, axis, i, i + 1), dims);
 }
 
+// The largest value of a scalar that a minimum with a known number bounds.
+std::optional<std::int64_t> upper_bound(const Graph& graph, ValueId id) {
+  while (graph.value(id).producer != kNone) {
+    const Node& node = graph.node(graph.value(id).producer);
+    for (const ValueId in : node.inputs)
+      if (const Value& value = graph.value(in); node.op == "minimum" && value.role == Role::constant &&
+                                                value.init.data && value.init.data->count() == 1)
+        return value.init.data->integer(0);
+    if (!schema_of(node.op).is_view && node.op != "cast") break;
+    id = node.inputs[0];
+  }
+  return std::nullopt;
+}
+
+// How often a Loop runs at most; `wanted` is how often its first input lets it, if the data decide.
+struct Trips {
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::optional<Term> wanted;
+
+  Term let(Context& c, std::int64_t trip) const {
+    return wanted ? apply(c, "less", {integers({}, {trip}), *wanted}) : truth(true);
+  }
+};
+
+Trips trips_of(Context& c, const Graph& graph) {
+  if (!c.has_input(0)) return {};
+  if (c.is_known(0)) return {known_integer(c, 0), std::nullopt};
+  const auto bound = upper_bound(graph, c.operand(0).value);
+  if (!bound)
+    c.unsupported(
+        fmt::format("its trip count '{}' depends on the data, and nothing bounds it", c.input_name(0)));
+  return {*bound, reshaped(c, input(c, 0), {})};
+}
+
 // One entry for each of `count` inputs or outputs.
 Ints list_of(const Context& c, std::string_view attribute, std::size_t count) {
   const Ints list = c.integers(attribute, Ints(count, 0));
@@ -160,17 +194,15 @@ Results Lowerer::unroll_loop(Context& c, const NodeProto& node) {
       static_cast<std::size_t>(body.graph.output_size()) < values + 1)
     c.invalid(fmt::format("its body has {} inputs and {} outputs for {} values", body.graph.input_size(),
                           body.graph.output_size(), values));
-  if (c.has_input(0) && !c.is_known(0))
-    c.unsupported(
-        fmt::format("its trip count '{}' depends on the data, and nothing bounds it", c.input_name(0)));
-  const std::int64_t most = c.has_input(0) ? known_integer(c, 0) : std::numeric_limits<std::int64_t>::max();
+  const Trips allowed = trips_of(c, graph_);
   Term active = c.has_input(1) ? as_scalar(c, term_of(c, c.operand(1))) : truth(true);
+  active = both(c, active, allowed.let(c, 0));
   Term trips;  // how many there were, if the data decide
   bool by_data = false;
   std::vector<Operand> state;
   for (std::size_t i = 0; i < values; ++i) state.push_back(c.operand(i + 2));
   std::vector<Rows> rows(static_cast<std::size_t>(body.graph.output_size()) - values - 1);
-  for (std::int64_t trip = 0; trip < most && !is_known_truth(active, false); ++trip) {
+  for (std::int64_t trip = 0; trip < allowed.most && !is_known_truth(active, false); ++trip) {
     if (!by_data && !active.known) by_data = true, trips = integers({}, {trip});
     count_repeated(c, body, !c.has_input(0) ? "a Loop without end: " : "");
     std::vector<Operand> given = {integers({}, {trip}), active};
@@ -180,7 +212,7 @@ Results Lowerer::unroll_loop(Context& c, const NodeProto& node) {
       state[i] = active.known ? made[i + 1] : select(c, active, made[i + 1], state[i]);
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].add(c, term_of(c, made[values + 1 + i]));
     if (by_data) trips = apply(c, "add", {trips, cast_to(c, active, DType::i64)});
-    active = both(c, active, as_scalar(c, term_of(c, made[0])));
+    active = both(c, both(c, active, as_scalar(c, term_of(c, made[0]))), allowed.let(c, trip + 1));
   }
   for (const Rows& one : rows) {
     const Term stacked = one.stacked(c, 0, false);

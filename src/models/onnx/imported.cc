@@ -55,7 +55,9 @@ void ImportedGraph::read_inputs() {
   for (const onnx::TensorProto& tensor : file_->graph().initializer()) tensors.insert(tensor.name());
   for (const ValueInfoProto& info : file_->graph().input()) {
     if (tensors.contains(info.name())) continue;  // a weight, listed as old files do
-    if (!info.type().has_tensor_type()) reject("{}: input '{}' is not a tensor", file_->name(), info.name());
+    if (!info.type().has_tensor_type())
+      reject("{}: input '{}' is not a tensor; sequences and optional values are not supported", file_->name(),
+             info.name());
     const auto& type = info.type().tensor_type();
     Input input{info.name(), type.elem_type(), {}, {}};
     if (!onnx::dtype_of(input.data_type))
