@@ -52,7 +52,7 @@ TEST_F(CliCompareKernels, TablesCsvAndARecord) {
   train("lenet5", {"--train-size", "100", "--test-size", "50"});
   const Words words = {"eval", "lenet5", "--weights", "w.safetensors", "--compare-kernels", "--images", "30"};
   const std::string text = succeed(with(words, {"--record", "r.json"})).out;
-  for (const char* part : {"cpu:im2col_gemm", "C3", "times as fast", "CPU %", "major faults", "peak MB"})
+  for (const char* part : {"cpu:im2col_blas", "C3", "times as fast", "CPU %", "major faults", "peak MB"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(read_record(folder() / "r.json").tables.size(), 2u);
   EXPECT_TRUE(succeed(with(words, {"--csv"})).out.starts_with("images,batch,layer,library_kernel,"));

@@ -147,9 +147,11 @@ std::vector<Rung> conv2d_cpu_rungs() {
   return {
       rung_of("reference", "plain loops", "", "Seven loops on one thread, as the definition reads.",
               "Each multiply-add waits for the one before it, and every index is computed anew."),
-      rung_of("cpu:im2col_gemm", "unroll, then OpenBLAS", "reference",
+      rung_of("cpu:im2col_gemm", "unroll, then multiply", "reference",
               "Each thread unrolls whole images to a matrix and multiplies it with the filters.",
-              "The library computes near the peak of the core; the matrix is written and read."),
+              "The product runs near the peak of the core; the matrix is written and read."),
+      rung_of("cpu:im2col_blas", "unroll, then OpenBLAS", "reference",
+              "The same with the product of a library.", "The library packs both factors for every image."),
       rung_of("cpu:pixel_lanes", "pixels in lanes", "cpu:im2col_gemm",
               "Neighbouring pixels fill vector registers, and a tile of sums stays in them.",
               "No matrix is stored, and a row of the padded image serves every tap."),
@@ -160,6 +162,8 @@ std::vector<Rung> conv2d_cpu_rungs() {
               "A loop of its own for groups of one channel.", "There is nothing to sum over but the taps."),
       rung_of("cpu:as_linear", "a fully connected layer", "cpu:im2col_gemm",
               "A window over the whole input is one product over the batch.", "Nothing has to be unrolled."),
+      rung_of("cpu:as_linear_blas", "a fully connected layer by OpenBLAS", "cpu:im2col_blas",
+              "The same with the product of a library.", "Nothing has to be unrolled."),
   };
 }
 

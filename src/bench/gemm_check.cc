@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/blas.h"
 #include "ops/cpu/parallel.h"
 #include "ops/gemm/gemm.h"
 
@@ -87,8 +87,8 @@ class GemmCheck final : public LadderCheck {
       for (std::int64_t i = 0; i < count; ++i)
         a.read(rows_[to_size(i)] * p_.k + k, depth, left.data() + i * depth);
       b.read(k * p_.n, depth * p_.n, right.data());
-      gemm(false, false, count, p_.n, depth, p_.alpha, left.data(), depth, right.data(), p_.n, 1.0,
-           want_rows_.data(), p_.n);
+      blas_gemm(false, false, count, p_.n, depth, p_.alpha, left.data(), depth, right.data(), p_.n, 1.0,
+                want_rows_.data(), p_.n);
     }
   }
 
@@ -143,8 +143,8 @@ class GemmCheck final : public LadderCheck {
     for (std::int64_t i = 0; i < p_.m; i += at_once) {
       const std::int64_t count = std::min(at_once, p_.m - i);
       a.read(i * p_.k, count * p_.k, left.data());
-      gemm(false, false, count, runs_, p_.k, p_.alpha, left.data(), p_.k, right.data(), runs_, p_.beta,
-           want_runs_.data() + i * runs_, runs_);
+      blas_gemm(false, false, count, runs_, p_.k, p_.alpha, left.data(), p_.k, right.data(), runs_, p_.beta,
+                want_runs_.data() + i * runs_, runs_);
     }
   }
 

@@ -36,6 +36,12 @@ std::vector<Rung> cpu_rungs() {
           "cores."),
       rung_of("cpu:blas", "OpenBLAS", "cpu:threaded", "The library's hand-written assembly does the same.",
               "It differs in instruction scheduling, prefetching and block sizes chosen for this core."),
+      rung_of(
+          "cpu:packed", "blocks for every cache, work for every thread", "cpu:threaded",
+          "The whole team packs blocks of both factors; threads share rows and columns, and a small product "
+          "stays on one thread or is read in place.",
+          "Nothing is packed twice, panels come from the nearest cache, and the widest instructions of the "
+          "processor are found when the program runs. The networks use this one."),
   };
 }
 

@@ -6,7 +6,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "bench/sampler.h"
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/blas.h"
 
 namespace headroom {
 namespace {

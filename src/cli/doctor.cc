@@ -19,7 +19,8 @@
 #include "data/image.h"
 #include "data/known_datasets.h"
 #include "machine/machine.h"
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/blas.h"
+#include "ops/cpu/gemm_tile.h"
 
 #ifndef HEADROOM_CUDA_ARCHITECTURES  // set by cmake/cuda.cmake
 #define HEADROOM_CUDA_ARCHITECTURES ""
@@ -70,6 +71,7 @@ class Doctor {
              {{"name", cpu.name},
               {"threads", cpu.threads},
               {"vector_bytes", cpu.vector_bytes},
+              {"gemm_tile", gemm_tile::used().name},
               {"memory_bytes", cpu.memory_bytes}}},
             {"gpus", gpu_list},
             {"cuda",
@@ -93,11 +95,22 @@ class Doctor {
         fmt::format("{}, {} thread{}, vectors of {} bits, {} of memory", cpu.name, cpu.threads,
                     cpu.threads == 1 ? "" : "s", 8 * cpu.vector_bytes,
                     human_bytes(static_cast<double>(cpu.memory_bytes))));
+    add("matrix products", true, products());
     const std::string blas = blas_version();
     std::string capitals = blas;
     std::ranges::transform(capitals, capitals.begin(), [](unsigned char c) { return std::toupper(c); });
-    add("matrix products", capitals.find("OPENMP") != std::string::npos, blas,
+    add("OpenBLAS (cpu:blas)", capitals.find("OPENMP") != std::string::npos, blas,
         "install libopenblas-openmp-dev and build again: the threads of this one compete with ours", "poor");
+  }
+
+  // "register tiles of avx512, 12 x 32 in fp32; also here: avx2, sse2"
+  static std::string products() {
+    const gemm_tile::Version& used = gemm_tile::used();
+    std::vector<std::string_view> others;
+    for (const gemm_tile::Version& version : gemm_tile::versions())
+      if (version.name != used.name) others.push_back(version.name);
+    return fmt::format("register tiles of {}, {} x {} in fp32{}{}", used.name, used.f32.rows,
+                       used.f32.columns, others.empty() ? "" : "; also here: ", fmt::join(others, ", "));
   }
 
   void gpus() {

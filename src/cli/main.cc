@@ -16,7 +16,8 @@
 #include "cli/signals.h"
 #include "cli/verbs.h"
 #include "comm/world.h"
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/blas.h"
+#include "ops/cpu/gemm_tile.h"
 
 namespace headroom::cli {
 namespace {
@@ -60,6 +61,7 @@ int report(const Error& error) {
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
   if (launched_rank() > 0) be_silent();
+  gemm_tile::used();  // rejects a wrong HEADROOM_TILE before anything runs
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,

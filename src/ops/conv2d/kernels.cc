@@ -16,6 +16,8 @@ Kernel conv2d_cpu_depthwise();
 Kernel conv2d_cpu_batch_lanes();
 Kernel conv2d_cpu_pixel_lanes();
 Kernel conv2d_cpu_im2col_gemm();
+Kernel conv2d_cpu_as_linear_blas();
+Kernel conv2d_cpu_im2col_blas();
 Kernel conv2d_reference();
 
 namespace {
@@ -55,6 +57,8 @@ std::vector<Kernel> kernels() {
       conv2d_cpu_batch_lanes(),
       conv2d_cpu_pixel_lanes(),
       conv2d_cpu_im2col_gemm(),
+      conv2d_cpu_as_linear_blas(),
+      conv2d_cpu_im2col_blas(),
       conv2d_reference(),
   };
 }

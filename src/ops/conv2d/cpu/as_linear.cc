@@ -1,8 +1,7 @@
 // A window that covers the whole input makes the convolution a matrix product over the batch, with nothing to
 // unroll.
-#include "ops/conv2d/conv2d.h"
-#include "ops/cpu/gemm.h"
-#include "ops/cpu/parallel.h"
+#include "ops/activation/after_gemm.h"
+#include "ops/conv2d/cpu/multiply.h"
 
 namespace headroom {
 namespace {
@@ -21,6 +20,7 @@ Work work(const Problem& p, const Target& target) {
                                     {c.batch, c.maps, c.depth()});
 }
 
+template <bool kLibrary>
 Launcher prepare(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [c = parse_conv2d(p), op = p.op](const LaunchArgs& a) {
@@ -28,20 +28,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
       const T *first = a.in<T>(0), *second = a.in<T>(1);
       T* out = a.out<T>(0);
       if (op == "conv2d_grad_input")
-        return gemm(false, false, n, k, m, T{1}, first, m, second, k, T{0}, out, k);
+        return multiply<kLibrary>(false, false, n, k, m, T{1}, first, m, second, k, T{0}, out, k);
       if (op == "conv2d_grad_weight")
-        return gemm(true, false, m, k, n, T{1}, second, m, first, k, T{0}, out, k);
-      gemm(false, true, n, m, k, T{1}, first, k, second, k, T{0}, out, m);
-      const T* bias = c.bias ? a.in<T>(2) : nullptr;
-      parallel_for(n, std::max<std::int64_t>(1, kElementwiseGrain / m),
-                   [&](std::int64_t begin, std::int64_t end, int) {
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       T* row = out + i * m;
-                       if (bias != nullptr)
-                         for (std::int64_t j = 0; j < m; ++j) row[j] += bias[j];
-                       apply_activation(c.activation, m, row, row);
-                     }
-                   });
+        return multiply<kLibrary>(true, false, m, k, n, T{1}, second, m, first, k, T{0}, out, k);
+      multiply<kLibrary>(false, true, n, m, k, T{1}, first, k, second, k, T{0}, out, m,
+                         bias_and_activation(c.bias ? a.in<T>(2) : nullptr, c.activation));
     };
   });
 }
@@ -49,7 +40,15 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }  // namespace
 
 Kernel conv2d_cpu_as_linear() {
-  return {.name = "cpu:as_linear", .accepts = accepts, .work = work, .prepare = prepare, .vendor = true};
+  return {.name = "cpu:as_linear", .accepts = accepts, .work = work, .prepare = prepare<false>};
+}
+
+Kernel conv2d_cpu_as_linear_blas() {
+  return {.name = "cpu:as_linear_blas",
+          .accepts = accepts,
+          .work = work,
+          .prepare = prepare<true>,
+          .vendor = true};
 }
 
 }  // namespace headroom

@@ -1,8 +1,8 @@
 // Convolution as matrix products: each image is unrolled to a matrix with one column per output position, and
-// the library multiplies. Threads take whole images; each has an unrolled matrix, and a weight gradient, of
+// a product follows. Threads take whole images; each has an unrolled matrix, and a weight gradient, of
 // its own.
+#include "ops/conv2d/cpu/multiply.h"
 #include "ops/conv2d/cpu/unroll.h"
-#include "ops/cpu/gemm.h"
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
@@ -20,7 +20,7 @@ void roll_up(const Conv2d& c, const T* matrix, T* image) {
   });
 }
 
-template <class T>
+template <class T, bool kLibrary>
 struct Im2col {
   Conv2d c;
   std::int64_t matrix = 0;  // elements of one thread's unrolled matrix
@@ -41,21 +41,21 @@ struct Im2col {
       for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i) {
         const std::int64_t group = i % c.groups;
         T* out = y + i * group_output();
-        gemm(false, false, c.group_maps(), c.output_plane(), c.depth(), T{1}, w + group * group_weights(),
-             c.depth(), columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(), T{0},
-             out, c.output_plane());
-        finish(out, bias ? bias + group * c.group_maps() : nullptr);
+        multiply<kLibrary>(false, false, c.group_maps(), c.output_plane(), c.depth(), T{1},
+                           w + group * group_weights(), c.depth(),
+                           columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(), T{0},
+                           out, c.output_plane(), finish(bias ? bias + group * c.group_maps() : nullptr));
       }
     });
   }
 
-  void finish(T* out, const T* bias) const {
-    for (std::int64_t m = 0; m < c.group_maps(); ++m) {
-      T* plane = out + m * c.output_plane();
+  AfterGemm<T> finish(const T* bias) const {
+    if (bias == nullptr && c.activation == Activation::none) return {};
+    return [bias, activation = c.activation](std::int64_t map, std::int64_t, std::int64_t pixels, T* to) {
       if (bias != nullptr)
-        for (std::int64_t i = 0; i < c.output_plane(); ++i) plane[i] += bias[m];
-      apply_activation(c.activation, c.output_plane(), plane, plane);
-    }
+        for (std::int64_t i = 0; i < pixels; ++i) to[i] += bias[map];
+      apply_activation(activation, pixels, to, to);
+    };
   }
 
   void input_gradient(const T* dy, const T* w, T* dx, T* scratch) const {
@@ -63,9 +63,9 @@ struct Im2col {
       for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i) {
         T* image = dx + i * group_input();
         T* target = c.is_pointwise() ? image : scratch + thread * matrix;
-        gemm(true, false, c.depth(), c.output_plane(), c.group_maps(), T{1},
-             w + i % c.groups * group_weights(), c.depth(), dy + i * group_output(), c.output_plane(), T{0},
-             target, c.output_plane());
+        multiply<kLibrary>(true, false, c.depth(), c.output_plane(), c.group_maps(), T{1},
+                           w + i % c.groups * group_weights(), c.depth(), dy + i * group_output(),
+                           c.output_plane(), T{0}, target, c.output_plane());
         if (!c.is_pointwise()) roll_up(c, target, image);
       }
     });
@@ -83,9 +83,10 @@ struct Im2col {
       std::fill(own, own + c.weights(), T{0});
       const std::int64_t begin = c.batch * thread / team, end = c.batch * (thread + 1) / team;
       for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i)
-        gemm(false, true, c.group_maps(), c.depth(), c.output_plane(), T{1}, dy + i * group_output(),
-             c.output_plane(), columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(),
-             T{1}, own + i % c.groups * group_weights(), c.depth());
+        multiply<kLibrary>(false, true, c.group_maps(), c.depth(), c.output_plane(), T{1},
+                           dy + i * group_output(), c.output_plane(),
+                           columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(), T{1},
+                           own + i % c.groups * group_weights(), c.depth());
     }
     parallel_for(c.weights(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -117,10 +118,11 @@ Work work(const Problem& p, const Target& target) {
   return work;
 }
 
+template <bool kLibrary>
 Launcher prepare(const Problem& p, const LaunchContext& context) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     const Conv2d c = parse_conv2d(p);
-    const Im2col<T> im2col{c, c.is_pointwise() ? 0 : c.depth() * c.output_plane()};
+    const Im2col<T, kLibrary> im2col{c, c.is_pointwise() ? 0 : c.depth() * c.output_plane()};
     return [im2col, op = p.op, threads = context.target.device.threads](const LaunchArgs& a) {
       T* scratch = static_cast<T*>(a.workspace);
       if (op == "conv2d_grad_input")
@@ -135,8 +137,15 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }  // namespace
 
 Kernel conv2d_cpu_im2col_gemm() {
-  return {
-      .name = "cpu:im2col_gemm", .work = work, .prepare = prepare, .workspace = workspace, .vendor = true};
+  return {.name = "cpu:im2col_gemm", .work = work, .prepare = prepare<false>, .workspace = workspace};
+}
+
+Kernel conv2d_cpu_im2col_blas() {
+  return {.name = "cpu:im2col_blas",
+          .work = work,
+          .prepare = prepare<true>,
+          .workspace = workspace,
+          .vendor = true};
 }
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
 // Few rows: then the weights are most of what moves, and each is read from memory once, where it lies. A
-// matrix library copies them first. The bits do not depend on the number of threads.
+// packed product copies them first. The bits do not depend on the number of threads.
 #include <algorithm>
 
 #include "ops/cpu/simd.h"
@@ -80,9 +80,9 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
   constexpr std::int64_t kCached = 1 << 20;
   if (linear_problem(p.inputs, p.attrs).rows > kMaxFewRows)
-    return refuse("more than 32 rows: a matrix library is faster");
+    return refuse("more than 32 rows: a packed product is faster");
   if (p.inputs[1].bytes() < kCached)
-    return refuse("the weights fit into a cache: a matrix library is faster");
+    return refuse("the weights fit into a cache: a packed product is faster");
   return accept();
 }
 

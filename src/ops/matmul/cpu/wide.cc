@@ -36,6 +36,7 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 Work work(const Problem& problem, const Target& target) {
   Work work = matmul_gemm_work(problem, target);
   work.with("cpu.gemm.fp64_sums", Unit::fp64, work.main().extent);
+  if (matmul_slope(problem.attrs) != Activation::none) work.add_bytes(2 * double(problem.outputs[0].bytes()));
   return work.add_bytes(2 * double(workspace(problem, target)));
 }
 

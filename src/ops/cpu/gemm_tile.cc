@@ -1,0 +1,93 @@
+#include "ops/cpu/gemm_tile.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/error.h"
+
+namespace headroom::gemm_tile {
+namespace {
+
+namespace plain {
+#define HEADROOM_TARGET
+#define HEADROOM_BYTES 16
+#if defined(__aarch64__)
+#define HEADROOM_ROWS 8  // 24 of 32 registers
+#define HEADROOM_VECTORS 3
+#else
+#define HEADROOM_ROWS 6  // 12 of 16 registers
+#define HEADROOM_VECTORS 2
+#endif
+#include "ops/cpu/gemm_tile.inc"
+#undef HEADROOM_VECTORS
+#undef HEADROOM_ROWS
+#undef HEADROOM_BYTES
+#undef HEADROOM_TARGET
+}  // namespace plain
+
+#if defined(__x86_64__)
+namespace avx2 {
+#define HEADROOM_TARGET __attribute__((target("avx2,fma,no-avx512f")))
+#define HEADROOM_BYTES 32
+#define HEADROOM_ROWS 6
+#define HEADROOM_VECTORS 2
+#include "ops/cpu/gemm_tile.inc"
+#undef HEADROOM_VECTORS
+#undef HEADROOM_ROWS
+#undef HEADROOM_BYTES
+#undef HEADROOM_TARGET
+}  // namespace avx2
+
+namespace avx512 {
+#define HEADROOM_TARGET __attribute__((target("avx512f")))
+#define HEADROOM_BYTES 64
+#define HEADROOM_ROWS 12  // 24 of 32 registers; three squares to pack
+#define HEADROOM_VECTORS 2
+#include "ops/cpu/gemm_tile.inc"
+#undef HEADROOM_VECTORS
+#undef HEADROOM_ROWS
+#undef HEADROOM_BYTES
+#undef HEADROOM_TARGET
+}  // namespace avx512
+#endif
+
+std::vector<Version> supported() {
+  std::vector<Version> list;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) list.push_back(avx512::version("avx512"));
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.push_back(avx2::version("avx2"));
+  list.push_back(plain::version("sse2"));
+#elif defined(__aarch64__)
+  list.push_back(plain::version("neon"));
+#else
+  list.push_back(plain::version("plain"));
+#endif
+  return list;
+}
+
+}  // namespace
+
+std::span<const Version> versions() {
+  static const std::vector<Version> list = supported();
+  return list;
+}
+
+const Version& version_named(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Version& version : versions()) {
+    if (version.name == name) return version;
+    names.push_back(version.name);
+  }
+  reject(Hint{fmt::format("unset HEADROOM_TILE, or set it to one of: {}", fmt::join(names, ", "))},
+         "HEADROOM_TILE: this processor has no instructions '{}'", name);
+}
+
+const Version& used() {
+  static const Version& version = []() -> const Version& {
+    const char* name = std::getenv("HEADROOM_TILE");
+    return name == nullptr || *name == '\0' ? versions().front() : version_named(name);
+  }();
+  return version;
+}
+
+}  // namespace headroom::gemm_tile

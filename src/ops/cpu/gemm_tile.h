@@ -1,0 +1,43 @@
+#pragma once
+
+// The inner loop of gemm, one version for each set of instructions, chosen when the program runs.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace headroom::gemm_tile {
+
+// Factors of one tile: a[rows, depth] and b[depth, columns]. Rows of b are whole vectors: elements behind the
+// last column are read, and count for nothing.
+template <class T>
+struct Factors {
+  const T* a;
+  std::int64_t a_row, a_term;  // steps from row to row and from term to term; one of them is 1
+  const T* b;
+  std::int64_t b_term;
+};
+
+// c[rows, columns] = alpha a b + beta c with sums in registers; c is not read if beta is 0. Every sum adds
+// its terms in their order, whatever the extents of the tile are.
+template <class T>
+struct Tile {
+  int rows = 0, columns = 0;  // at most
+  int lanes = 0;              // of a vector
+  void (*multiply)(int rows, int columns, std::int64_t depth, const Factors<T>& factors, T alpha, T beta,
+                   T* c, std::int64_t ldc) = nullptr;
+};
+
+struct Version {
+  std::string_view name;  // "avx512"
+  Tile<float> f32;
+  Tile<double> f64;
+};
+
+// Those that this processor has, fastest first; the last needs no particular instructions.
+std::span<const Version> versions();
+// The first of them, or the one that HEADROOM_TILE names. Rejects a name that this processor does not have.
+const Version& used();
+const Version& version_named(std::string_view name);
+
+}  // namespace headroom::gemm_tile

@@ -1,0 +1,20 @@
+#pragma once
+
+// The product behind gemm(), with any version of the inner loop. Blocks of both factors are packed for the
+// caches by the whole team, then each thread multiplies its share of the result: sums are never split.
+
+#include "ops/cpu/gemm.h"
+#include "ops/cpu/gemm_tile.h"
+
+namespace headroom {
+
+struct GemmExtent {
+  std::int64_t m, n, k;
+};
+
+template <class T>
+void packed_gemm(const gemm_tile::Tile<T>& tile, bool trans_a, bool trans_b, const GemmExtent& extent,
+                 T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
+                 std::int64_t ldc, const AfterGemm<T>& after = {});
+
+}  // namespace headroom

@@ -1,0 +1,26 @@
+// Products by our own loops: a team inside each, or each by one of a team. Tiles get the slope while they are
+// in a cache.
+#include "ops/activation/after_gemm.h"
+#include "ops/matmul/cpu/batch.h"
+#include "ops/matmul/cpu/gemm_work.h"
+
+namespace headroom {
+namespace {
+
+Launcher prepare(const Problem& problem, const LaunchContext&) {
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
+    return [p = folded_matmul(problem), slope = matmul_slope(problem.attrs)](const LaunchArgs& args) {
+      const T* y = slope == Activation::none ? nullptr : args.in<T>(2);
+      each_product<T>(p, args, [&](const T* a, const T* b, T* c, std::int64_t i) {
+        gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, T{1}, a, p.lda, b, p.ldb, T{0}, c, p.n,
+             times_slope(slope, y == nullptr ? y : y + i * p.m * p.n, p.n));
+      });
+    };
+  });
+}
+
+}  // namespace
+
+Kernel matmul_cpu_packed() { return {.name = "cpu:packed", .work = matmul_gemm_work, .prepare = prepare}; }
+
+}  // namespace headroom
