@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "data/download.h"
 #include "data/image.h"
+#include "ops/cpu/gemm_tile.h"
 
 namespace headroom::testing {
 namespace {
@@ -75,6 +76,18 @@ TEST_F(CliDoctor, ACacheThatCannotBeWrittenIsNamed) {
   EXPECT_NE(cache.at("try").get<std::string>().find("HEADROOM_CACHE"), std::string::npos);
   EXPECT_EQ(checks({}, {{"HEADROOM_CACHE", file("new/one").string()}}).at("cache folder").at("state"), "ok");
   EXPECT_FALSE(std::filesystem::exists(file("new")));  // the check leaves nothing behind
+}
+
+TEST_F(CliDoctor, NamesTheTileOfMatrixProducts) {
+  const auto tile = [&](const Environment& environment) {
+    return checks({}, environment).at("matrix products").at("details").get<std::string>();
+  };
+  for (const gemm_tile::Version& version : gemm_tile::versions())
+    EXPECT_TRUE(tile({{"HEADROOM_TILE", std::string(version.name)}})
+                    .starts_with(fmt::format("register tiles of {}, ", version.name)));
+  EXPECT_EQ(tile({}), tile({{"HEADROOM_TILE", std::string(gemm_tile::versions()[0].name)}}));
+  expect_refused({"train", "mlp"}, {"HEADROOM_TILE", "no instructions 'avx1024'", "unset HEADROOM_TILE"},
+                 {{"HEADROOM_TILE", "avx1024"}});
 }
 
 TEST_F(CliDoctor, AWrongRequestIsRefused) {

@@ -1,9 +1,11 @@
 #include "ops/cpu/gemm_tile.h"
 
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "ops/cpu/gemm_pack.h"
 
 namespace headroom::gemm_tile {
 namespace {
@@ -19,6 +21,9 @@ namespace plain {
 #define HEADROOM_VECTORS 2
 #endif
 #include "ops/cpu/gemm_tile.inc"
+Version version(std::string_view name) {
+  return {name, tile<float>(pack_squares<float>), tile<double>(pack_squares<double>)};
+}
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
@@ -32,6 +37,9 @@ namespace avx2 {
 #define HEADROOM_ROWS 6
 #define HEADROOM_VECTORS 2
 #include "ops/cpu/gemm_tile.inc"
+Version version(std::string_view name) {
+  return {name, tile<float>(pack_squares<float>), tile<double>(pack_squares<double>)};
+}
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
@@ -41,9 +49,13 @@ namespace avx2 {
 namespace avx512 {
 #define HEADROOM_TARGET __attribute__((target("avx512f")))
 #define HEADROOM_BYTES 64
-#define HEADROOM_ROWS 12  // 24 of 32 registers; three squares to pack
+#define HEADROOM_ROWS 12  // 24 of 32 registers
 #define HEADROOM_VECTORS 2
 #include "ops/cpu/gemm_tile.inc"
+#include "ops/cpu/gemm_tile_pack.inc"
+Version version(std::string_view name) {
+  return {name, tile<float>(pack<float>), tile<double>(pack<double>)};
+}
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES

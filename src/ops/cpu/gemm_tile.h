@@ -26,6 +26,10 @@ struct Tile {
   int lanes = 0;              // of a vector
   void (*multiply)(int rows, int columns, std::int64_t depth, const Factors<T>& factors, T alpha, T beta,
                    T* c, std::int64_t ldc) = nullptr;
+  // to[t * width + l] = from[l * line_step + t] for l < lines, 0 from there to `width`: a factor as tiles
+  // read it, where terms of a line lie side by side.
+  void (*pack)(const T* from, std::int64_t line_step, std::int64_t lines, std::int64_t terms,
+               std::int64_t width, T* to) = nullptr;
 };
 
 struct Version {

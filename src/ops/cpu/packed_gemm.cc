@@ -15,9 +15,9 @@ namespace {
 // Blocks by their bytes and lines. 384 terms of fp32 are 12 rows of A in half a first-level cache; with 768
 // columns of B they fill half a second-level one of 2 MiB. The widest block of B takes 4.5 MiB.
 constexpr std::int64_t kTermBytes = 1536, kBlockRows = 480, kBlockColumns = 3072, kGroupColumns = 768;
-// Up to so many panels of the other factor, a factor is read where it is: copying it would take longer than
-// it saves.
-constexpr std::int64_t kInPlacePanels = 8;
+// A factor that meets few panels of the other one is read where it is: copying it would take longer than it
+// saves. Terms of B are rows, often pages apart, so a B beyond the first caches is copied sooner.
+constexpr std::int64_t kInPlacePanels = 8, kInPlacePanelsFarApart = 2, kInPlaceBytes = 128 << 10;
 
 std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
 
@@ -63,6 +63,16 @@ struct Block {
   std::int64_t row, rows, column, columns, term, terms;
 };
 
+// A factor seen along its lines: rows of A, columns of B. One of the steps is 1.
+template <class T>
+struct GemmFactor {
+  const T* data;
+  std::int64_t line_step, term_step;
+  const T* at(std::int64_t line, std::int64_t term) const {
+    return data + line * line_step + term * term_step;
+  }
+};
+
 template <class T>
 class PackedProduct {
  public:
@@ -81,7 +91,7 @@ class PackedProduct {
         after_(after),
         terms_(block_terms(extent.k)),
         packs_a_(columns_of(n_) > kInPlacePanels),
-        packs_b_(rows_of(m_) > kInPlacePanels || b.line_step != 1) {}
+        packs_b_(b.line_step != 1 || rows_of(m_) > in_place_panels()) {}
 
   void run() {
     static thread_local PackedMemory of_a, of_b;
@@ -98,6 +108,11 @@ class PackedProduct {
   std::int64_t rows_of(std::int64_t rows) const { return pieces(rows, tile_.rows); }
   std::int64_t columns_of(std::int64_t columns) const { return pieces(columns, tile_.columns); }
 
+  std::int64_t in_place_panels() const {
+    const bool near = k_ * b_.term_step * std::int64_t{sizeof(T)} <= kInPlaceBytes;
+    return near ? kInPlacePanels : kInPlacePanelsFarApart;
+  }
+
   // A function of k alone, because it decides how sums are rounded.
   static std::int64_t block_terms(std::int64_t k) {
     constexpr std::int64_t kMax = kTermBytes / std::int64_t{sizeof(T)}, kMultiple = 4;
@@ -112,14 +127,15 @@ class PackedProduct {
     return static_cast<int>(std::clamp(flops / kThreadFlops, 1.0, double(omp_get_max_threads())));
   }
 
-  // The grid whose largest share is smallest; of nearly equal ones the one with the widest shares.
+  // The grid whose largest share is smallest; of nearly equal ones the one with the widest shares, where
+  // threads wait for each other the least.
   Team team(int threads) const {
     Team best;
     double least = INFINITY;
     for (int across = 1; across <= threads; ++across) {
       const int down = threads / across;
       const double tiles = double(pieces(rows_of(m_), down)) * double(pieces(columns_of(n_), across));
-      if (tiles < 0.99 * least) best = {down, across}, least = tiles;
+      if (tiles < 0.95 * least) best = {down, across}, least = tiles;
     }
     return best;
   }
@@ -140,10 +156,12 @@ class PackedProduct {
                             .columns = std::min(kBlockColumns, n_ - column),
                             .term = term,
                             .terms = std::min(terms_, k_ - term)};
-          if (row + term + column > 0) wait_for_all();  // for those who still read the last block
+          // Threads whose rows are their own pack them without the others, unless their places change.
+          const bool shares = row == 0 || (packs_a_ && (grid.across > 1 || block.rows < rows_at_once_));
+          if (shares && row + term + column > 0) wait_for_all();  // for those who still read the last block
           if (packs_a_) pack_a(block, share(rows_of(block.rows), thread, threads));
           if (row == 0) pack_b(block, share(columns_of(block.columns), thread, threads));
-          wait_for_all();
+          if (shares) wait_for_all();
           if (thread >= grid.size()) continue;
           multiply(block, share(rows_of(block.rows), thread / grid.across, grid.down),
                    share(columns_of(block.columns), thread % grid.across, grid.across));
@@ -153,8 +171,18 @@ class PackedProduct {
   void pack_a(const Block& block, Range panels) const {
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
       const std::int64_t row = i * tile_.rows, rows = std::min<std::int64_t>(tile_.rows, block.rows - row);
-      pack_panel(a_, block.row + row, block.term, rows, block.terms, rows, packed_a_ + row * block.terms);
+      pack(a_, block.row + row, block, rows, rows, packed_a_ + row * block.terms);
     }
+  }
+
+  // to[terms][width]: `lines` lines from `line` on, and zeros up to `width`.
+  void pack(const GemmFactor<T>& factor, std::int64_t line, const Block& block, std::int64_t lines,
+            std::int64_t width, T* to) const {
+    const T* const from = factor.at(line, block.term);
+    if (factor.line_step == 1)
+      pack_runs(from, factor.term_step, lines, block.terms, width, to);
+    else
+      tile_.pack(from, factor.line_step, lines, block.terms, width, to);
   }
 
   bool whole_vectors(std::int64_t columns) const { return columns % tile_.lanes == 0; }
@@ -164,8 +192,8 @@ class PackedProduct {
       const std::int64_t column = j * tile_.columns,
                          columns = std::min<std::int64_t>(tile_.columns, block.columns - column);
       if (packs_b_ || !whole_vectors(columns))
-        pack_panel(b_, block.column + column, block.term, columns, block.terms,
-                   pieces(columns, tile_.lanes) * tile_.lanes, packed_b_ + column * block.terms);
+        pack(b_, block.column + column, block, columns, pieces(columns, tile_.lanes) * tile_.lanes,
+             packed_b_ + column * block.terms);
     }
   }
 
