@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <thread>
 
@@ -58,10 +59,21 @@ int report(const Error& error) {
   return code;
 }
 
+// To compare: instructions that are not the best ones here.
+void use_tile() {
+  const char* name = std::getenv("HEADROOM_TILE");
+  if (name == nullptr || *name == '\0') return;
+  try {
+    gemm_tile::use(name);
+  } catch (const Error& error) {
+    reject(Hint{fmt::format("unset HEADROOM_TILE; {}", error.hint())}, "HEADROOM_TILE: {}", error.what());
+  }
+}
+
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
   if (launched_rank() > 0) be_silent();
-  gemm_tile::used();  // rejects a wrong HEADROOM_TILE before anything runs
+  use_tile();
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,

@@ -1,6 +1,5 @@
 #include "ops/cpu/gemm_tile.h"
 
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -90,16 +89,16 @@ const Version& version_named(std::string_view name) {
     if (version.name == name) return version;
     names.push_back(version.name);
   }
-  reject(Hint{fmt::format("unset HEADROOM_TILE, or set it to one of: {}", fmt::join(names, ", "))},
-         "HEADROOM_TILE: this processor has no instructions '{}'", name);
+  reject(Hint{fmt::format("it has: {}", fmt::join(names, ", "))}, "this processor has no instructions '{}'",
+         name);
 }
 
-const Version& used() {
-  static const Version& version = []() -> const Version& {
-    const char* name = std::getenv("HEADROOM_TILE");
-    return name == nullptr || *name == '\0' ? versions().front() : version_named(name);
-  }();
-  return version;
+namespace {
+const Version* chosen = nullptr;
 }
+
+void use(std::string_view name) { chosen = &version_named(name); }
+
+const Version& used() { return chosen == nullptr ? versions().front() : *chosen; }
 
 }  // namespace headroom::gemm_tile

@@ -40,8 +40,9 @@ struct Version {
 
 // Those that this processor has, fastest first; the last needs no particular instructions.
 std::span<const Version> versions();
-// The first of them, or the one that HEADROOM_TILE names. Rejects a name that this processor does not have.
+const Version& version_named(std::string_view name);  // rejects a name that this processor does not have
+// The one that all products use: the first, unless another was named before the first product.
 const Version& used();
-const Version& version_named(std::string_view name);
+void use(std::string_view name);
 
 }  // namespace headroom::gemm_tile

@@ -1,5 +1,5 @@
-// Step by step, from the last one, the gradients of the gates' sums; then the weights' and the inputs' of all
-// steps at once.
+// Step by step, from the last one, the gradients of the gates' sums, by weights that are packed once; then
+// the weights' and the inputs' of all steps at once.
 
 #include <algorithm>
 
@@ -14,7 +14,8 @@ namespace headroom {
 namespace {
 
 // Elements of scratch memory: gradients of all sums; states before every step; gradients of h and c between
-// two steps; of a gru's r h, or, with linear_before_reset, of all its candidates' sums.
+// two steps; of a gru's r h, or, with linear_before_reset, of all its candidates' sums. The packed weights
+// are behind them.
 struct Sizes {
   std::int64_t sums, states, carried, gru, all;
 };
@@ -25,6 +26,9 @@ Sizes sizes_of(const RecurrentProblem& p) {
   s.all = s.sums + s.states + 2 * s.carried + s.gru;
   return s;
 }
+
+// The gates whose gradients are multiplied with R once all are there; the others, of a gru, before.
+std::int64_t last_rows(const RecurrentProblem& p) { return p.resets_late() ? 2 * p.hidden : p.rows(); }
 
 template <class T>
 class GradientDirection {
@@ -38,12 +42,16 @@ class GradientDirection {
     dh_ = states_ + s.states;
     dc_ = dh_ + s.carried;
     gru_ = dc_ + s.carried;
+    packed_ = scratch + s.all;
+    packed_reset_ = packed_ + packed_elements<T>(p.hidden, last_rows(p));
   }
 
   void run() {
     gather_states();
     start(t_.dy_h, dh_);
     start(t_.dy_c, dc_);
+    pack_right(false, p_.hidden, last_rows(p_), r(0), p_.hidden, packed_);
+    pack_right(false, p_.hidden, p_.rows() - last_rows(p_), r(last_rows(p_)), p_.hidden, packed_reset_);
     for (std::int64_t t = p_.seq; t-- > 0;) step(p_.place(dir_, t), t == 0);
     if (t_.dh0 != nullptr) std::copy_n(dh_, p_.cells(), t_.dh0 + dir_ * p_.cells());
     if (t_.dc0 != nullptr) std::copy_n(dc_, p_.cells(), t_.dc0 + dir_ * p_.cells());
@@ -101,10 +109,9 @@ class GradientDirection {
                  });
   }
 
-  // to += the gradients of gates `first` … times their rows of R.
-  void multiply(std::int64_t place, std::int64_t first, std::int64_t count, T beta, T* to) {
-    gemm(false, false, p_.batch, p_.hidden, count, T{1}, sums(place, 0) + first, p_.rows(), r(first),
-         p_.hidden, beta, to, p_.hidden);
+  // to = beta to + the gradients of gates `first` … times their rows of R.
+  void multiply(std::int64_t place, std::int64_t first, std::int64_t count, const T* rows, T beta, T* to) {
+    gemm_by_packed(p_.batch, p_.hidden, count, sums(place, 0) + first, p_.rows(), rows, beta, to, p_.hidden);
   }
 
   void step(std::int64_t place, bool first) {
@@ -113,11 +120,11 @@ class GradientDirection {
     if (p_.kind == CellKind::rnn) each_item(place, [&](std::int64_t item) { rnn(place, item); });
     if (p_.kind == CellKind::gru) each_item(place, [&](std::int64_t item) { gru(place, item); });
     if (p_.resets_late()) {
-      multiply(place, 2 * n, n, 0, gru_);
+      multiply(place, 2 * n, n, packed_reset_, 0, gru_);
       each_item_late(place);
     }
     if (first && t_.dh0 == nullptr) return;
-    multiply(place, 0, p_.resets_late() ? 2 * n : p_.rows(), 1, dh_);
+    multiply(place, 0, last_rows(p_), packed_, 1, dh_);
   }
 
   // Of the item's h after the step, whose gradient from the steps after it is in dh_.
@@ -196,20 +203,16 @@ class GradientDirection {
     });
   }
 
-  // dw = the gradients of `rows` gates' sums, from `first` on, times `factor` [items, columns]. Some items at
-  // a time, which stay in the second cache while all tiles of the result read them: 133 instead of 170 ms for
-  // 2048 x 512 sums of 6400 products on one core of a Xeon with 2 MB of it.
+  // dw = the gradients of `rows` gates' sums, from `first` on, times `factor` [items, columns].
   void weights(std::int64_t first, std::int64_t rows, const T* factor, std::int64_t columns, T* dw) const {
-    constexpr std::int64_t kAtOnce = 256;
-    for (std::int64_t i = 0; i < items(); i += kAtOnce)
-      gemm(true, false, rows, columns, std::min(kAtOnce, items() - i), T{1}, sums_ + i * p_.rows() + first,
-           p_.rows(), factor + i * columns, columns, i == 0 ? T{0} : T{1}, dw, columns);
+    gemm(true, false, rows, columns, items(), T{1}, sums_ + first, p_.rows(), factor, columns, T{0}, dw,
+         columns);
   }
 
   void weights_of_states() {
-    const std::int64_t n = p_.hidden, rows = p_.rows(), shared = p_.resets_late() ? 2 * n : rows;
+    const std::int64_t n = p_.hidden, rows = p_.rows();
     T* dr = t_.dr + dir_ * rows * n;
-    weights(0, shared, states_, n, dr);
+    weights(0, last_rows(p_), states_, n, dr);
     if (p_.resets_late()) {
       reset_states();
       weights(2 * n, n, states_, n, dr + 2 * n * n);
@@ -257,7 +260,7 @@ class GradientDirection {
   const RecurrentProblem& p_;
   std::int64_t dir_;
   const RecurrentGradTensors<T, T>& t_;
-  T *sums_, *states_, *dh_, *dc_, *gru_;
+  T *sums_, *states_, *dh_, *dc_, *gru_, *packed_, *packed_reset_;
 };
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -271,8 +274,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 std::size_t workspace(const Problem& problem, const Target&) {
-  return static_cast<std::size_t>(sizes_of(recurrent_problem(problem)).all) *
-         size_of(problem.outputs[0].dtype);
+  const RecurrentProblem p = recurrent_problem(problem);
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() {
+    return static_cast<std::size_t>(sizes_of(p).all + packed_elements<T>(p.hidden, p.rows())) * sizeof(T);
+  });
 }
 
 // The recurrent matrix comes from memory, or a cache, at every step; the sums' gradients are written once and

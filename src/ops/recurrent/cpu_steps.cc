@@ -1,4 +1,5 @@
-// The inputs' products of all steps at once, then step by step those with the states.
+// The inputs' products of all steps at once, then step by step those with the states, whose weights are
+// packed once for all steps.
 
 #include <algorithm>
 
@@ -13,15 +14,32 @@ namespace headroom {
 namespace {
 
 // Elements of scratch memory: the parts of all steps, unless they are saved; both biases added up; the states
-// where lengths differ; r h of a gru.
+// where lengths differ; r h of a gru; the packed weights.
 struct Sizes {
-  std::int64_t parts, biases, states, all;
+  std::int64_t parts, biases, states, reset, all;
 };
 std::int64_t parts_of(const RecurrentProblem& p) { return std::max<std::int64_t>(p.saved_parts(), 1); }
 Sizes sizes_of(const RecurrentProblem& p) {
-  Sizes s{p.saves ? 0 : p.seq * p.batch * parts_of(p) * p.hidden, p.rows(), p.lengths ? p.cells() : 0, 0};
-  s.all = s.parts + s.biases + s.states + (p.resets_late() ? p.cells() : 0);
+  Sizes s{.parts = p.saves ? 0 : p.seq * p.batch * parts_of(p) * p.hidden,
+          .biases = p.rows(),
+          .states = p.lengths ? p.cells() : 0,
+          .reset = p.resets_late() ? p.cells() : 0,
+          .all = 0};
+  s.all = s.parts + s.biases + s.states + s.reset;
   return s;
+}
+
+// The rows of R that are multiplied with the states, and those that are multiplied apart.
+struct StateRows {
+  std::int64_t first, last;
+};
+StateRows state_rows(const RecurrentProblem& p) {
+  return p.kind == CellKind::gru ? StateRows{2 * p.hidden, p.hidden} : StateRows{p.rows(), 0};
+}
+template <class T>
+std::int64_t packed_weights(const RecurrentProblem& p) {
+  const StateRows rows = state_rows(p);
+  return packed_elements<T>(rows.first, p.hidden) + packed_elements<T>(rows.last, p.hidden);
 }
 
 // A row of `parts` holds what `saved` does, of one item at one place. Before its step it holds the sums over
@@ -37,10 +55,13 @@ class Direction {
     biases_ = scratch + s.parts;
     states_ = biases_ + s.biases;
     reset_ = states_ + s.states;
+    packed_ = reset_ + s.reset;
+    packed_last_ = packed_ + packed_elements<T>(state_rows(p).first, p.hidden);
   }
 
   void run() {
     sum_inputs();
+    pack_weights();
     const T* h = t_.h0 == nullptr ? nullptr : t_.h0 + dir_ * p_.cells();
     if (p_.lengths) h = first_states(h);
     for (std::int64_t t = 0; t < p_.seq; ++t) {
@@ -95,11 +116,21 @@ class Direction {
     }
   }
 
-  // Adds h times the rows from `first` on of R to the parts from `to` on of all items.
-  void multiply(std::int64_t place, const T* h, std::int64_t first, std::int64_t count, std::int64_t to,
-                T beta = 1) {
-    gemm(false, true, p_.batch, count, p_.hidden, T{1}, h, p_.hidden,
-         t_.r + (dir_ * p_.rows() + first) * p_.hidden, p_.hidden, beta, row(place, 0) + to, width_);
+  void pack_weights() {
+    const StateRows rows = state_rows(p_);
+    const T* r = t_.r + dir_ * p_.rows() * p_.hidden;
+    pack_right(true, rows.first, p_.hidden, r, p_.hidden, packed_);
+    pack_right(true, rows.last, p_.hidden, r + rows.first * p_.hidden, p_.hidden, packed_last_);
+  }
+
+  // Adds h times the first rows of R, or the last ones, to the parts from `to` on of all items.
+  void multiply_first(std::int64_t place, const T* h) {
+    gemm_by_packed(p_.batch, state_rows(p_).first, p_.hidden, h, p_.hidden, packed_, T{1}, row(place, 0),
+                   width_);
+  }
+  void multiply_last(std::int64_t place, const T* h, std::int64_t to, T beta) {
+    gemm_by_packed(p_.batch, state_rows(p_).last, p_.hidden, h, p_.hidden, packed_last_, beta,
+                   row(place, 0) + to, width_);
   }
 
   // body(item, its row) for all items that have the place.
@@ -115,15 +146,15 @@ class Direction {
   void step(std::int64_t place, const T* h, T* next) {
     const std::int64_t n = p_.hidden;
     const bool late = p_.resets_late(), apart = p_.kind == CellKind::gru && !late;
-    if (h != nullptr) multiply(place, h, 0, late || apart ? 2 * n : p_.rows(), 0);
-    if (h != nullptr && apart) multiply(place, h, 2 * n, n, 3 * n, 0);
+    if (h != nullptr) multiply_first(place, h);
+    if (h != nullptr && apart) multiply_last(place, h, 3 * n, 0);
     if (p_.kind == CellKind::lstm)
       each_item(place, [&](std::int64_t item, T* x) { lstm(x, c_before(place, item), next + item * n); });
     if (p_.kind == CellKind::rnn) each_item(place, [&](std::int64_t item, T* x) { rnn(x, next + item * n); });
     if (p_.kind == CellKind::gru) {
       const auto of = [&](std::int64_t item) { return h == nullptr ? nullptr : h + item * n; };
       each_item(place, [&](std::int64_t item, T* x) { begin_gru(x, of(item), reset_ + item * n); });
-      if (h != nullptr && late) multiply(place, reset_, 2 * n, n, 2 * n);
+      if (h != nullptr && late) multiply_last(place, reset_, 2 * n, 1);
       each_item(place, [&](std::int64_t item, T* x) { end_gru(x, of(item), next + item * n); });
     }
     if (p_.lengths) end_step(place, next);
@@ -201,7 +232,7 @@ class Direction {
   std::int64_t dir_;
   RecurrentTensors<T, T> t_;
   std::int64_t width_;
-  T *parts_, *biases_, *states_, *reset_;
+  T *parts_, *biases_, *states_, *reset_, *packed_, *packed_last_;
 };
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -213,8 +244,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 std::size_t workspace(const Problem& problem, const Target&) {
-  return static_cast<std::size_t>(sizes_of(recurrent_problem(problem)).all) *
-         size_of(problem.outputs[0].dtype);
+  const RecurrentProblem p = recurrent_problem(problem);
+  return dispatch_float(problem.outputs[0].dtype, [&]<class T>() {
+    return static_cast<std::size_t>(sizes_of(p).all + packed_weights<T>(p)) * sizeof(T);
+  });
 }
 
 // The recurrent matrix comes from memory, or a cache, at every step.
