@@ -61,5 +61,41 @@ TEST(Gemm, TilesMakeTheWholeProduct) {
   }
 }
 
+// A right factor packed once gives the bits that gemm gives.
+template <class T>
+void expect_same_bits(bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, T beta) {
+  const std::int64_t ldb = (trans_b ? k : n) + 3, lda = k + 2, ldc = n + 1;
+  const std::vector<T> a = normals<T>(m * lda, 1), b = normals<T>((trans_b ? n : k) * ldb, 2);
+  std::vector<T> want = normals<T>(m * ldc, 3), got = want;
+  gemm(false, trans_b, m, n, k, T{1}, a.data(), lda, b.data(), ldb, beta, want.data(), ldc);
+  constexpr std::int64_t kGuard = 40;
+  std::vector<T> packed(static_cast<std::size_t>(packed_elements<T>(n, k) + kGuard), T{-5});
+  pack_right(trans_b, n, k, b.data(), ldb, packed.data());
+  gemm_by_packed(m, n, k, a.data(), lda, packed.data(), beta, got.data(), ldc);
+  EXPECT_EQ(got, want) << m << " x " << n << " x " << k << (trans_b ? " transposed" : "");
+  for (std::int64_t i = 1; i <= kGuard; ++i)
+    ASSERT_EQ(packed[packed.size() - static_cast<std::size_t>(i)], T{-5}) << "wrote behind its end";
+}
+
+TEST(PackRight, ProductsHaveTheSameBits) {
+  for (const bool trans_b : {false, true})
+    for (const std::int64_t m : {1, 2, 13, 64})
+      for (const std::int64_t n : {1, 7, 31, 33, 96})
+        for (const std::int64_t k : {0, 1, 5, 383, 385, 800}) {
+          expect_same_bits<float>(trans_b, m, n, k, 1);
+          expect_same_bits<double>(trans_b, m, n, k, 0);
+        }
+}
+
+TEST(PackRight, SeveralBlocksOfColumnsAndTerms) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  for (const bool trans_b : {false, true}) {
+    expect_same_bits<float>(trans_b, 30, 3072 + 100, 400, 0.5F);
+    expect_same_bits<double>(trans_b, 500, 50, 700, 1);
+  }
+  omp_set_num_threads(before);
+}
+
 }  // namespace
 }  // namespace headroom
