@@ -22,13 +22,15 @@ std::vector<Operator> recurrent_operators() {
   std::vector<Operator> list;
   for (const CellKind kind : {CellKind::lstm, CellKind::gru, CellKind::rnn}) {
     list.push_back({.schema = recurrent_schema(kind),
-                    .kernels = {recurrent_cuda_steps(),
+                    .kernels = {recurrent_cuda_persistent(),
+                                recurrent_cuda_steps(),
                                 recurrent_cpu_steps(),
                                 {.name = "reference", .prepare = recurrent_reference}},
                     .cases = recurrent_cases(kind),
                     .sum_length = sum_length});
     list.push_back({.schema = recurrent_grad_schema(kind),
-                    .kernels = {recurrent_grad_cuda_steps(),
+                    .kernels = {recurrent_grad_cuda_persistent(),
+                                recurrent_grad_cuda_steps(),
                                 recurrent_grad_cpu_steps(),
                                 {.name = "reference", .prepare = recurrent_grad_reference}},
                     .cases = recurrent_grad_cases(kind),

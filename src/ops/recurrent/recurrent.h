@@ -73,6 +73,8 @@ Launcher recurrent_reference(const Problem& problem, const LaunchContext&);
 Launcher recurrent_grad_reference(const Problem& problem, const LaunchContext&);
 Kernel recurrent_cpu_steps();
 Kernel recurrent_grad_cpu_steps();
+Kernel recurrent_cuda_persistent();
+Kernel recurrent_grad_cuda_persistent();
 Kernel recurrent_cuda_steps();
 Kernel recurrent_grad_cuda_steps();
 

@@ -2,6 +2,7 @@
 // tf32.
 #include "ops/attention/cuda/shared.h"
 #include "ops/attention/cuda/sizes.h"
+#include "ops/cuda/shared_limit.h"
 
 namespace headroom {
 
@@ -22,7 +23,7 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (a.width > attention::kMaxMmaWidth)
     return refuse(fmt::format("heads of {}; takes up to {}", a.width, attention::kMaxMmaWidth));
   const int bytes = attention::mma_sizes(int(a.width), int(size_of(dtype)), is_backward(p)).bytes,
-            there = attention::shared_limit(target.device.compute_capability);
+            there = cuda::shared_limit(target.device.compute_capability);
   if (bytes > there) return refuse(fmt::format("takes {} bytes of shared memory, not {}", bytes, there));
   return accept();
 }

@@ -27,11 +27,4 @@ constexpr MmaSizes mma_sizes(int width, int element, bool backward) {
   return {depth, loop, rows * mma_pitch(depth, element) * element + statistics};
 }
 
-// Shared memory that one block may have, by compute capability.
-constexpr int shared_limit(int capability) {
-  if (capability == 80 || capability == 87) return 163 * 1024;
-  if (capability == 90 || capability == 100 || capability == 103) return 227 * 1024;
-  return 99 * 1024;
-}
-
 }  // namespace headroom::attention

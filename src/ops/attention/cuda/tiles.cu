@@ -4,6 +4,7 @@
 #include "ops/attention/cuda/head.cuh"
 #include "ops/attention/cuda/sizes.h"
 #include "ops/cuda/block.cuh"
+#include "ops/cuda/shared_limit.h"
 
 namespace headroom::cuda {
 namespace {
@@ -226,13 +227,13 @@ void run(const AttentionShape& s, const AttentionData& a, cudaStream_t stream) {
   C *lse = static_cast<C*>(a.lse), *along = static_cast<C*>(a.along);
   if (dy == nullptr) {
     constexpr int kBytes = (2 * Forward::kTile + Forward::kScores) * int(sizeof(C));
-    static_assert(kBytes <= attention::shared_limit(86));
+    static_assert(kBytes <= shared_limit(86));
     allow_shared(forward<T, kDepth, kForward>, kBytes);
     forward<T, kDepth, kForward>
         <<<head_blocks(s, Forward::kRows), kTileThreads, kBytes, stream>>>(s, qkv, y, lse);
   } else {
     constexpr int kBytes = (4 * Backward::kTile + 2 * Backward::kScores) * int(sizeof(C));
-    static_assert(kBytes <= attention::shared_limit(86));
+    static_assert(kBytes <= shared_limit(86));
     const unsigned blocks = head_blocks(s, Backward::kRows);
     allow_shared(backward<T, kDepth, kBackward, false>, kBytes);
     backward<T, kDepth, kBackward, false>
