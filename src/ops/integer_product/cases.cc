@@ -36,12 +36,13 @@ std::vector<Case> matmul_integer_cases() {
                           {Tier::smoke, {5}, {5, 3}, {1}, {3}},
                           {Tier::smoke, {6, 5}, {5}, {6}, {1}},
                           {Tier::smoke, {200, 130}, {130, 20}, {200}, {20}},
-                          {Tier::smoke, {33, 1000}, {1000, 300}, Shape{}, {300}}};
+                          {Tier::smoke, {33, 1000}, {1000, 300}, Shape{}, {300}},
+                          {Tier::smoke, {150, 260}, {260, 132}, {150}, {132}}};
   std::vector<Case> list;
   for (const auto& [first, second] : kPairs)
     for (const Trial& t : trials)
       list.push_back(with_types(t.tier, {t.a, t.b, t.zero_a, t.zero_b}, {}, first, second));
-  for (std::int64_t n : {256, 512, 1024})
+  for (std::int64_t n : {256, 512, 1024, 2048})
     list.push_back(with_types(Tier::perf, {{n, n}, {n, n}, Shape{}, Shape{}}, {}, DType::u8, DType::i8));
   list.push_back(
       with_types(Tier::perf, {{1, 1024}, {1024, 4096}, Shape{}, {4096}}, {}, DType::u8, DType::i8));

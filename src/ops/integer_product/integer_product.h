@@ -24,6 +24,7 @@ Kernel integer_product_reference();
 Kernel matmul_integer_cpu_dots();
 Kernel conv2d_integer_cpu_dots();
 Launcher prepare_matmul_integer_cuda(const Problem& problem, const LaunchContext& context);
+Launcher prepare_matmul_integer_cuda_tiles(const Problem& problem, const LaunchContext& context);
 Launcher prepare_conv2d_integer_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

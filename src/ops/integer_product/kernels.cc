@@ -26,6 +26,37 @@ Verdict accepts_dots(const Problem&, const Target& target) {
   return accept();
 }
 
+Work work_tiles(const Problem& problem, const Target& target) {
+  const MatmulProblem p = matmul_problem(problem.inputs, {});
+  Work work = least_work(problem, target);
+  work.with("gpu.int8_tiles", Unit::int8, {p.m, p.n, p.k});
+  work.main().tile = {128, 128, 64};
+  work.main().count = static_cast<int>(p.count());
+  return work;
+}
+
+Verdict accepts_tiles(const Problem&, const Target& target) {
+  if (target.device.compute_capability < 80)
+    return refuse("products of bytes on tensor cores need compute capability 8.0 here");
+  return accept();
+}
+
+Verdict pays_tiles(const Problem& problem, const Target&) {
+  const MatmulProblem p = matmul_problem(problem.inputs, {});
+  if (p.m < 16 || p.n < 16)
+    return refuse("with fewer than 16 rows or columns, most of a tile would be empty");
+  return accept();
+}
+
+Kernel matmul_integer_cuda_tiles() {
+  return {.name = "cuda:tiles",
+          .device = DeviceKind::cuda,
+          .accepts = accepts_tiles,
+          .pays = pays_tiles,
+          .work = work_tiles,
+          .prepare = HEADROOM_CUDA(prepare_matmul_integer_cuda_tiles)};
+}
+
 Kernel matmul_integer_cuda_dots() {
   return {.name = "cuda:dots",
           .device = DeviceKind::cuda,
@@ -46,7 +77,8 @@ Kernel conv2d_integer_cuda_direct() {
 
 std::vector<Operator> integer_product_operators() {
   return {{.schema = matmul_integer_schema(),
-           .kernels = {matmul_integer_cuda_dots(), matmul_integer_cpu_dots(), integer_product_reference()},
+           .kernels = {matmul_integer_cuda_tiles(), matmul_integer_cuda_dots(), matmul_integer_cpu_dots(),
+                       integer_product_reference()},
            .cases = matmul_integer_cases(),
            .exact = true},
           {.schema = conv2d_integer_schema(),
