@@ -16,7 +16,7 @@ inline const Json& onnx_cases() {
   static const Json all = [] {
     Json list = Json::array();
     for (const char* name : {"onnx_operators.json", "onnx_quantized.json", "onnx_detection.json",
-                             "onnx_volumes.json", "onnx_control.json"})
+                             "onnx_volumes.json", "onnx_control.json", "onnx_signals.json"})
       for (Json& c :
            Json::parse(read_file(std::filesystem::path(HEADROOM_SOURCE_DIR) / "tests" / "golden" / name)))
         list.push_back(std::move(c));

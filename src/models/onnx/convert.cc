@@ -10,11 +10,13 @@ using Table = std::unordered_map<std::string, Conversion>;
 const Table& table() {
   static const Table all = [] {
     Table joined;
-    for (auto family : {core_conversions, pointwise_conversions, cast_conversions, arrange_conversions,
-                        bit_conversions, scatter_conversions, select_conversions, detection_conversions,
-                        resize_conversions, attention_conversions, microsoft_conversions, gather_conversions,
-                        reduce_conversions, einsum_conversions, normalize_conversions, window_conversions,
-                        recurrent_conversions, quantize_conversions, qlinear_conversions})
+    for (auto family :
+         {core_conversions,      pointwise_conversions, cast_conversions,      arrange_conversions,
+          pad_conversions,       bit_conversions,       scatter_conversions,   select_conversions,
+          detection_conversions, resize_conversions,    attention_conversions, microsoft_conversions,
+          gather_conversions,    reduce_conversions,    einsum_conversions,    normalize_conversions,
+          window_conversions,    signal_conversions,    loss_conversions,      recurrent_conversions,
+          quantize_conversions,  qlinear_conversions})
       for (const Conversion& c : family()) joined.emplace(c.op, c);
     return joined;
   }();

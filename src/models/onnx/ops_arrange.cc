@@ -196,41 +196,6 @@ Results convert_tile(Context& c) {
   return {y};
 }
 
-// Elements before and after each axis, in the form of any opset.
-Ints pad_amounts(const Context& c, int rank) {
-  if (c.opset() < 11) return c.integers(c.opset() < 2 ? "paddings" : "pads");
-  const Ints given_pads = c.known_integers(1);
-  if (!c.has_input(3)) return given_pads;
-  const Ints axes = axes_in(c, c.known_integers(3), rank);
-  if (given_pads.size() != 2 * axes.size()) c.invalid("pads and axes differ in number");
-  Ints pads(2 * static_cast<std::size_t>(rank));
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    pads[static_cast<std::size_t>(axes[i])] = given_pads[i];
-    pads[static_cast<std::size_t>(axes[i] + rank)] = given_pads[i + axes.size()];
-  }
-  return pads;
-}
-
-Results convert_pad(Context& c) {
-  const Term x = input(c, 0);
-  const Shape shape = shape_of(c, x);
-  const Ints pads = pad_amounts(c, shape.rank());
-  const std::string mode = c.text("mode", "constant");
-  if (static_cast<int>(pads.size()) != 2 * shape.rank()) c.invalid("pads does not name every axis");
-  if (mode == "wrap") c.unsupported("mode 'wrap'");
-  if (std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad == 0; })) return {x};
-  Attrs attrs{{"pads", pads}, {"mode", mode}};
-  if (mode == "constant") {
-    const double value = c.opset() < 11 ? c.real("value", 0) : c.has_input(2) ? c.known_real(2) : 0;
-    if (value != 0) attrs.set("value", value);
-  }
-  // Other types go through fp64, which holds every integer a network uses for counting.
-  const DType dtype = type_of(c, x).dtype;
-  if (is_float(dtype)) return {apply(c, "pad", {x}, attrs)};
-  const Term wide = apply(c, "cast", {x}, {{"to", std::string("fp64")}});
-  return {apply(c, "cast", {apply(c, "pad", {wide}, attrs)}, {{"to", std::string(name_of(dtype))}})};
-}
-
 Results convert_range(Context& c) {
   c.require_inputs(3, 3);
   const DType dtype = c.type(0).dtype;
@@ -347,7 +312,6 @@ std::vector<Conversion> arrange_conversions() {
           {"Gather", convert_gather},
           {"Expand", convert_expand},
           {"Tile", convert_tile},
-          {"Pad", convert_pad},
           {"Range", convert_range},
           {"Trilu", convert_trilu},
           {"EyeLike", convert_eye_like},

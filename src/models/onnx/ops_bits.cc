@@ -9,7 +9,9 @@ namespace {
 
 // Integers as our operators on bits take them.
 Term bits_of(Context& c, std::size_t i) {
-  const Term wide = wide_integers(c, input(c, i));
+  const Term given = input(c, i);
+  const Term wide =
+      type_of(c, given).dtype == DType::i8 ? cast_to(c, given, DType::i32) : wide_integers(c, given);
   if (const DType dtype = type_of(c, wide).dtype; is_float(dtype))
     c.invalid(fmt::format("it takes integers, not {}", name_of(dtype)));
   return wide;
@@ -21,9 +23,16 @@ Results as_first(Context& c, const Term& bits) {
   return {cast_to(c, bits, c.type(0).dtype)};
 }
 
+// Both as the wider of their types: bytes and other integers may meet.
+std::vector<Term> both_bits(Context& c) {
+  const Term a = bits_of(c, 0), b = bits_of(c, 1);
+  const DType wide = type_of(c, a).dtype == DType::i64 ? DType::i64 : type_of(c, b).dtype;
+  return {cast_to(c, a, wide), cast_to(c, b, wide)};
+}
+
 Results convert_bits(Context& c, std::string_view op) {
   c.require_inputs(2, 2);
-  return as_first(c, apply(c, op, {bits_of(c, 0), bits_of(c, 1)}));
+  return as_first(c, apply(c, op, both_bits(c)));
 }
 
 // -1 - x has every bit of x inverted.
@@ -41,8 +50,7 @@ Results convert_shift(Context& c) {
     c.invalid(fmt::format("direction is '{}', not LEFT or RIGHT", direction));
   if (direction == "LEFT") return convert_bits(c, "shift_left");
   const bool logical = c.file_type(0) == TensorProto::UINT64;
-  return as_first(c, apply(c, "shift_right", {bits_of(c, 0), bits_of(c, 1)},
-                           {{"logical", std::int64_t{logical ? 1 : 0}}}));
+  return as_first(c, apply(c, "shift_right", both_bits(c), {{"logical", std::int64_t{logical ? 1 : 0}}}));
 }
 
 }  // namespace

@@ -25,6 +25,10 @@ struct Range {
 
 std::optional<Range> range_of(int type) {
   switch (type) {
+    case TensorProto::INT4:
+      return Range{-8, 7};
+    case TensorProto::UINT4:
+      return Range{0, 15};
     case TensorProto::INT8:
       return Range{-128, 127};
     case TensorProto::INT16:
@@ -43,6 +47,9 @@ std::optional<Range> range_of(int type) {
       return std::nullopt;
   }
 }
+
+// Of floats, too, which otherwise stop at the ends of the range.
+bool keeps_low_bits(int type) { return type == TensorProto::INT4 || type == TensorProto::UINT4; }
 
 // Before opset 6 the type was a name.
 int target_of(const Context& c) {
@@ -68,8 +75,7 @@ int target_of(const Context& c) {
 
 DType ours_of(const Context& c, int type) {
   const std::optional<DType> dtype = onnx::dtype_of(type);
-  if (!dtype || type == TensorProto::UINT4 || type == TensorProto::INT4)
-    c.unsupported(fmt::format("there is no cast to {} here", name_of_type(type)));
+  if (!dtype) c.unsupported(fmt::format("there is no cast to {} here", name_of_type(type)));
   return *dtype;
 }
 
@@ -101,8 +107,9 @@ Term cast_to_type(Context& c, const Term& x, int type) {
   const DType to = ours_of(c, type), from = type_of(c, x).dtype;
   if (is_16bit(to)) return rounded_to(c, x, to);
   if (is_float(to)) return floats(c, x);
-  const Term y = cast_to(c, x, to);
   const std::optional<Range> range = range_of(type);
+  if (keeps_low_bits(type)) return cast_to(c, wrapped_to(c, cast_to(c, x, DType::i32), *range), to);
+  const Term y = cast_to(c, x, to);
   // Our own integer types follow the same rules in the cast itself.
   if (!range || from == DType::boolean || type == TensorProto::UINT8 || type == TensorProto::INT8 ||
       type == TensorProto::INT32)
@@ -143,7 +150,9 @@ Results fold_cast(Context& c) {
   for (std::int64_t i = 0; i < from.count(); ++i) {
     if (is_float(from.type.dtype)) {
       const std::int64_t whole = convert<double, std::int64_t>(from.real(i));
-      elements.push_back(range ? std::clamp(whole, range->low, range->high) : whole);
+      elements.push_back(!range                 ? whole
+                         : keeps_low_bits(type) ? wrapped(whole, *range)
+                                                : std::clamp(whole, range->low, range->high));
     } else {
       const std::int64_t whole = from.integer(i);
       elements.push_back(range && range->wraps() ? wrapped(whole, *range) : whole);

@@ -72,12 +72,52 @@ Results convert_scatter_elements(Context& c) {
   return scattered(c, element_places(c, input(c, 1), data, axis), 1);
 }
 
+// The update of each batch goes to rows of the cache from an index of its own on; a circular cache goes on at
+// its front. Row p of the result is row p - index of the update, if that has one.
+Results convert_tensor_scatter(Context& c) {
+  c.require_inputs(2, 3);
+  const Shape cache = c.shape(0), update = c.shape(1);
+  const int rank = cache.rank();
+  const int axis = static_cast<int>(axis_in(c, c.integer("axis", -2), rank));
+  const std::string mode = c.text("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    c.invalid(fmt::format("mode is '{}', not linear or circular", mode));
+  if (rank != update.rank() || axis == 0 || update[axis] > cache[axis])
+    c.invalid(fmt::format("an update {} of a cache {}", update.str(), cache.str()));
+  const std::int64_t batch = cache[0], rows = cache[axis], given = update[axis],
+                     inner = strides_of(cache)[static_cast<std::size_t>(axis)],
+                     middle = cache.numel() / (batch * rows * inner);
+  if (update.numel() != batch * middle * given * inner || update[0] != batch)
+    c.invalid(fmt::format("an update {} of a cache {}", update.str(), cache.str()));
+  const Term zero = integers({}, {0});
+  const Term first = c.has_input(2) ? reshaped(c, cast_to(c, input(c, 2), DType::i64), {batch, 1, 1}) : zero;
+  Term from = apply(c, "sub", {positions(rows, 2, 3), first});
+  if (mode == "circular") from = apply(c, "mod", {from, integers({}, {rows})}, {{"fmod", std::int64_t{0}}});
+  const Term inside =
+      apply(c, "logical_and",
+            {apply(c, "less", {from, integers({}, {given})}), apply(c, "less", {integers({}, {-1}), from})});
+  const Term updated = apply(c, "add",
+                             {apply(c, "mul", {positions(batch, 0, 3), integers({}, {middle * given})}),
+                              apply(c, "mul", {positions(middle, 1, 3), integers({}, {given})})});
+  const Term places = apply(c, "add", {updated, apply(c, "where", {inside, from, zero})});
+  const Term moved = apply(c, "gather",
+                           {reshaped(c, input(c, 1), {batch * middle * given, inner}),
+                            reshaped(c, places, {batch * middle * rows})},
+                           {{"axis", std::int64_t{0}}});
+  const Ints whole = {batch, middle, rows, inner};
+  const Term y = apply(c, "where",
+                       {reshaped(c, inside, {c.has_input(2) ? batch : 1, 1, rows, 1}),
+                        reshaped(c, moved, whole), reshaped(c, input(c, 0), whole)});
+  return {reshaped(c, y, cache.vector())};
+}
+
 }  // namespace
 
 std::vector<Conversion> scatter_conversions() {
   return {{"ScatterND", convert_scatter_nd},
           {"ScatterElements", convert_scatter_elements},
-          {"Scatter", convert_scatter_elements}};
+          {"Scatter", convert_scatter_elements},
+          {"TensorScatter", convert_tensor_scatter}};
 }
 
 }  // namespace headroom::onnx
