@@ -44,10 +44,19 @@ if(NOT HEADROOM_SANITIZE)
                        SKIP_REGULAR_EXPRESSION "no GPU here")
 
   list(JOIN shared_processes ":" shared_processes)
+  # Tests that start programs or servers, train, measure, or use the GPU have a process each. All others share some.
+  set(own_processes *Cli*:*Completion*:*Ranks*:TwoHosts*:Browser*:Live*:Scripts/*:Folders/*:*Examples*:*Bench*:Ladder*)
+  string(APPEND own_processes :Roofline*:EnergyMeter*:MachineSampler*:Published*:Statistics*:*Physics*:Public*:BlockMma*)
+  string(APPEND own_processes :*Accuracy*:*Timing*:*Cuda*:InRanks*:LateRank*:TestGroups*:TestLimits*:Sources*:Docs*)
+  foreach(index RANGE 5)
+    add_test(NAME Units/${index} COMMAND headroom_tests --gtest_filter=-${own_processes}:${shared_processes})
+    set_tests_properties(Units/${index} PROPERTIES TIMEOUT 600 ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=6;GTEST_SHARD_INDEX=${index};OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
+  endforeach()
 
   # Values are not part of the names: they hold addresses, which change from run to run.
   gtest_discover_tests(headroom_tests NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 TEST_LIST headroom_discovered
-                       TEST_FILTER "-${shared_processes}" PROPERTIES TIMEOUT 600)
+                       TEST_FILTER "${own_processes}-${shared_processes}" PROPERTIES TIMEOUT 600)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${PROJECT_SOURCE_DIR}/cmake/test_properties.cmake)
 else()
   # All in one process: the search for leaks at its end alone can take seconds. libgomp is not built for the thread
