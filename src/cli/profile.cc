@@ -4,6 +4,8 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/counter_list.h"
+#include "cli/machine_code.h"
 #include "cli/profile_run.h"
 #include "cli/prove.h"
 #include "cli/saving.h"
@@ -112,8 +114,13 @@ bool trains(const ProfileRequest& r) {
   return !r.run.data.empty();
 }
 
-void run(const ProfileRequest& r) {
-  if (r.profile.counters == "list") return list_counters(r.common);
+void run(ProfileRequest& r) {
+  r.profile.on_gpu = r.common.device != "cpu";
+  if (r.profile.counters == "list") {
+    if (r.profile.on_gpu) return list_gpu_counters(r.common, r.profile.chip);
+    return list_cpu_counters(r.common);
+  }
+  if (!r.profile.code.empty()) return describe_code(r.common, r.profile.code);
   require_tables(r.common.tables, profiled_layer_columns());
   if (r.run.model.empty() && r.run.recipe.empty())
     reject(Hint{"headroom model list names them"}, "profile needs a model or a --recipe");
@@ -138,6 +145,7 @@ void add_profile(Command app) {
   verb.example("headroom profile model.onnx --batch 8");
   verb.example("headroom profile alexnet --data glyphs --device cuda --open conv2");
   verb.example("headroom profile lenet5 --data glyphs --counters seed");
+  verb.example("headroom profile --device cuda --counters list");
   verb.example("mpirun -n 2 headroom profile mlp --data mnist");
   verb.runs_on_ranks([r] { run(*r); });
 }

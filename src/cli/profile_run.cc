@@ -11,7 +11,9 @@
 #include "cli/progress.h"
 #include "cli/run_watch.h"
 #include "cli/signals.h"
+#include "profile/cpu_counters.h"
 #include "profile/gather_traces.h"
+#include "profile/gpu_counters.h"
 #include "report/profile_files.h"
 #include "report/profile_memory.h"
 #include "report/profile_ranges.h"
@@ -22,6 +24,11 @@ namespace headroom::cli {
 namespace {
 
 const SpanName kForwardPassSpan{"batch iteration"};
+
+std::vector<std::string> counters_of(const ProfileOptions& options) {
+  if (options.counters.empty()) return {};
+  return options.on_gpu ? gpu_counters_named(options.counters) : cpu_counters_named(options.counters);
+}
 
 }  // namespace
 
@@ -41,7 +48,10 @@ void add_profile_options(Command verb, ProfileOptions& options) {
             "on GPUs: count pages of managed memory that move; starting takes two seconds more");
   verb.flag("--nvtx", options.nvtx, "emit every span as a range that NVIDIA's tools show");
   verb.option("--counters", options.counters,
-              "on CPUs: count in steps of their own: seed, memory, system, counters by name; list shows all");
+              "count in steps of their own: sets and counters by name, separated by commas; list shows all");
+  verb.option("--chip", options.chip, "with --device cuda --counters list: of this chip, such as GA100");
+  verb.option("--code", options.code,
+              "describe the machine code of kernels with this in their names, without a run: registers, mix");
   verb.option("--open", options.open, "show the operators and kernels of this layer");
   verb.option("--zoom", options.zoom, "show the ranges below this one: train, batch, phase or a span's name");
   verb.option("--card", options.card, "show how this kernel was launched: a name, or a part of one");
@@ -55,7 +65,9 @@ void require_profile(const ProfileOptions& options) {
   if (options.trace_steps < 1) reject("--trace-steps is {}; it must be at least 1", options.trace_steps);
   if (options.nvtx && !spans::has_nvtx())
     reject(Hint{"build it where the CUDA toolkit is"}, "--nvtx: this program was built without NVTX");
-  if (!options.counters.empty()) cpu_counters_named(options.counters);
+  if (!options.chip.empty())
+    reject(Hint{"leave it out: the GPU's own chip counts"}, "--chip is for --counters list");
+  counters_of(options);
   if (options.out.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
@@ -64,36 +76,16 @@ void require_profile(const ProfileOptions& options) {
   require_writable(std::filesystem::path(options.out) / "record.json");
 }
 
-void list_counters(const Common& common) {
-  Sheet sheet("counters", {{.key = "counter", .title = "counter"},
-                           {.key = "what", .title = "what", .left = true},
-                           {.key = "sets", .title = "in the sets", .left = true},
-                           {.key = "here", .title = "here", .left = true, .wrap = true}});
-  for (const CpuCounter& counter : cpu_counters()) {
-    std::vector<std::string> sets;
-    for (const CpuCounterSet& set : cpu_counter_sets())
-      if (std::ranges::find(set.counters, counter.name) != set.counters.end()) sets.emplace_back(set.name);
-    const std::string why_not = why_no_cpu_counter(counter);
-    sheet.row({std::string(counter.name), std::string(counter.what), fmt::format("{}", fmt::join(sets, ", ")),
-               why_not.empty() ? "yes" : "no: " + why_not});
-  }
-  if (common.json) return print_json({{"counters", sheet.objects()}});
-  cli::print(sheet.text(common.tables.view()));
-}
-
 ProfileRun::ProfileRun(const ProfileOptions& options)
     : options_(options),
-      profiler_(
-          options.steps, options.nvtx, {.delays = !options.card.empty(), .pages = options.managed},
-          options.counters.empty() ? std::vector<std::string>() : cpu_counters_named(options.counters)) {
+      profiler_(options.steps, options.nvtx, {.delays = !options.card.empty(), .pages = options.managed},
+                counters_of(options)) {
   if (options.sample_ms > 0) sampler_.emplace(sources_of_run(), double(options.sample_ms) / 1e3);
 }
 
 StepWatch& ProfileRun::watch(Device& device, const Plan& plan, int rank) {
   if (!options_.card.empty() && device.kind() == DeviceKind::cpu)
     reject(Hint{"add --device cuda"}, "--card is about a kernel of a GPU");
-  if (!options_.counters.empty() && device.kind() != DeviceKind::cpu)
-    reject(Hint{"leave it out, or use --device cpu"}, "--counters are those of CPUs");
   std::vector<std::string> layers;
   for (const Step& step : plan.steps)
     for (const Charge& charge : step.charges)

@@ -17,6 +17,9 @@ struct ProfileOptions {
   std::string out;               // folder for the files; empty: none
   std::string card, open, zoom;  // a kernel, a layer, a range to show alone
   std::string counters;          // sets and counters, or "list"
+  std::string chip;              // of a GPU whose counters are listed; empty: the usual one
+  bool on_gpu = false;           // counters are those of a GPU
+  std::string code;              // a part of the names of kernels whose machine code is described
   std::int64_t steps = 20;       // to watch
   std::int64_t sample_ms = 100;
   std::int64_t trace_steps = 50;  // in the trace files
@@ -29,8 +32,6 @@ struct ProfileOptions {
 void add_profile_options(Command verb, ProfileOptions& options);
 void add_profile_folder(Command verb, ProfileOptions& options);  // --profile DIR, of other verbs
 void require_profile(const ProfileOptions& options);  // before the run: numbers, and a folder to write to
-
-void list_counters(const Common& common);  // what --counters may name, and whether it can be counted here
 
 // One profiled run of this process, from its first moment to the printed tables.
 class ProfileRun : public TrainObserver {

@@ -3,15 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "plan/executor.h"
 #include "profile/cpu_counters.h"
-#include "profile/measurement.h"
+#include "profile/step_counts.h"
 
 namespace headroom {
 
 // Counts what each step of a plan does, over several runs, and how long these took: ratios are of the same
 // runs. What reading adds to a step is counted once, in the beginning, and taken off.
-class CounterRecorder final : public Recorder {
+class CounterRecorder final : public StepCounts {
  public:
   static constexpr const char* kTime = "seconds";  // the name of the time among the counters
 
@@ -19,8 +18,8 @@ class CounterRecorder final : public Recorder {
   void begin(std::size_t step, Stream& stream) override;
   void end(std::size_t step, Stream& stream) override;
 
-  const std::vector<std::string>& notes() const { return counting_.notes(); }
-  void add_to(Measurement& measurement) const;  // means of one run of each step
+  const std::vector<std::string>& notes() const override { return counting_.notes(); }
+  void add_to(Measurement& measurement) const override;  // means of one run of each step
 
  private:
   void read(std::vector<double>& totals);  // by counter, and the time last

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "profile/counter_recorder.h"
+#include "profile/gpu_counting.h"
 
 namespace headroom {
 
@@ -46,18 +48,27 @@ StepWatch& Profiler::watch(Device& device, const Plan& plan, int rank) {
     trace_.windows.back().steps = static_cast<int>(count);
   };
   watch_.detach = [this] { detach(); };
-  if (!counters_.empty()) {
-    watch_.next = &counter_watch_;
-    counter_watch_ = {.skip = 0, .warm_up = 1, .steps = watch_.steps};
-    counter_watch_.attach = [this, steps = plan.steps.size()] {  // now: all threads were started
-      counter_recorder_.emplace(counters_, steps);
-      counter_watch_.recorders = {&*counter_recorder_};
-    };
-    counter_watch_.begin = [] {};
-    counter_watch_.end = [](std::int64_t) {};
-    counter_watch_.detach = [this] { done_ = true; };
-  }
+  if (!counters_.empty()) count_next(plan);
   return watch_;
+}
+
+void Profiler::count_next(const Plan& plan) {
+  watch_.next = &counter_watch_;
+  counter_watch_ = {.skip = 0, .warm_up = 1, .steps = watch_.steps};
+  counter_watch_.attach = [this, &plan] {  // now: all threads were started, and no trace is on
+    if (device_->kind() == DeviceKind::cpu)
+      counts_ = std::make_unique<CounterRecorder>(counters_, plan.steps.size());
+    else
+      counts_ = make_gpu_counts(*device_, plan, counters_);
+    counter_watch_.recorders = {counts_.get()};
+    if (counts_->runs() > 0) counter_watch_.steps = counts_->runs();
+  };
+  counter_watch_.begin = [this] { counts_->open(); };
+  counter_watch_.end = [this](std::int64_t) { counts_->close(); };
+  counter_watch_.detach = [this] {
+    counts_->release();
+    done_ = true;
+  };
 }
 
 void Profiler::attach() {
@@ -90,8 +101,8 @@ Trace Profiler::finish() {
   for (const ThreadSpans& thread : threads) count += thread.events.size();
   add_spans(trace_, threads, origin_ns_, rank_);
   append(trace_, device_events_);
-  if (counter_recorder_)
-    std::ranges::copy(counter_recorder_->notes(), std::back_inserter(trace_.notes));
+  if (counts_ != nullptr)
+    std::ranges::copy(counts_->notes(), std::back_inserter(trace_.notes));
   else if (!counters_.empty())
     trace_.notes.push_back("no counters: the run ended before a step could be counted");
   trace_.own_cost_s = attached_s_ + double(count) * span_cost_s();
@@ -99,7 +110,7 @@ Trace Profiler::finish() {
 }
 
 void Profiler::add_counters(Measurement& measurement) const {
-  if (counter_recorder_) counter_recorder_->add_to(measurement);
+  if (counts_ != nullptr) counts_->add_to(measurement);
 }
 
 double span_cost_s() {

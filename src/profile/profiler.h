@@ -3,17 +3,18 @@
 #include <memory>
 #include <optional>
 
-#include "profile/counter_recorder.h"
 #include "profile/kernel_tracer.h"
 #include "profile/measurement.h"
 #include "profile/span_recorder.h"
+#include "profile/step_counts.h"
 #include "profile/step_watch.h"
 #include "profile/trace.h"
 
 namespace headroom {
 
 // Records a run from its construction to finish(): spans of all threads throughout, kernels of a GPU while
-// the steps of watch() run. After them as many steps run with counters, if any are asked for. One at a time.
+// the steps of watch() run. If counters are asked for, more steps run with these: on a CPU as many, on a GPU
+// one for each pass. One at a time.
 class Profiler {
  public:
   explicit Profiler(std::int64_t steps, bool nvtx = false, TracerOptions tracer = {},
@@ -33,11 +34,12 @@ class Profiler {
  private:
   void attach();
   void detach();
+  void count_next(const Plan& plan);
 
   std::int64_t origin_ns_;
   StepWatch watch_, counter_watch_;
   std::vector<std::string> counters_;
-  std::optional<CounterRecorder> counter_recorder_;
+  std::unique_ptr<StepCounts> counts_;
   Device* device_ = nullptr;
   TracerOptions tracer_options_;
   int rank_ = 0;

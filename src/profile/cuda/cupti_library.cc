@@ -11,15 +11,22 @@ namespace {
 constexpr const char* kCuptiInstead =
     "install CUPTI of the CUDA toolkit, or add its folder to LD_LIBRARY_PATH";
 
-Cupti load_cupti() {
-  const std::string name = fmt::format("libcupti.so.{}", CUPTI_API_VERSION / 10000);
-  std::vector<std::string> names = {name};
-  for (const char* folder : {"/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"})
-    names.push_back(folder + name);
-  const cuda::Library library(names);
+const cuda::Library& cupti_file() {
+  static const cuda::Library library = [] {
+    const std::string name = fmt::format("libcupti.so.{}", CUPTI_API_VERSION / 10000);
+    std::vector<std::string> names = {name};
+    for (const char* folder : {"/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"})
+      names.push_back(folder + name);
+    return cuda::Library(names);
+  }();
   if (!library.loaded())
     throw Error(Blame::run, fmt::format("CUPTI cannot be loaded: {}", library.why_not()),
                 Hint{kCuptiInstead});
+  return library;
+}
+
+Cupti load_cupti() {
+  const cuda::Library& library = cupti_file();
   Cupti c;
 #define HEADROOM_CUPTI_FIND(name)           \
   if (!library.find(c.name, "cupti" #name)) \
@@ -36,6 +43,19 @@ Cupti load_cupti() {
   return c;
 }
 
+#ifdef HEADROOM_HAS_RANGES
+CuptiProfiler load_cupti_profiler() {
+  const cuda::Library& library = cupti_file();
+  CuptiProfiler c;
+#define HEADROOM_CUPTI_FIND(name)           \
+  if (!library.find(c.name, "cupti" #name)) \
+    throw Error(Blame::run, "CUPTI has no function cupti" #name, Hint{kCuptiInstead});
+  HEADROOM_CUPTI_PROFILER_CALLS(HEADROOM_CUPTI_FIND)
+#undef HEADROOM_CUPTI_FIND
+  return c;
+}
+#endif
+
 struct CuptiReason {
   CUptiResult result;
   const char* meaning;
@@ -45,12 +65,16 @@ struct CuptiReason {
 constexpr CuptiReason kCuptiReasons[] = {
     {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "another profiler is attached to this process",
      "run without Nsight, cuda-gdb or compute-sanitizer"},
-    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "this user may not trace the GPU",
+    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "this user may not profile the GPU",
      "run as root, or have the driver loaded with NVreg_RestrictProfilingToAdminUsers=0"},
-    {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "the virtual GPU does not allow tracing",
+    {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "the virtual GPU does not allow profiling",
      "use a machine with a whole GPU"},
-    {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU does not allow tracing", "use another GPU"},
-    {CUPTI_ERROR_HARDWARE_BUSY, "another process is tracing the GPU", "stop the other profiler or monitor"},
+    {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU does not allow profiling", "use another GPU"},
+    {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, "the hypervisor does not allow profiling",
+     "have profiling enabled for the virtual machine"},
+    {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing does not allow profiling",
+     "use a machine without it"},
+    {CUPTI_ERROR_HARDWARE_BUSY, "another process is profiling the GPU", "stop the other profiler or monitor"},
     {CUPTI_ERROR_NOT_INITIALIZED, "the driver is too old for CUPTI, or libnvperf_host is missing",
      "install the driver and CUPTI of one CUDA release"},
 };
@@ -61,6 +85,13 @@ const Cupti& cupti() {
   static const Cupti c = load_cupti();
   return c;
 }
+
+#ifdef HEADROOM_HAS_RANGES
+const CuptiProfiler& cupti_profiler() {
+  static const CuptiProfiler c = load_cupti_profiler();
+  return c;
+}
+#endif
 
 void check_cupti(CUptiResult result, const char* call) {
   if (result == CUPTI_SUCCESS) return;

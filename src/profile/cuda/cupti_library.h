@@ -6,6 +6,14 @@
 
 #include <cupti.h>
 
+// Older versions of CUPTI read counters in another way, which this program does not know.
+#if __has_include(<cupti_range_profiler.h>)
+#define HEADROOM_HAS_RANGES
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#endif
+
 namespace headroom {
 
 #define HEADROOM_CUPTI_CALLS(call)                                                                         \
@@ -28,7 +36,36 @@ const Cupti& cupti();
 // Throws with the meaning of the result for a user.
 void check_cupti(CUptiResult result, const char* call);
 
+#ifdef HEADROOM_HAS_RANGES
+#define HEADROOM_CUPTI_PROFILER_CALLS(call)                                                                \
+  call(ProfilerInitialize) call(ProfilerDeInitialize) call(ProfilerDeviceSupported)                        \
+      call(ProfilerGetCounterAvailability) call(DeviceGetChipName) call(ProfilerHostGetSupportedChips)     \
+          call(ProfilerHostInitialize) call(ProfilerHostDeinitialize) call(ProfilerHostGetBaseMetrics)     \
+              call(ProfilerHostConfigAddMetrics) call(ProfilerHostGetConfigImageSize)                      \
+                  call(ProfilerHostGetConfigImage) call(ProfilerHostGetNumOfPasses)                        \
+                      call(ProfilerHostEvaluateToGpuValues) call(RangeProfilerEnable)                      \
+                          call(RangeProfilerDisable) call(RangeProfilerSetConfig) call(RangeProfilerStart) \
+                              call(RangeProfilerStop) call(RangeProfilerPushRange)                         \
+                                  call(RangeProfilerPopRange) call(RangeProfilerDecodeData)                \
+                                      call(RangeProfilerGetCounterDataSize)                                \
+                                          call(RangeProfilerCounterDataImageInitialize)                    \
+                                              call(RangeProfilerGetCounterDataInfo)                        \
+                                                  call(RangeProfilerCounterDataGetRangeInfo)
+
+struct CuptiProfiler {
+#define HEADROOM_CUPTI_CALL(name) decltype(::cupti##name)* name = nullptr;
+  HEADROOM_CUPTI_PROFILER_CALLS(HEADROOM_CUPTI_CALL)
+#undef HEADROOM_CUPTI_CALL
+};
+const CuptiProfiler& cupti_profiler();  // throws as cupti() does
+#endif
+
 }  // namespace headroom
 
 #define HEADROOM_CUPTI_CHECK(call) ::headroom::check_cupti(::headroom::cupti().call, #call)
+#define HEADROOM_CUPTI_PROFILER_CHECK(call) ::headroom::check_cupti(::headroom::cupti_profiler().call, #call)
+// A call's parameters, with the size that CUPTI checks.
+#define HEADROOM_CUPTI_PARAMS(type, name) \
+  CUpti_##type##_Params name{};           \
+  name.structSize = CUpti_##type##_Params_STRUCT_SIZE
 #endif

@@ -2,7 +2,6 @@
 
 #ifdef HEADROOM_HAS_CUPTI
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,16 +9,10 @@
 #include <optional>
 #include <set>
 
+#include "base/demangle.h"
+
 namespace headroom {
 namespace {
-
-std::string demangled(const char* name) {
-  if (name == nullptr) return "unknown";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text ? text.get() : name;
-}
 
 // "cudaLaunchKernel_v7000" and "cuLaunchKernelEx_ptsz" are versions of the functions users know.
 std::string call_name(CUpti_CallbackDomain domain, CUpti_CallbackId id) {

@@ -1,0 +1,216 @@
+#include "profile/cuda/cupti_ranges.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "profile/cuda/cupti_library.h"
+
+#ifdef HEADROOM_HAS_RANGES
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/library.h"
+#include "profile/cuda/metric_host.h"
+
+namespace headroom {
+namespace {
+
+CUcontext current_context() {
+  const cuda::Library driver({"libcuda.so.1"});
+  CUresult (*get)(CUcontext*) = nullptr;
+  CUcontext context = nullptr;
+  if (!driver.loaded() || !driver.find(get, "cuCtxGetCurrent") || get(&context) != CUDA_SUCCESS ||
+      context == nullptr)
+    throw Error(Blame::run, "the GPU has no context to count in", Hint{});
+  return context;
+}
+
+void require_support(int device) {
+  HEADROOM_CUPTI_PARAMS(Profiler_DeviceSupported, p);
+  p.cuDevice = device;
+  p.api = CUPTI_PROFILER_RANGE_PROFILING;
+  HEADROOM_CUPTI_PROFILER_CHECK(ProfilerDeviceSupported(&p));
+  const std::pair<CUpti_Profiler_Support_Level, const char*> parts[] = {
+      {p.architecture, "its architecture is older than Volta"},
+      {p.sli, "SLI is on"},
+      {p.vGpu, "it is a virtual GPU"},
+      {p.confidentialCompute, "confidential computing is on"},
+      {p.cmp, "it is a mining processor"},
+      {p.wsl, "the system is WSL"},
+      {p.isSupported, "CUPTI does not say why"}};
+  for (const auto& [level, reason] : parts)
+    if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
+      throw Error(Blame::run, fmt::format("counters of this GPU cannot be read: {}", reason), Hint{});
+}
+
+std::string chip_name(int device) {
+  HEADROOM_CUPTI_PARAMS(Device_GetChipName, p);
+  p.deviceIndex = static_cast<std::size_t>(device);
+  HEADROOM_CUPTI_PROFILER_CHECK(DeviceGetChipName(&p));
+  return p.pChipName;
+}
+
+// What the driver lets this user count. Whoever may not learns it here.
+std::vector<std::uint8_t> availability(CUcontext context) {
+  HEADROOM_CUPTI_PARAMS(Profiler_GetCounterAvailability, p);
+  p.ctx = context;
+  HEADROOM_CUPTI_PROFILER_CHECK(ProfilerGetCounterAvailability(&p));
+  std::vector<std::uint8_t> image(p.counterAvailabilityImageSize);
+  p.pCounterAvailabilityImage = image.data();
+  HEADROOM_CUPTI_PROFILER_CHECK(ProfilerGetCounterAvailability(&p));
+  return image;
+}
+
+// CUPTI's profiler, on while this lives.
+struct ProfilerSession {
+  ProfilerSession() {
+    HEADROOM_CUPTI_PARAMS(Profiler_Initialize, p);
+    HEADROOM_CUPTI_PROFILER_CHECK(ProfilerInitialize(&p));
+  }
+  ~ProfilerSession() {
+    HEADROOM_CUPTI_PARAMS(Profiler_DeInitialize, p);
+    cupti_profiler().ProfilerDeInitialize(&p);
+  }
+  ProfilerSession(const ProfilerSession&) = delete;
+  ProfilerSession& operator=(const ProfilerSession&) = delete;
+};
+
+class CuptiRanges final : public RangeCounter {
+ public:
+  CuptiRanges(CudaDevice& device, const std::vector<std::string>& counters)
+      : device_(device), context_(current_context()) {
+    require_support(device.index());
+    host_ = std::make_unique<MetricHost>(chip_name(device.index()), availability(context_));
+    passes_ = split_into_passes(counters, host_->chip(), [this](const auto& m) { return host_->runs_of(m); });
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Enable, p);
+    p.ctx = context_;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerEnable(&p));
+    profiler_ = p.pRangeProfilerObject;
+  }
+  ~CuptiRanges() override {
+    if (running_) cupti_stop();
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Disable, p);
+    p.pRangeProfilerObject = profiler_;
+    cupti_profiler().RangeProfilerDisable(&p);
+  }
+
+  const CounterPasses& passes() const override { return passes_; }
+
+  void prepare(std::size_t pass, std::size_t max_ranges) override {
+    pass_ = pass;
+    config_ = host_->config_image(passes_.passes[pass].metrics);
+    make_data_image(max_ranges);
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_SetConfig, p);
+    p.pRangeProfilerObject = profiler_;
+    p.configSize = config_.size(), p.pConfig = config_.data();
+    p.counterDataImageSize = data_.size(), p.pCounterDataImage = data_.data();
+    p.range = CUPTI_UserRange, p.replayMode = CUPTI_UserReplay;
+    p.maxRangesPerPass = max_ranges;
+    p.numNestingLevels = 1, p.minNestingLevel = 1, p.targetNestingLevel = 1;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerSetConfig(&p));
+  }
+
+  void start() override {
+    device_.stream().synchronize();
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Start, p);
+    p.pRangeProfilerObject = profiler_;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerStart(&p));
+    running_ = true;
+  }
+
+  void push(std::size_t range) override {
+    const std::string name = std::to_string(range);
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_PushRange, p);
+    p.pRangeProfilerObject = profiler_;
+    p.pRangeName = name.c_str();
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerPushRange(&p));
+  }
+  void pop() override {
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_PopRange, p);
+    p.pRangeProfilerObject = profiler_;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerPopRange(&p));
+  }
+
+  bool stop() override {
+    device_.stream().synchronize();
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
+    p.pRangeProfilerObject = profiler_;
+    running_ = false;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerStop(&p));
+    return p.isAllPassSubmitted == 1;
+  }
+
+  std::vector<RangeValues> read() override {
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_DecodeData, decode);
+    decode.pRangeProfilerObject = profiler_;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerDecodeData(&decode));
+    dropped_ += decode.numOfRangeDropped;
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_GetCounterDataInfo, info);
+    info.pCounterDataImage = data_.data(), info.counterDataImageSize = data_.size();
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerGetCounterDataInfo(&info));
+    std::vector<RangeValues> all;
+    for (std::size_t r = 0; r < info.numTotalRanges; ++r)
+      all.push_back({range_number(r), host_->values(data_, r, passes_.passes[pass_].metrics)});
+    return all;
+  }
+
+ private:
+  void make_data_image(std::size_t max_ranges) {
+    std::vector<const char*> names;
+    for (const std::string& metric : passes_.passes[pass_].metrics) names.push_back(metric.c_str());
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_GetCounterDataSize, size);
+    size.pRangeProfilerObject = profiler_;
+    size.pMetricNames = names.data(), size.numMetrics = names.size();
+    size.maxNumOfRanges = max_ranges;
+    size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(max_ranges);
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerGetCounterDataSize(&size));
+    data_.assign(size.counterDataSize, 0);
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_CounterDataImage_Initialize, init);
+    init.pRangeProfilerObject = profiler_;
+    init.counterDataSize = data_.size(), init.pCounterData = data_.data();
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerCounterDataImageInitialize(&init));
+  }
+
+  std::size_t range_number(std::size_t index) const {
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_CounterData_GetRangeInfo, p);
+    p.pCounterDataImage = data_.data(), p.counterDataImageSize = data_.size();
+    p.rangeIndex = index, p.rangeDelimiter = "/";
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerCounterDataGetRangeInfo(&p));
+    return static_cast<std::size_t>(parse_int(split(p.rangeName, '/').back(), "a range of CUPTI"));
+  }
+
+  void cupti_stop() noexcept {
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
+    p.pRangeProfilerObject = profiler_;
+    cupti_profiler().RangeProfilerStop(&p);
+  }
+
+  CudaDevice& device_;
+  ProfilerSession session_;
+  CUcontext context_;
+  std::unique_ptr<MetricHost> host_;
+  CounterPasses passes_;
+  CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  std::size_t pass_ = 0;
+  bool running_ = false;
+  std::vector<std::uint8_t> config_, data_;
+};
+
+}  // namespace
+
+std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vector<std::string>& counters) {
+  return std::make_unique<CuptiRanges>(dynamic_cast<CudaDevice&>(device), counters);
+}
+
+}  // namespace headroom
+
+#else
+
+namespace headroom {
+
+std::unique_ptr<RangeCounter> make_cupti_ranges(Device&, const std::vector<std::string>&) {
+  throw Error(Blame::run, "this program was built without CUPTI, or with one that has no range profiler",
+              Hint{"install CUPTI of the CUDA toolkit and build again"});
+}
+
+}  // namespace headroom
+
+#endif

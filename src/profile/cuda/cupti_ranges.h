@@ -1,0 +1,11 @@
+#pragma once
+
+#include "device/device.h"
+#include "profile/range_counter.h"
+
+namespace headroom {
+
+// Throws if the device cannot be counted, and says why: no CUPTI, no right, another profiler.
+std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vector<std::string>& counters);
+
+}  // namespace headroom

@@ -1,0 +1,158 @@
+#include "profile/gpu_counter_recorder.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "device/device.h"
+
+namespace headroom {
+namespace {
+
+// Two passes, the second of which takes two runs. A value tells pass and range.
+class FakeRanges final : public RangeCounter {
+ public:
+  FakeRanges(std::string& log, std::size_t fails_in_pass)
+      : log_(log), fails_in_pass_(fails_in_pass), passes_{.chip = "chip"} {
+    passes_.passes = {{{"cycles", "issued"}, {"a", "b"}, 1}, {{"branches"}, {"c"}, 2}};
+    passes_.missing = {"bulk-read"};
+  }
+  const CounterPasses& passes() const override { return passes_; }
+  void prepare(std::size_t pass, std::size_t max_ranges) override {
+    pass_ = pass, left_ = passes_.passes[pass].runs;
+    log_ += fmt::format("[{}:{}", pass, max_ranges);
+  }
+  void start() override {
+    if (pass_ == fails_in_pass_) throw Error(Blame::run, "the GPU is busy");
+    ranges_.clear();
+    log_ += "(";
+  }
+  void push(std::size_t range) override { ranges_.push_back(range), log_ += std::to_string(range); }
+  void pop() override { log_ += "."; }
+  bool stop() override {
+    log_ += ")";
+    return --left_ == 0;
+  }
+  std::vector<RangeValues> read() override {
+    log_ += "]";
+    std::vector<RangeValues> all;
+    for (const std::size_t range : ranges_) {
+      all.push_back({range, {}});
+      for (std::size_t n = 0; n < passes_.passes[pass_].counters.size(); ++n)
+        all.back().values.push_back(double(100 * (pass_ + 1) + 10 * n + range));
+    }
+    return all;
+  }
+
+ private:
+  std::string& log_;
+  std::size_t fails_in_pass_, pass_ = 0;
+  int left_ = 0;
+  std::vector<std::size_t> ranges_;
+  CounterPasses passes_;
+};
+
+class GpuCounterRecorderTest : public ::testing::Test {
+ protected:
+  GpuCounterRecorderTest() : device_(open_device("cpu")) {
+    for (const char* op : {"relu", "all_reduce", "add"}) {
+      Step step;
+      step.problem.op = op;
+      step.work.launches = {{.flops = 6, .bytes = 8, .count = 2}};
+      plan_.steps.push_back(step);
+    }
+  }
+  GpuCounterRecorder recorder(std::size_t fails_in_pass = 99) {
+    return {plan_, std::make_unique<FakeRanges>(log_, fails_in_pass)};
+  }
+  // Phases may take the steps in another order than the plan.
+  void run(GpuCounterRecorder& recorder) {
+    for (const std::size_t step : {0u, 2u, 1u})
+      recorder.begin(step, device_->stream()), recorder.end(step, device_->stream());
+  }
+  Measurement counted(const GpuCounterRecorder& recorder) {
+    Measurement m;
+    m.steps.resize(plan_.steps.size());
+    recorder.add_to(m);
+    return m;
+  }
+
+  std::unique_ptr<Device> device_;
+  Plan plan_;
+  std::string log_;
+};
+
+TEST_F(GpuCounterRecorderTest, EveryRunIsAPassAndEveryStepARange) {
+  GpuCounterRecorder r = recorder();
+  ASSERT_EQ(r.runs(), 3);
+  run(r);  // warm-up
+  r.open();
+  run(r), run(r);
+  r.close();  // an evaluation comes between
+  r.open();
+  run(r);
+  r.close();
+  r.release();
+  EXPECT_EQ(log_, "[0:3(0.2.)][1:3(0.2.)(0.2.)]") << "exchanges stay outside";
+  const Measurement m = counted(r);
+  EXPECT_EQ(m.steps[2].counters.at("1:cycles"), 102);
+  EXPECT_EQ(m.steps[2].counters.at("1:issued"), 112);
+  EXPECT_EQ(m.steps[0].counters.at("2:branches"), 200);
+  EXPECT_FALSE(m.steps[1].counters.contains("1:cycles"));
+  EXPECT_EQ(m.steps[1].counters.at("0:launches"), 2);
+  ASSERT_EQ(r.notes().size(), 2u);
+  EXPECT_EQ(r.notes()[0], "no bulk-read: chip does not count it");
+  EXPECT_EQ(r.notes()[1],
+            "counted in 3 successive steps: pass 1: cycles, issued; pass 2 (2 steps): branches");
+}
+
+TEST_F(GpuCounterRecorderTest, AnErrorEndsTheCountingNotTheRun) {
+  GpuCounterRecorder r = recorder(1);
+  r.open();
+  run(r), run(r), run(r);
+  r.close();
+  r.release();
+  const Measurement m = counted(r);
+  EXPECT_EQ(m.steps[0].counters.at("1:cycles"), 100);
+  EXPECT_FALSE(m.steps[0].counters.contains("2:branches"));
+  EXPECT_EQ(r.notes().back(), "counting ended after 1 of 2 passes: the GPU is busy");
+}
+
+TEST_F(GpuCounterRecorderTest, AShortRunSaysWhatIsMissing) {
+  GpuCounterRecorder r = recorder();
+  r.open();
+  run(r), run(r);
+  r.close();
+  r.release();
+  EXPECT_EQ(r.notes().back(), "only 1 of 2 passes were counted: the run was too short");
+  EXPECT_EQ(counted(r).steps[0].counters.count("2:branches"), 0u) << "half a pass is none";
+}
+
+TEST_F(GpuCounterRecorderTest, WithoutTheRightToCountThePlanSpeaks) {
+  GpuCounterRecorder r(plan_, nullptr, "this user may not profile the GPU");
+  EXPECT_EQ(r.runs(), 1);
+  r.open();
+  run(r);
+  r.close();
+  r.release();
+  const std::map<std::string, double> expected = {{"0:bytes", 8}, {"0:flops", 6}, {"0:launches", 2}};
+  EXPECT_EQ(counted(r).steps[0].counters, expected);
+  EXPECT_EQ(r.notes(), std::vector<std::string>{"no counters: this user may not profile the GPU; amounts are "
+                                                "the plan's own"});
+}
+
+TEST_F(GpuCounterRecorderTest, ALongPlanTakesSeveralRunsForAPass) {
+  plan_.steps.resize(GpuCounterRecorder::kMaxRanges + 1, plan_.steps[0]);
+  for (Step& step : plan_.steps) step.problem.op = "relu";
+  GpuCounterRecorder r = recorder();
+  EXPECT_EQ(r.runs(), 6);
+  r.open();
+  for (int i = 0; i < 2; ++i)
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      r.begin(s, device_->stream()), r.end(s, device_->stream());
+  r.close();
+  EXPECT_NE(log_.find("][0:1(1500.)]"), std::string::npos) << log_.substr(log_.size() - 30);
+  EXPECT_EQ(counted(r).steps[1500].counters.at("1:cycles"), 1600);
+}
+
+}  // namespace
+}  // namespace headroom
