@@ -13,6 +13,7 @@
 #include "report/profile_ranges.h"
 #include "report/profile_rates.h"
 #include "report/profile_run_sheet.h"
+#include "report/tuning_sheet.h"
 
 namespace headroom {
 namespace {
@@ -67,6 +68,7 @@ std::vector<Sheet> profile_sheets(const RunProfile& profile) {
   if (profile.record.plan) add(profiled_layer_sheet(profile));
   add(layer_counters_sheet(profile.record));
   add(kernel_counters_sheet(profile.record));
+  add(tuning_sheet(profile.record));
   add(kernels_sheet(profile.trace));
   add(calls_sheet(profile.trace));
   add(copies_sheet(profile.trace, link_of(profile)));
@@ -89,7 +91,8 @@ std::string profile_text(const RunProfile& profile, const TableView& view, const
     return text + "The run ended before a step could be watched: it needs more steps.\n";
   text += step_sheet(profile.trace).text(view) + "\n";
   if (profile.record.plan) text += profiled_layer_sheet(profile).text(layers) + "\n";
-  for (const Sheet& sheet : {layer_counters_sheet(profile.record), kernel_counters_sheet(profile.record)})
+  for (const Sheet& sheet : {layer_counters_sheet(profile.record), kernel_counters_sheet(profile.record),
+                             tuning_sheet(profile.record)})
     if (sheet.rows() > 0) text += sheet.text(view) + "\n";
   const Sheet kernels = kernels_sheet(profile.trace);
   TableView top = view;
