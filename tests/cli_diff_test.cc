@@ -47,6 +47,30 @@ TEST_F(CliDiff, ComparesTwoRuns) {
   EXPECT_EQ(same["whole"]["verdict"], "same");
 }
 
+// Counters as a GPU leaves them in records.
+TEST_F(CliDiff, RatiosOfCountersAreChartedRunByRun) {
+  for (const char* name : {"a.json", "b.json", "c.json"}) {
+    keep(name, 1);
+    RunRecord record = read_record(file(name));
+    for (Measurement::Step& step : record.measurement->steps)
+      step.counters = {{"1:instructions", 100.0 * name[0]}, {"1:cycles", 100}};
+    put(name, to_json(record).dump());
+  }
+  const Words words = {"diff", "a.json", "b.json", "c.json", "--without", "b.json"};
+  const Json json = succeed_json(with(words, {"--svg", "r.svg"}));
+  EXPECT_EQ(json.at("ratios").at(0).at("a.json"), double('a'));
+  EXPECT_EQ(json.at("ratios").at(0).at("c.json"), double('c'));
+  EXPECT_FALSE(json.at("ratios").at(0).contains("b.json"));
+  const std::string chart = read_file(file("r-instructions_per_cycle.svg"));
+  EXPECT_NE(chart.find("c.json"), chart.npos);
+  EXPECT_EQ(chart.find("b.json"), chart.npos);
+  EXPECT_NE(succeed({"diff", "a.json", "b.json", "c.json"}).out.find("per cycle"), std::string::npos);
+  keep("plain.json", 1);
+  const Outcome none = run({"diff", "plain.json", "plain.json", "--svg", "r.svg"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("none of the runs counted"), none.err.npos) << none.err;
+}
+
 TEST_F(CliDiff, ComparesRealRunsOfOtherBatches) {
   for (const char* batch : {"16", "32"})
     succeed({"train", "mlp:hidden=16", "--train-size", "256", "--test-size", "64", "--batch", batch,

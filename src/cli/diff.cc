@@ -6,16 +6,18 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/charts.h"
 #include "cli/options.h"
 #include "cli/record_files.h"
 #include "cli/verbs.h"
+#include "report/ratio_diff.h"
 
 namespace headroom::cli {
 namespace {
 
 struct DiffRequest {
   std::vector<std::string> runs, without;
-  std::string fail_over;
+  std::string fail_over, svg;
   bool csv = false, layers = false, kernels = false;
   Common common;
 };
@@ -140,25 +142,52 @@ Json runs_json(const std::vector<RecordedRun>& runs) {
   return list;
 }
 
+// Tables of ratios, below the times.
+void print_ratios(const std::vector<RecordedRun>& runs, const DiffRequest& r) {
+  const Sheet ratios = ratios_sheet(runs);
+  if (ratios.rows() == 0) return;
+  print("\n" + (r.csv ? ratios.csv() : ratios.text(view_for(ratios, r.common))));
+}
+
+std::vector<ChartFile> chart_files(const std::vector<RecordedRun>& runs, const std::string& file) {
+  if (file.empty()) return {};
+  std::vector<ChartFile> charts;
+  std::vector<std::string> names;
+  for (const RatioChart& ratio : ratio_charts(runs)) {
+    charts.push_back({ratio.name, svg(ratio.chart)});
+    names.push_back(ratio.name);
+  }
+  if (charts.empty())
+    reject(Hint{"profile on a GPU with --counters seed, and keep the records"},
+           "--svg charts ratios of counters, and none of the runs counted");
+  require_svg(file, names);
+  return charts;
+}
+
 void compare_two(const std::vector<RecordedRun>& runs, const DiffRequest& r, Gate& gate) {
   const RecordDiff diff = compare_records(runs[0], runs[1]);
   Json json = {{"runs", runs_json(runs)}};
   json.update(to_json(diff));
-  if (r.common.json)
+  if (const Sheet ratios = ratios_sheet(runs); ratios.rows() > 0) json["ratios"] = ratios.objects();
+  if (r.common.json) {
     print_json(json);
-  else
+  } else {
     print_two(runs[0], runs[1], diff, r);
+    print_ratios(runs, r);
+  }
   gate.check(runs[1].name, diff, r.layers);
 }
 
 void compare_many(const std::vector<RecordedRun>& runs, const DiffRequest& r, Gate& gate) {
-  const Sheet sheet = runs_sheet(runs);
-  if (r.common.json)
-    print_json({{"runs", sheet.objects()}});
-  else if (r.csv)
-    print(sheet.csv());
-  else
-    print(sheet.text(view_for(sheet, r.common)));
+  const Sheet sheet = runs_sheet(runs), ratios = ratios_sheet(runs);
+  Json json = {{"runs", sheet.objects()}};
+  if (ratios.rows() > 0) json["ratios"] = ratios.objects();
+  if (r.common.json) {
+    print_json(json);
+  } else {
+    print(r.csv ? sheet.csv() : sheet.text(view_for(sheet, r.common)));
+    print_ratios(runs, r);
+  }
   for (std::size_t i = 1; i < runs.size(); ++i)
     gate.check(runs[i].name, compare_records(runs[0], runs[i]), r.layers);
 }
@@ -173,11 +202,13 @@ void run(const DiffRequest& r) {
   require_tables(r.common.tables, names.size() > 2 ? by_run : by_cell.has_column(sort) ? by_cell : by_step);
   std::vector<RecordedRun> runs;
   for (const std::string& name : names) runs.push_back(read_run(name));
+  const std::vector<ChartFile> charts = chart_files(runs, r.svg);
   if (runs.size() == 2)
     compare_two(runs, r, gate);
   else
     compare_many(runs, r, gate);
   flush_output();
+  write_svg(r.svg, charts);
   if (!gate.offence.empty()) fail("{}; --fail-over allows {}", gate.offence, r.fail_over);
 }
 
@@ -192,6 +223,7 @@ void add_diff(Command app) {
   verb.flag("--layers", r->layers, "with --fail-over: or if any layer is");
   verb.flag("--kernels", r->kernels, "print every step with its kernel, not only those that changed");
   verb.flag("--csv", r->csv, "print the tables as comma-separated values");
+  verb.option("--svg", r->svg, "chart the ratios of GPU counters: x.svg becomes x-RATIO.svg");
   add_json(verb, r->common);
   add_table_options(verb, r->common.tables);
   add_layer_table_options(verb, r->common.tables);
