@@ -72,6 +72,48 @@ TEST_F(CliProfile, CountersAreThereByLayerAndByKernel) {
   EXPECT_GE(steps.at(0).at("counters").at("task-clock").get<double>(), 0);
 }
 
+// What a chip counts is known without a GPU.
+TEST_F(CliProfile, CountersOfAChipCanBeListedAnywhere) {
+  const Words list = {"profile", "--device", "cuda", "--counters", "list"};
+  const Outcome outcome = run(with(list, {"--json"}));
+  if (outcome.code == 1) GTEST_SKIP() << outcome.err;  // no CUDA, or no CUPTI
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json.at("chip"), "GH100");
+  EXPECT_EQ(cell(json.at("sets"), "set", "seed", "passes"), 2);
+  EXPECT_EQ(cell(json.at("sets"), "set", "seed", "steps"), 2);
+  for (const Json& row : json.at("counters")) EXPECT_TRUE(row.contains("metric")) << row;
+  const std::string text = succeed(with(list, {"--chip", "GA100"})).out;
+  EXPECT_NE(text.find("Counters of GA100"), text.npos) << text;
+  const Outcome wrong = run(with(list, {"--chip", "GH10"}));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("did you mean 'GH100'"), wrong.err.npos) << wrong.err;
+}
+
+// A script stands for the tool of the CUDA toolkit.
+TEST_F(CliProfile, CodeDescribesTheKernelsThatAToolLists) {
+  put("usage",
+      "arch = sm_90\n Function _Z4axpyPf:\n  REG:40 STACK:0 SHARED:0 LOCAL:8 TEXTURE:0\n"
+      " Function _Z6gatherPf:\n  REG:16 STACK:0 SHARED:0 LOCAL:0 TEXTURE:0\n");
+  put("code",
+      "code for sm_90\n Function : _Z4axpyPf\n /*0000*/ FFMA R5, R2, R4, R3 ; /* 0x0 */\n"
+      " /*0010*/ EXIT ; /* 0x0 */\n");
+  put("cuobjdump", "#!/bin/sh\n[ $1 = -res-usage ] && exec cat usage\n[ $3 = _Z4axpyPf ] && exec cat code\n");
+  std::filesystem::permissions(file("cuobjdump"), std::filesystem::perms::owner_all);
+  const auto described = [&](const std::string& part) {
+    return run_shell("PATH=.:$PATH \"$0\" profile --json --code " + part);
+  };
+  const Outcome outcome = described("axpy");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json rows = Json::parse(outcome.out).at("machine_code");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.at(0).at("registers"), 40);
+  EXPECT_EQ(rows.at(0).at("spill_bytes"), 8);
+  EXPECT_EQ(rows.at(0).at("fp32_percent"), 50);
+  const Outcome wrong = described("axpi");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("did you mean 'axpy'"), wrong.err.npos) << wrong.err;
+}
+
 TEST_F(CliProfile, TheFolderHoldsWhatTheTablesAreMadeOf) {
   succeed(with(with({"profile"}, small_), {"--steps", "6", "-o", "p"}));
   const RunProfile profile = read_profile(file("p"));

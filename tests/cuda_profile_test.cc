@@ -1,7 +1,9 @@
 // headroom profile on a GPU: captured steps, tied to layers, with the same results as without.
 #include <cmath>
 
+#include "report/counter_sheets.h"
 #include "report/profile_files.h"
+#include "report/tuning_sheet.h"
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -70,6 +72,26 @@ TEST_F(CudaProfile, StepByStepAndStreamedRunsCanBeWatched) {
   bool up = false;
   for (const Trace::Copy& copy : p.trace.copies) up |= copy.kind == Trace::CopyKind::host_to_device;
   EXPECT_TRUE(up);
+}
+
+// One step for each of the two passes, after those that are watched.
+TEST_F(CudaProfile, CountersComeByLayerAndByKernel) {
+  const RunProfile p = profile(
+      {"lenet5", "--data", "glyphs", "--train-size", "4000", "--test-size", "64", "--counters", "seed"});
+  for (const std::string& note : p.trace.notes)
+    if (note.starts_with("no counters")) GTEST_SKIP() << note;
+  double counted = 0;
+  for (const Measurement::Step& step : p.record.measurement->steps) {
+    if (step.launches.empty()) continue;
+    ASSERT_TRUE(step.counters.contains("1:cycles") && step.counters.contains("2:branches"));
+    EXPECT_GT(step.counters.at("1:instructions"), 0);
+    counted += 1e-9 * step.counters.at("1:time");
+  }
+  EXPECT_GT(counted, 0);
+  const Sheet kernels = kernel_counters_sheet(p.record), tuning = tuning_sheet(p.record);
+  EXPECT_TRUE(kernels.has_column("occupancy_percent"));
+  EXPECT_GT(tuning.rows(), 0u);
+  EXPECT_GT(layer_counters_sheet(p.record).rows(), 1u);
 }
 
 TEST_F(CudaProfile, ALaunchCardShowsOccupancy) {

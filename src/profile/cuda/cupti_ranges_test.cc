@@ -1,0 +1,108 @@
+// The counters of a GPU against kernels of known work.
+#include "profile/cuda/cupti_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "profile/testing/known_work.h"
+
+namespace headroom {
+namespace {
+
+class CudaRanges : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const GpuSurvey survey = survey_gpus(); survey.gpus.empty()) GTEST_SKIP() << survey.why_not;
+    device_ = open_device("cuda");
+    x_ = device_->allocate(kCount * sizeof(float)), y_ = device_->allocate(kCount * sizeof(float));
+    device_->zero(x_.data(), x_.bytes()), device_->zero(y_.data(), y_.bytes());
+    axpy(), lanes(32), device_->stream().synchronize();  // loads the code
+  }
+  void axpy() {
+    testing::axpy(device_->stream(), kCount, 2, static_cast<const float*>(x_.data()),
+                  static_cast<float*>(y_.data()));
+  }
+  void lanes(int count) {
+    testing::fma_in_lanes(device_->stream(), kBlocks, count, static_cast<float*>(y_.data()));
+  }
+
+  // Counters of each range, by name. Skips aloud where this user may not count.
+  using Counters = std::map<std::string, double>;
+  bool count(const std::vector<std::string>& names, const std::vector<std::function<void()>>& ranges,
+             std::vector<Counters>& result) {
+    std::unique_ptr<RangeCounter> counter;
+    try {
+      counter = make_cupti_ranges(*device_, names);
+    } catch (const Error& error) {
+      why_not_ = error.what();
+      return false;
+    }
+    result.resize(ranges.size());
+    const CounterPasses& all = counter->passes();
+    for (std::size_t pass = 0; pass < all.passes.size(); ++pass) {
+      counter->prepare(pass, ranges.size());
+      for (bool complete = false; !complete;) {
+        counter->start();
+        for (std::size_t r = 0; r < ranges.size(); ++r) {
+          counter->push(r);
+          ranges[r]();
+          device_->stream().synchronize();
+          counter->pop();
+        }
+        complete = counter->stop();
+      }
+      for (const RangeValues& range : counter->read())
+        for (std::size_t n = 0; n < range.values.size(); ++n)
+          result.at(range.range)[all.passes[pass].counters[n]] = range.values[n];
+    }
+    EXPECT_EQ(counter->dropped(), 0u);
+    return true;
+  }
+
+  static constexpr std::int64_t kCount = std::int64_t{1} << 26;
+  static constexpr int kBlocks = 512;
+  std::unique_ptr<Device> device_;
+  Buffer x_, y_;
+  std::string why_not_;
+};
+
+TEST_F(CudaRanges, LoadsStoresAndOperationsAreExact) {
+  std::vector<Counters> c;
+  if (!count({"global-loads", "global-stores", "fp32-fma", "dram-read"},
+             {[&] { axpy(); }, [&] { axpy(), axpy(); }}, c))
+    GTEST_SKIP() << why_not_;
+  for (const int times : {1, 2}) {
+    const Counters& range = c[static_cast<std::size_t>(times) - 1];
+    EXPECT_EQ(range.at("global-loads"), times * 2.0 * kCount / 32);
+    EXPECT_EQ(range.at("global-stores"), times * 1.0 * kCount / 32);
+    EXPECT_EQ(range.at("fp32-fma"), times * 1.0 * kCount);
+    const double bytes = times * 2.0 * kCount * sizeof(float);
+    EXPECT_NEAR(range.at("dram-read"), bytes, 0.02 * bytes);
+  }
+}
+
+TEST_F(CudaRanges, OnlyActiveLanesCount) {
+  std::vector<Counters> c;
+  if (!count({"fp32-fma", "lane-instructions"}, {[&] { lanes(32); }, [&] { lanes(5); }}, c))
+    GTEST_SKIP() << why_not_;
+  const double warps = kBlocks * 256 / 32;
+  EXPECT_EQ(c[0].at("fp32-fma"), warps * 32 * testing::kFmasPerLane);
+  EXPECT_EQ(c[1].at("fp32-fma"), warps * 5 * testing::kFmasPerLane);
+  EXPECT_LT(c[1].at("lane-instructions") / c[1].at("sass-instructions"),
+            c[0].at("lane-instructions") / c[0].at("sass-instructions"));
+}
+
+TEST_F(CudaRanges, TheSeedSetTakesTheStepsThatTheListPromises) {
+  std::unique_ptr<RangeCounter> counter;
+  try {
+    counter = make_cupti_ranges(*device_, gpu_counters_named("seed"));
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_EQ(counter->passes().runs(), 2) << counter->passes().text();
+}
+
+}  // namespace
+}  // namespace headroom
