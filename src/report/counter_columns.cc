@@ -4,6 +4,7 @@
 
 #include "profile/gpu_counters.h"
 #include "profile/gpu_occupancy.h"
+#include "report/kernel_names.h"
 
 namespace headroom {
 namespace {
@@ -16,7 +17,7 @@ void add_row(CountedRows& rows, const std::string& name, const Counted& counted,
   row->second.add(counted, share);
 }
 
-// Calls `add` with every step of the plan and what was counted in it.
+// Calls `add` with the number of every step of the plan and what was counted in it.
 template <class Add>
 CountedRows counted_rows(const RunRecord& r, Add&& add) {
   CountedRows rows;
@@ -26,7 +27,7 @@ CountedRows counted_rows(const RunRecord& r, Add&& add) {
     const Measurement::Step& step = r.measurement->steps[s];
     if (step.counters.empty()) continue;
     const bool has_floor = r.prediction && s < r.prediction->steps.size();
-    add(rows, r.plan->steps[s],
+    add(rows, s,
         Counted{.counters = step.counters,
                 .bytes = r.plan->steps[s].bytes,
                 .seconds = step.mean(),
@@ -74,14 +75,26 @@ CounterColumn plain_column(const char* counter, const char* key, const char* tit
 }
 
 CountedRows counted_kernels(const RunRecord& record) {
-  return counted_rows(record, [](CountedRows& rows, const RecordedStep& step, const Counted& counted) {
+  return counted_rows(record, [&](CountedRows& rows, std::size_t s, const Counted& counted) {
+    const RecordedStep& step = record.plan->steps[s];
     add_row(rows, step.op + " " + step.kernel, counted, 1);
   });
 }
 
 CountedRows counted_layers(const RunRecord& record) {
-  return counted_rows(record, [](CountedRows& rows, const RecordedStep& step, const Counted& counted) {
-    for (const Charge& charge : step.charges) add_row(rows, charge.layer, counted, charge.share);
+  return counted_rows(record, [&](CountedRows& rows, std::size_t s, const Counted& counted) {
+    for (const Charge& charge : record.plan->steps[s].charges)
+      add_row(rows, charge.layer, counted, charge.share);
+  });
+}
+
+CountedRows counted_launches(const RunRecord& record) {
+  return counted_rows(record, [&](CountedRows& rows, std::size_t s, const Counted& counted) {
+    std::vector<std::string> names;
+    for (const Measurement::Launch& launch : record.measurement->steps[s].launches)
+      if (const std::string name = short_kernel_name(launch.name); names.empty() || names.back() != name)
+        names.push_back(name);
+    if (!names.empty()) add_row(rows, fmt::format("{}", fmt::join(names, " + ")), counted, 1);
   });
 }
 

@@ -44,6 +44,8 @@ CounterColumn plain_column(const char* counter, const char* key, const char* tit
 using CountedRows = std::vector<std::pair<std::string, Counted>>;
 CountedRows counted_kernels(const RunRecord& record);  // by operator and kernel of the plan
 CountedRows counted_layers(const RunRecord& record);   // a layer gets its share of a fused step
+// By the kernels that the device ran for a step, in their order; empty without a kernel trace.
+CountedRows counted_launches(const RunRecord& record);
 
 // In gpu_counter_columns.cc.
 std::vector<CounterColumn> gpu_counter_columns();

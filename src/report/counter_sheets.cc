@@ -79,4 +79,8 @@ Sheet kernel_counters_sheet(const RunRecord& record) {
                   counted_kernels(record));
 }
 
+Sheet launch_counters_sheet(const RunRecord& record) {
+  return sheet_of("launch_counters", {.key = "kernel", .title = "kernel"}, counted_launches(record));
+}
+
 }  // namespace headroom

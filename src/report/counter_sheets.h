@@ -9,5 +9,8 @@ namespace headroom {
 // nothing was counted.
 Sheet layer_counters_sheet(const RunRecord& record);
 Sheet kernel_counters_sheet(const RunRecord& record);
+// By the kernels that a GPU ran. Those that one step launches in a row are one row: they are counted
+// together.
+Sheet launch_counters_sheet(const RunRecord& record);
 
 }  // namespace headroom

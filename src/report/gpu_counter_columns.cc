@@ -42,7 +42,7 @@ CounterColumn occupancy_column() {
 }
 
 std::vector<CounterColumn> count_columns() {
-  return {plain_column("launches", "launches", "launches", 1, F::plain),
+  return {plain_column("launches", "launches", "launches", 1, F::plain, 3),
           plain_column("instructions", "instructions", "instructions", 1, F::si),
           plain_column("issued", "issued", "issued", 1, F::si, 4),
           plain_column("cycles", "cycles", "cycles", 1, F::si, 3),
@@ -79,12 +79,12 @@ std::vector<CounterColumn> flop_columns() {
                                 1e-9, F::thousandths, 2));
   }
   list.push_back(plain_column("tensor-instructions", "tensor_instructions", "tensor instr.", 1, F::si, 3));
-  list.push_back(plain_column("flops", "plan_gflop", "plan GFLOP", 1e-9, F::thousandths));
+  list.push_back(plain_column("flops", "plan_gflop", "plan GFLOP", 1e-9, F::thousandths, 1));
   return list;
 }
 
 std::vector<CounterColumn> stall_columns() {
-  std::vector<CounterColumn> list;
+  std::vector<CounterColumn> list;  // the usual reasons first: the last go first in a narrow terminal
   for (const GpuCounter& counter : gpu_counters()) {
     std::string title = counter.name;
     if (!title.starts_with("stall-") && title != "not-selected") continue;
@@ -93,7 +93,8 @@ std::vector<CounterColumn> stall_columns() {
     for (char& letter : key)
       if (letter == '-') letter = '_';
     list.push_back(ratio_column((key + "_percent").c_str(), (title + " %").c_str(),
-                                {counter.name, "warp-cycles"}, 100, F::tenths));
+                                {counter.name, "warp-cycles"}, 100, F::tenths,
+                                static_cast<int>(list.size())));
   }
   return list;
 }
@@ -105,19 +106,20 @@ std::vector<CounterColumn> gpu_ratio_columns() {
       ratio_column("instructions_per_cycle", "per cycle", {"instructions", "cycles"}),
       ratio_column("warps_per_instruction", "warps/issued", {"warp-cycles", "issued"}),
       ratio_column("instructions_per_access", "issued/access", {"issued", "global-loads", "global-stores"}, 1,
-                   F::tenths),
-      ratio_column("warps_per_access", "warps/access", {"warp-cycles", "global-loads", "global-stores"}, 1,
                    F::tenths, 1),
+      ratio_column("warps_per_access", "warps/access", {"warp-cycles", "global-loads", "global-stores"}, 1,
+                   F::tenths, 2),
       ratio_column("loads_per_instruction", "loads/issued", {"global-loads", "issued"}, 1, F::thousandths),
-      ratio_column("stores_per_instruction", "stores/issued", {"global-stores", "issued"}, 1, F::thousandths),
+      ratio_column("stores_per_instruction", "stores/issued", {"global-stores", "issued"}, 1, F::thousandths,
+                   1),
       occupancy_column(),
       ratio_column("lanes_percent", "lanes %", {"lane-instructions", "sass-instructions"}, 100.0 / kWarpLanes,
                    F::tenths),
-      ratio_column("divergent_percent", "divergent %", {"divergent-branches", "branches"}, 100, F::tenths),
+      ratio_column("divergent_percent", "divergent %", {"divergent-branches", "branches"}, 100, F::tenths, 2),
       ratio_column("load_efficiency_percent", "load use %", {"load-bytes", "load-sectors"},
                    100 / kSectorBytes, F::tenths),
       ratio_column("store_efficiency_percent", "store use %", {"store-bytes", "store-sectors"},
-                   100 / kSectorBytes, F::tenths)};
+                   100 / kSectorBytes, F::tenths, 1)};
 }
 
 std::vector<CounterColumn> gpu_counter_columns() {

@@ -68,6 +68,7 @@ std::vector<Sheet> profile_sheets(const RunProfile& profile) {
   if (profile.record.plan) add(profiled_layer_sheet(profile));
   add(layer_counters_sheet(profile.record));
   add(kernel_counters_sheet(profile.record));
+  add(launch_counters_sheet(profile.record));
   add(tuning_sheet(profile.record));
   add(kernels_sheet(profile.trace));
   add(calls_sheet(profile.trace));

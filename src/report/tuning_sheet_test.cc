@@ -51,6 +51,19 @@ TEST(GpuCounterSheets, MeasuredAmountsStandBesideThoseOfThePlan) {
   EXPECT_DOUBLE_EQ(value_in(layers, 1, "instructions"), 5.5e8);
 }
 
+// Kernels that a step launches one after the other are counted together.
+TEST(GpuCounterSheets, LaunchesHaveTheNamesOfTheDevice) {
+  RunRecord r = gpu_counted_record();
+  EXPECT_EQ(launch_counters_sheet(r).rows(), 0u) << "no kernel trace, no names";
+  r.measurement->steps[0].launches = r.measurement->steps[1].launches = {{.name = "tiles_kernel"}};
+  r.measurement->steps[2].launches = {{.name = "count_rows"}, {.name = "count_rows"}, {.name = "copy_rows"}};
+  const Sheet sheet = launch_counters_sheet(r);
+  ASSERT_EQ(sheet.rows(), 3u);
+  EXPECT_EQ(word_in(sheet, 0, "kernel"), "tiles_kernel");
+  EXPECT_DOUBLE_EQ(value_in(sheet, 0, "instructions"), 12e8);
+  EXPECT_EQ(word_in(sheet, 1, "kernel"), "count_rows + copy_rows");
+}
+
 // A denominator of another step would be of other launches.
 TEST(GpuCounterSheets, RatiosNeverMixPasses) {
   RunRecord r = gpu_counted_record();
