@@ -78,9 +78,9 @@ TEST_F(CudaRanges, LoadsStoresAndOperationsAreExact) {
     EXPECT_EQ(range.at("global-loads"), times * 2.0 * kCount / 32);
     EXPECT_EQ(range.at("global-stores"), times * 1.0 * kCount / 32);
     EXPECT_EQ(range.at("fp32-fma"), times * 1.0 * kCount);
-    const double bytes = times * 2.0 * kCount * sizeof(float);
-    EXPECT_NEAR(range.at("dram-read"), bytes, 0.02 * bytes);
   }
+  const double bytes = 2.0 * kCount * sizeof(float);  // of one launch: the caches may keep some for a second
+  EXPECT_NEAR(c[0].at("dram-read"), bytes, 0.02 * bytes);
 }
 
 TEST_F(CudaRanges, OnlyActiveLanesCount) {
