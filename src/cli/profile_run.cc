@@ -13,7 +13,7 @@
 #include "cli/signals.h"
 #include "profile/cpu_counters.h"
 #include "profile/gather_traces.h"
-#include "profile/gpu_counters.h"
+#include "profile/gpu_counting.h"
 #include "report/profile_files.h"
 #include "report/profile_memory.h"
 #include "report/profile_ranges.h"
@@ -86,6 +86,7 @@ ProfileRun::ProfileRun(const ProfileOptions& options)
 StepWatch& ProfileRun::watch(Device& device, const Plan& plan, int rank) {
   if (!options_.card.empty() && device.kind() == DeviceKind::cpu)
     reject(Hint{"add --device cuda"}, "--card is about a kernel of a GPU");
+  require_gpu_counters(device, counters_of(options_));
   std::vector<std::string> layers;
   for (const Step& step : plan.steps)
     for (const Charge& charge : step.charges)

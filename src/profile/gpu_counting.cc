@@ -25,6 +25,15 @@ CounterPasses gpu_counter_passes(const std::vector<std::string>& counters, const
   return split_into_passes(counters, chip, [&](const auto& metrics) { return host.runs_of(metrics); });
 }
 
+void require_gpu_counters(Device& device, const std::vector<std::string>& counters) {
+  if (device.kind() == DeviceKind::cpu || std::ranges::none_of(counters, is_cupti_metric)) return;
+  try {
+    gpu_counter_passes(counters, cupti_chip_of(device));
+  } catch (const Error& error) {
+    if (error.blame() == Blame::request) throw;  // the recorder tells the other reasons
+  }
+}
+
 std::unique_ptr<StepCounts> make_gpu_counts(Device& device, const Plan& plan,
                                             const std::vector<std::string>& counters) {
   try {
@@ -40,6 +49,8 @@ std::unique_ptr<StepCounts> make_gpu_counts(Device& device, const Plan& plan,
 CounterPasses gpu_counter_passes(const std::vector<std::string>&, const std::string&) {
   throw Error(Blame::run, "this program was built without CUDA", Hint{"build it where the CUDA toolkit is"});
 }
+
+void require_gpu_counters(Device&, const std::vector<std::string>&) {}
 
 std::unique_ptr<StepCounts> make_gpu_counts(Device&, const Plan& plan, const std::vector<std::string>&) {
   return std::make_unique<GpuCounterRecorder>(plan, nullptr, "this program was built without CUDA");

@@ -196,6 +196,8 @@ class CuptiRanges final : public RangeCounter {
 
 }  // namespace
 
+std::string cupti_chip_of(Device& device) { return chip_name(dynamic_cast<CudaDevice&>(device).index()); }
+
 std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vector<std::string>& counters) {
   return std::make_unique<CuptiRanges>(dynamic_cast<CudaDevice&>(device), counters);
 }
@@ -205,11 +207,17 @@ std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vecto
 #else
 
 namespace headroom {
+namespace {
 
-std::unique_ptr<RangeCounter> make_cupti_ranges(Device&, const std::vector<std::string>&) {
+[[noreturn]] void no_ranges() {
   throw Error(Blame::run, "this program was built without CUPTI, or with one that has no range profiler",
               Hint{"install CUPTI of the CUDA toolkit and build again"});
 }
+
+}  // namespace
+
+std::string cupti_chip_of(Device&) { no_ranges(); }
+std::unique_ptr<RangeCounter> make_cupti_ranges(Device&, const std::vector<std::string>&) { no_ranges(); }
 
 }  // namespace headroom
 
