@@ -106,6 +106,8 @@ void append(Trace& all, const Trace& other) {
     for (auto event : from) {
       event.lane = lanes[static_cast<std::size_t>(event.lane)];
       if constexpr (requires { event.name; }) event.name = names[static_cast<std::size_t>(event.name)];
+      if constexpr (requires { event.range; })
+        if (event.range >= 0) event.range = names[static_cast<std::size_t>(event.range)];
       to.push_back(event);
     }
     std::ranges::stable_sort(to, {}, [](const auto& event) { return event.begin_ns; });

@@ -44,6 +44,7 @@ struct Trace {
     std::int64_t local = 0;        // bytes of a thread: spilled registers and arrays
     std::int64_t correlation = 0;  // ties it to the call that launched it
     std::uint64_t graph_node = 0;  // 0: launched by itself
+    int range = -1;                // the name of the program's own range that launched it; -1: of none
     bool operator==(const Kernel&) const = default;
   };
 
@@ -55,6 +56,7 @@ struct Trace {
     bool pinned = true;  // the host's memory; false: pageable
     std::int64_t correlation = 0;
     std::uint64_t graph_node = 0;
+    int range = -1;
     bool operator==(const Copy&) const = default;
   };
 

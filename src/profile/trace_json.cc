@@ -59,6 +59,7 @@ void each_column(Columns& column, const Trace::Kernel*) {
   column("local", &Trace::Kernel::local);
   column("correlation", &Trace::Kernel::correlation);
   column("graph_node", &Trace::Kernel::graph_node);
+  column("range", &Trace::Kernel::range);
 }
 
 template <class Columns>
@@ -71,6 +72,7 @@ void each_column(Columns& column, const Trace::Copy*) {
   column("pinned", &Trace::Copy::pinned);
   column("correlation", &Trace::Copy::correlation);
   column("graph_node", &Trace::Copy::graph_node);
+  column("range", &Trace::Copy::range);
 }
 
 template <class Columns>
@@ -271,6 +273,8 @@ void check_events(const std::vector<Event>& events, const Trace& trace, const Tr
         reject("{}: {} is {}, before its begin", place.origin, place.at("end_ns").at(i).path, event.end_ns);
     if constexpr (requires { event.lane; }) check(i, "lane", event.lane, trace.lanes.size(), "lane");
     if constexpr (requires { int{event.name}; }) check(i, "name", event.name, trace.names.size(), "name");
+    if constexpr (requires { event.range; })
+      if (event.range != -1) check(i, "range", event.range, trace.names.size(), "name");
     if constexpr (requires { event.step; })
       if (event.step < -1)
         reject("{}: {} is {}, not a step", place.origin, place.at("step").at(i).path, event.step);

@@ -5,43 +5,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <set>
 
 #include "base/demangle.h"
+#include "profile/cuda/cupti_copies.h"
+#include "profile/call_names.h"
 
 namespace headroom {
 namespace {
 
-// "cudaLaunchKernel_v7000" and "cuLaunchKernelEx_ptsz" are versions of the functions users know.
 std::string call_name(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   const char* text = nullptr;
   if (cupti().GetCallbackName(domain, id, &text) != CUPTI_SUCCESS || text == nullptr) return "unknown call";
-  std::string name = text;
-  for (const char* ending : {"_ptsz", "_ptds"})
-    if (name.ends_with(ending)) name.resize(name.size() - 5);
-  const std::size_t version = name.rfind("_v");
-  if (version != std::string::npos && version + 2 < name.size() &&
-      std::all_of(name.begin() + std::ptrdiff_t(version) + 2, name.end(),
-                  [](char c) { return c >= '0' && c <= '9'; }))
-    name.resize(version);
-  return name;
-}
-
-Trace::CopyKind copy_kind(std::uint8_t kind) {
-  switch (kind) {
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
-      return Trace::CopyKind::host_to_device;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
-      return Trace::CopyKind::device_to_host;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
-      return Trace::CopyKind::peer;
-    default:
-      return Trace::CopyKind::device_to_device;
-  }
+  return call_without_version(text);
 }
 
 std::optional<Trace::PageEvent> page_event(std::int32_t counter) {
@@ -158,11 +135,7 @@ class CuptiReader {
     c.graph_node = r.graphNodeId;
     trace_.copies.push_back(c);
   }
-  void copy(const CUpti_ActivityMemcpy6& r) {
-    const bool pageable =
-        r.srcKind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE || r.dstKind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
-    add_copy(r, copy_kind(r.copyKind), !pageable);
-  }
+  void copy(const CUpti_ActivityMemcpy6& r) { add_copy(r, copy_kind_of(r.copyKind), is_pinned(r)); }
   void peer(const CUpti_ActivityMemcpyPtoP4& r) { add_copy(r, Trace::CopyKind::peer, true); }
   void fill(const CUpti_ActivityMemset4& r) { add_copy(r, Trace::CopyKind::fill, true); }
 
