@@ -1,0 +1,96 @@
+#pragma once
+
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+
+#include "inject/records.h"
+
+namespace headroom::inject {
+
+// Takes the records of a process one by one, in any order, in bounded memory: totals of everything, and the
+// events of a window. Not safe for several threads at once.
+class Aggregator {
+ public:
+  explicit Aggregator(const WindowRule& rule = {}) : rule_(rule) {}
+
+  // A time of 0 means that it was lost: the record is counted and kept nowhere else.
+  struct Times {
+    std::int64_t begin_ns = 0, end_ns = 0;
+  };
+  struct StreamWork : Times {
+    std::uint32_t device = 0, stream = 0, correlation = 0;
+    std::uint64_t graph_node = 0;
+  };
+  // `launch` without a name; `name` as the compiler wrote it.
+  void kernel(std::string_view name, What launch, const StreamWork& work);
+  void copy(std::uint8_t copy_kind, bool pinned, std::int64_t bytes, const StreamWork& work);
+  // A call of the driver inside a call of the runtime has the same correlation: they are one call.
+  void call(std::string_view name, bool of_driver, std::uint64_t thread, std::uint32_t correlation,
+            const Times& times);
+  // `mark`: see operator_mark.
+  void range(std::string_view name, std::uint64_t thread, const Times& times, std::int64_t mark = 0);
+
+  // Kernels of a graph belong to the range in which their node was made; an instantiated graph has copies of
+  // the nodes.
+  void node_created(std::uint64_t node, std::string_view range);
+  void node_cloned(std::uint64_t node, std::uint64_t original);
+
+  void add_dropped(std::int64_t records) { header_.dropped += records; }
+  void add_own_cost(std::int64_t ns) { header_.own_cost_ns += ns; }
+  void note(std::string text);
+  Header& header() { return header_; }
+
+  void finish();  // after the last record of a process that ends by itself
+  // A whole file at once, under another name until it is complete. False if it could not be written.
+  bool write(const std::string& path) const;
+  ProcessRecord record() const;
+
+ private:
+  static constexpr std::size_t kChunk = 4096;  // events that leave the window together
+  static constexpr std::size_t kMaxNames = 1 << 16, kMaxWhats = 1 << 16, kMaxLanes = 1 << 12;
+  static constexpr std::size_t kMaxNodes = 1 << 20;
+
+  struct Chunk {
+    std::vector<Event> events;
+    std::int64_t latest_ns = 0;
+  };
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  struct BytesHash {
+    template <class T>
+    std::size_t operator()(const T& value) const {
+      return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&value), sizeof value});
+    }
+  };
+  struct PendingCalls {  // of one thread: those of the driver that may lie inside one of the runtime
+    std::vector<Event> driver;
+    std::uint32_t last_runtime = 0;
+  };
+
+  std::uint32_t name_id(std::string_view text);
+  std::uint32_t what_id(const What& what);
+  std::uint32_t lane_id(const Lane& lane);
+  bool has_time(const Times& times, std::uint32_t what);
+  void add(const Event& event);
+  void keep(const Event& event);
+
+  WindowRule rule_;
+  Header header_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> name_ids_;
+  std::vector<What> whats_;
+  std::unordered_map<What, std::uint32_t, BytesHash> what_ids_;
+  std::vector<Total> totals_;
+  std::vector<Lane> lanes_;
+  std::unordered_map<Lane, std::uint32_t, BytesHash> lane_ids_;
+  std::unordered_map<std::uint32_t, PendingCalls> pending_;      // by lane
+  std::unordered_map<std::uint64_t, std::uint32_t> node_range_;  // names, plus one
+  std::deque<Chunk> window_;
+  std::int64_t kept_ = 0, first_ns_ = 0, latest_ns_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace headroom::inject
