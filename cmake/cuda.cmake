@@ -93,6 +93,17 @@ if(HEADROOM_HAS_CUDA)
     file(GLOB cupti_sources ${PROJECT_SOURCE_DIR}/src/profile/cuda/*.cc)
     set_source_files_properties(${cupti_sources} PROPERTIES COMPILE_DEFINITIONS HEADROOM_HAS_CUPTI
       COMPILE_OPTIONS "-isystem;${HEADROOM_CUPTI_INCLUDE}" SKIP_PRECOMPILE_HEADERS ON)
+    # What `profile -- PROGRAM` loads into programs. It finds CUPTI when it is loaded, and links nothing of ours.
+    file(GLOB inject_sources CONFIGURE_DEPENDS src/inject/cuda/*.cc)
+    add_library(headroom_inject SHARED ${inject_sources} src/inject/aggregator.cc)
+    target_include_directories(headroom_inject PRIVATE src include)
+    target_include_directories(headroom_inject SYSTEM PRIVATE ${HEADROOM_CUPTI_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_definitions(headroom_inject PRIVATE HEADROOM_HAS_CUPTI)
+    target_compile_options(headroom_inject PRIVATE -O2)
+    target_link_libraries(headroom_inject PRIVATE headroom_options ${CMAKE_DL_LIBS})
+    set_target_properties(headroom_inject PROPERTIES CXX_VISIBILITY_PRESET hidden
+                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    configure_file(src/inject/python/sitecustomize.py ${PROJECT_BINARY_DIR}/python/sitecustomize.py COPYONLY)
   else()
     message(STATUS "No cupti.h here: profiles of GPUs have no kernel trace")
   endif()

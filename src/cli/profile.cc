@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/counter_list.h"
 #include "cli/machine_code.h"
+#include "cli/profile_program.h"
 #include "cli/profile_run.h"
 #include "cli/prove.h"
 #include "cli/saving.h"
@@ -23,6 +24,7 @@ namespace {
 
 struct ProfileRequest {
   RunRequest run;
+  ProgramRequest program;
   Common common;
   ProfileOptions profile;
   std::string mode;
@@ -114,6 +116,17 @@ bool trains(const ProfileRequest& r) {
   return !r.run.data.empty();
 }
 
+void run_program_profile(const ProfileRequest& r) {
+  require_tables(r.common.tables, {});
+  for (const auto& [value, what] : {std::pair(&r.run.model, "a model"),
+                                    {&r.run.recipe, "--recipe"},
+                                    {&r.run.data, "--data"},
+                                    {&r.mode, "--mode"}})
+    if (!value->empty())
+      reject(Hint{"give only one of the two"}, "{} and a program after -- exclude each other", what);
+  profile_program(r.program, r.profile, r.common, r.run.files);
+}
+
 void run(ProfileRequest& r) {
   r.profile.on_gpu = r.common.device != "cpu";
   if (r.profile.counters == "list") {
@@ -121,6 +134,8 @@ void run(ProfileRequest& r) {
     return list_cpu_counters(r.common);
   }
   if (!r.profile.code.empty()) return describe_code(r.common, r.profile.code);
+  if (!r.program.command.empty()) return run_program_profile(r);
+  reject_program_options(r.program);
   require_tables(r.common.tables, profiled_layer_columns());
   if (r.run.model.empty() && r.run.recipe.empty())
     reject(Hint{"headroom model list names them"}, "profile needs a model or a --recipe");
@@ -138,6 +153,7 @@ void add_profile(Command app) {
   verb.option("model", r->run.model, "zoo name with options (mlp:hidden=64), a net.json or an ONNX file");
   verb.option("--recipe", r->run.recipe, "a published case, see headroom recipe list; or a JSON file");
   verb.option("--mode", r->mode, "train, or eval for the forward pass alone; else by model and data");
+  add_program_options(verb, r->program);
   add_profile_options(verb, r->profile);
   verb.option("-o,--out", r->profile.out, "write record, traces and all tables into this folder");
   add_training_options(verb, r->run, r->common);
@@ -147,6 +163,7 @@ void add_profile(Command app) {
   verb.example("headroom profile lenet5 --data glyphs --counters seed");
   verb.example("headroom profile --device cuda --counters list");
   verb.example("mpirun -n 2 headroom profile mlp --data mnist");
+  verb.example("headroom profile -o train-profile -- python3 train.py");
   verb.runs_on_ranks([r] { run(*r); });
 }
 

@@ -9,7 +9,7 @@
 
 #include "inject/range_paths.h"
 #include "inject/step_spans.h"
-#include "profile/kernel_symbols.h"
+#include "base/demangle.h"
 
 namespace headroom::inject {
 namespace {

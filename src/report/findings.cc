@@ -54,15 +54,17 @@ std::optional<Finding> find_launch_bound(const FindingSearch& search) {
     const double gain = search.doubled_batch_gain_s([](const Trace::Kernel&) { return 2.0; });
     Finding f = search.finding("launch-bound step", waits, gain);
     f.text = seen + "; steps are captured already, so that only larger ones hide it";
-    f.remedy = "a larger `batch`: twice the images at each launch";
+    f.remedy = search.remedy("a larger `batch`: twice the images at each launch",
+                             "a larger batch: twice the work at each launch");
     return f;
   }
   const std::optional<Machine>& machine = search.profile.record.machine;
   ReplayChange change{.no_synchronisation = true, .one_launch_per_batch = true};
   if (machine && machine->launch.graph_node_s > 0) change.graph_node_s = machine->launch.graph_node_s;
   Finding f = search.finding("launch-bound step", waits, search.gain_s(change));
-  f.text = seen + "; kernels are launched one by one, and the host waits for every loss";
-  f.remedy = "`graph`: a step is one launch";
+  f.text = seen + search.remedy("; kernels are launched one by one, and the host waits for every loss",
+                                "; kernels are launched one by one");
+  f.remedy = search.remedy("`graph`: a step is one launch", "a CUDA graph: a step is one launch");
   return f;
 }
 

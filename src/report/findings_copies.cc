@@ -67,7 +67,7 @@ std::optional<Finding> find_pageable_copies(const FindingSearch& search) {
   f.text = fmt::format("{} of a step are uploaded from pageable memory at {}", human_bytes(sum.bytes),
                        si(sum.bytes / sum.seconds, "B/s"));
   if (rate > 0) f.text += fmt::format("; pinned memory allows {}", si(rate, "B/s"));
-  f.remedy = "`pinned`";
+  f.remedy = search.remedy("`pinned`", "pinned memory for what is uploaded");
   return f;
 }
 
@@ -85,8 +85,11 @@ std::optional<Finding> find_bare_copies(const FindingSearch& search) {
   f.text =
       fmt::format("{} of a step are uploaded in {}; nothing else runs during {} of copies",
                   human_bytes(sum.bytes), human_seconds(sum.seconds), human_seconds(search.parts.copies));
-  f.remedy = beside ? "`resident`: keeps the data set on the device if it fits and is not augmented"
-                    : "`overlap`: copies the next batch during the computation";
+  f.remedy =
+      search.remedy(beside ? "`resident`: keeps the data set on the device if it fits and is not augmented"
+                           : "`overlap`: copies the next batch during the computation",
+                    "a stream for copies: the next batch during the computation, or data that stay on the "
+                    "device");
   return f;
 }
 

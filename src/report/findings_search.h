@@ -19,6 +19,10 @@ struct FindingSearch {
   // longer as `kernel_factor` says.
   double doubled_batch_gain_s(std::function<double(const Trace::Kernel&)> kernel_factor) const;
   bool holds(const Trace::Interval& event, int lane) const;  // begins in a window of this rank
+  // Settings of headroom do not help a program that is not ours.
+  std::string remedy(std::string of_network, std::string of_program) const {
+    return is_of_program(profile) ? of_program : of_network;
+  }
   Finding finding(std::string name, double seconds, double gain) const;
 
   const RunProfile& profile;

@@ -25,6 +25,10 @@ struct RunProfile {
   std::vector<RunFact> facts = {};  // of the first rank
 };
 
+// The verb of a record of a program that is not ours: the settings of headroom do not apply to it.
+inline constexpr std::string_view kProgramVerb = "profile program";
+inline bool is_of_program(const RunProfile& profile) { return profile.record.verb == kProgramVerb; }
+
 // T1: where the time of a step went, as parts that add up to it. With several ranks one column each, and the
 // part of communication that waits for the last rank is known only if all ranks are in the trace.
 struct StepParts {

@@ -1,5 +1,7 @@
 #include "report/profile_report.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/units.h"
 #include "report/counter_sheets.h"
@@ -13,6 +15,7 @@
 #include "report/profile_ranges.h"
 #include "report/profile_rates.h"
 #include "report/profile_run_sheet.h"
+#include "report/program_sheets.h"
 #include "report/tuning_sheet.h"
 
 namespace headroom {
@@ -21,6 +24,9 @@ namespace {
 std::string headline(const RunProfile& profile) {
   const StepParts parts = step_parts(profile.trace);
   const RunRecord& r = profile.record;
+  if (is_of_program(profile))
+    return fmt::format("{}: {} steps watched, {} each\n", r.model ? r.model->name : "program", parts.steps,
+                       human_seconds(parts.step));
   std::string text =
       fmt::format("{}, batch {}, {} on {}: {} steps watched, {} each\n", r.model ? r.model->name : "model",
                   r.plan ? r.plan->batch : 0, r.plan ? r.plan->precision : "", r.plan ? r.plan->device : "",
@@ -56,6 +62,20 @@ std::vector<LaunchCard> cards_of(const RunProfile& profile, const std::string& k
   return launch_cards(profile.trace, kernel, limits);
 }
 
+// What the layers' table says of a network, as far as a program tells it.
+std::string program_tables_text(const RunProfile& profile, const TableView& view) {
+  std::string text = "\n";
+  TableView top = view;
+  constexpr std::int64_t kRows = 12;
+  if (top.top == 0) top.top = kRows;
+  for (const Sheet& sheet :
+       {range_kernels_sheet(profile.trace), calls_sheet(profile.trace), copies_sheet(profile.trace, 0)})
+    if (sheet.rows() > 0) text += sheet.text(top) + "\n";
+  for (const Sheet& sheet : profile.record.tables)
+    if (sheet.name() == "whole_run") text += sheet.text(top) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::vector<Sheet> profile_sheets(const RunProfile& profile) {
@@ -83,6 +103,9 @@ std::vector<Sheet> profile_sheets(const RunProfile& profile) {
   add(layer_memory_sheet(profile.record));
   add(alive_sheet(profile.record));
   add(run_sheet(profile.facts));
+  add(range_kernels_sheet(profile.trace));
+  for (const Sheet& sheet : profile.record.tables)
+    if (std::ranges::find(sheets, sheet.name(), &Sheet::name) == sheets.end()) add(sheet);
   return sheets;
 }
 
@@ -100,6 +123,7 @@ std::string profile_text(const RunProfile& profile, const TableView& view, const
   constexpr std::int64_t kMinKernels = 5;
   top.top = std::max(kMinKernels, majority_of(kernels).rows);
   text += kernels.text(top) + majority_sentence(kernels, "kernel", "kernel time") + "\n";
+  if (is_of_program(profile)) text += program_tables_text(profile, view);
   text += findings_text(findings_of(profile), view) + "\n";
   return text + own_cost(profile);
 }

@@ -1,0 +1,61 @@
+// headroom profile -- PROGRAM on a GPU: the program is headroom itself, which knows nothing of it.
+#include "base/json.h"
+#include "support/program.h"
+
+namespace headroom::testing {
+namespace {
+
+class CudaProgram : public ProgramTest {
+ protected:
+  void SetUp() override {
+    if (const GpuSurvey survey = survey_gpus(); survey.gpus.empty()) GTEST_SKIP() << survey.why_not;
+    ProgramTest::SetUp();
+  }
+  Json profile(const Words& more) const {
+    const Words train = {HEADROOM_PROGRAM, "train", "lenet5",   "--train-size", "6400", "--test-size", "64",
+                         "--epochs",       "1",     "--device", "cuda"};
+    return Json::parse(succeed(with({"profile", "--json", "--"}, with(train, more))).out);
+  }
+};
+
+// Rows of one kind of the table of the whole run: how many records in all.
+std::int64_t records_of(const Json& json, const std::string& kind) {
+  std::int64_t count = 0;
+  for (const Json& row : json.at("tables").at("whole_run"))
+    if (row.at("kind") == kind) count += row.at("count").get<std::int64_t>();
+  return count;
+}
+
+TEST_F(CudaProgram, SeesKernelsCopiesCallsAndSteps) {
+  for (const char* graph : {"--graph", "--no-graph"}) {
+    const Json json = profile({graph});
+    EXPECT_EQ(json.at("exit_code"), 0) << graph;
+    EXPECT_EQ(json.at("processes"), 1) << graph;
+    EXPECT_EQ(json.at("dropped"), 0) << graph;
+    for (const char* kind : {"kernel", "copy", "call"}) EXPECT_GT(records_of(json, kind), 0) << graph << kind;
+    EXPECT_NE(json.at("notes").dump().find("Steps were found"), std::string::npos)
+        << graph << json.at("notes");
+  }
+}
+
+TEST_F(CudaProgram, HasTheKernelsOfOurOwnProfile) {
+  const Json outside = profile({"--no-graph"});
+  const Json inside = Json::parse(succeed({"profile", "lenet5", "--data", "glyphs", "--train-size", "6400",
+                                           "--test-size", "64", "--device", "cuda", "--no-graph", "--json"})
+                                      .out);
+  std::set<std::string> seen;
+  for (const Json& row : outside.at("tables").at("kernels")) seen.insert(row.at("name"));
+  for (const Json& row : inside.at("tables").at("kernels"))
+    EXPECT_TRUE(seen.contains(row.at("name"))) << row.at("name");
+}
+
+TEST_F(CudaProgram, WeightsHaveTheSameBitsWithAndWithout) {
+  const Words train = {"train",    "lenet5", "--train-size", "6400", "--test-size",    "64",
+                       "--epochs", "1",      "--device",     "cuda", "--deterministic"};
+  succeed(with(train, {"--save", "plain.safetensors"}));
+  succeed(with({"profile", "--", HEADROOM_PROGRAM}, with(train, {"--save", "watched.safetensors"})));
+  EXPECT_EQ(read_file(file("plain.safetensors")), read_file(file("watched.safetensors")));
+}
+
+}  // namespace
+}  // namespace headroom::testing
