@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "inject/testing/recorded_training.h"
+#include "schema_check.h"
 #include "support/program.h"
 
 namespace headroom::testing {
@@ -68,6 +69,10 @@ TEST_F(CliProgram, FoldersCanBeCompared) {
           "samples.csv", "tables/whole_run.csv", "tables/step.csv"})
       EXPECT_TRUE(std::filesystem::exists(file(folder) / part)) << part;
   }
+  std::vector<std::string> wrong;
+  check_schema(Json::parse(read_file(HEADROOM_SOURCE_DIR "/docs/run-record.schema.json")),
+               Json::parse(read_file(file("one-profile/record.json"))), "record", wrong);
+  EXPECT_EQ(wrong, std::vector<std::string>{});
   const Outcome outcome = succeed({"diff", "one-profile", "two-profile"});
   EXPECT_TRUE(holds(outcome.out, "slower")) << outcome.out;
   EXPECT_TRUE(holds(outcome.out, "extra(float*)")) << outcome.out;

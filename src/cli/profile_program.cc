@@ -162,7 +162,6 @@ RunProfile profile_of(const ProgramRequest& request, const ProfileOptions& optio
                        .peak_bytes = process.peak_rss_bytes}))
     profile.facts.push_back(std::move(fact));
   RunRecord& record = profile.record = start_record(std::string(kProgramVerb), command_line());
-  record.model = {.name = fmt::format("{}", fmt::join(request.command, " "))};
   record.wall_s = process.wall_s;
   if (profile.samples) record.samples = kept_samples(*profile.samples);
   record.tables = {step_sheet(profile.trace), step_kernels_sheet(profile.trace), whole_run_sheet(processes)};

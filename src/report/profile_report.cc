@@ -21,11 +21,17 @@
 namespace headroom {
 namespace {
 
+std::string program_words(const std::vector<std::string>& command) {
+  const auto dashes = std::ranges::find(command, "--");
+  if (dashes == command.end()) return "program";
+  return fmt::format("{}", fmt::join(dashes + 1, command.end(), " "));
+}
+
 std::string headline(const RunProfile& profile) {
   const StepParts parts = step_parts(profile.trace);
   const RunRecord& r = profile.record;
   if (is_of_program(profile))
-    return fmt::format("{}: {} steps watched, {} each\n", r.model ? r.model->name : "program", parts.steps,
+    return fmt::format("{}: {} steps watched, {} each\n", program_words(r.command), parts.steps,
                        human_seconds(parts.step));
   std::string text =
       fmt::format("{}, batch {}, {} on {}: {} steps watched, {} each\n", r.model ? r.model->name : "model",
