@@ -7,9 +7,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/demangle.h"
 #include "inject/range_paths.h"
 #include "inject/step_spans.h"
-#include "base/demangle.h"
+#include "profile/call_names.h"
 
 namespace headroom::inject {
 namespace {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/demangle.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/demangle.h"
+#include "profile/call_names.h"
 #include "profile/trace_scope.h"
 #include "report/kernel_names.h"
 
