@@ -14,6 +14,7 @@
 #include "cli/run_watch.h"
 #include "cli/saving.h"
 #include "cli/signals.h"
+#include "cli/verbs.h"
 #include "comm/world.h"
 #include "inject/injected_trace.h"
 #include "inject/process_file.h"
