@@ -33,7 +33,8 @@ struct FormCalibration {
   // generations count more. It looks at the compute capability alone: a weight that followed rates or sizes
   // could make a faster machine slower.
   double seconds(const PreparedRow& row, const Machine& machine) const;
-  const Traits& traits_for(const Machine& machine) const;  // of the nearest generation
+  // Of the nearest device. None if that is of another generation: libraries choose anew for each.
+  Traits traits_for(const Machine& machine) const;
   std::size_t nearest_member(const Machine& machine) const;
 };
 

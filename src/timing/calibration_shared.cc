@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxDeviceRows = 300;  // more of one device add nothing to what all share
 constexpr std::uint64_t kDeviceRowsSeed = 21;
+const FitOptions kSharedFit = {.starts = 1, .rounds = 4, .evaluations = 1500};
 
 // Every row, the device it is from, and its prediction by the other devices.
 struct LeftOutRows {
@@ -29,31 +30,75 @@ std::vector<TimingRow> some_rows(const DeviceRows& device) {
   return chosen;
 }
 
-FormCalibration::Member member_of(const KernelForm& form, const DeviceRows& device) {
-  const Machine& machine = device.machine;
-  const std::vector<TimingRow> rows = some_rows(device);
-  FormCalibration::Member member{
-      machine.name, machine.compute_capability, {}, form.learn_traits(device.rows, machine)};
-  member.constants =
-      fit_constants(form.constants(rows.front().group), prepare_rows(form, rows, machine, member.traits));
-  for (double& value : member.constants) value = rounded(value);
-  return member;
+// What is known of each device, and the rows that fits see.
+struct FittedDevices {
+  std::vector<FormCalibration::Member> members;
+  std::vector<PreparedRows> rows;
+};
+
+// Whether devices differ in constants of their hosts alone: one fit to all of them finds the others.
+bool shares_constants(const std::vector<Constant>& constants) {
+  return std::ranges::any_of(constants, &Constant::of_host);
 }
 
-void add_left_out(LeftOutRows& out, const KernelForm& form, const FormCalibration& all,
+void set_constants(FormCalibration::Member& member, std::vector<double> constants) {
+  for (double& value : constants) value = rounded(value);
+  member.constants = std::move(constants);
+}
+
+FittedDevices prepare_devices(const KernelForm& form, const std::vector<Constant>& constants,
+                              const std::vector<DeviceRows>& devices) {
+  FittedDevices fitted;
+  fitted.members.resize(devices.size()), fitted.rows.resize(devices.size());
+  parallel_for(static_cast<std::int64_t>(devices.size()), 1, [&](std::int64_t begin, std::int64_t end, int) {
+    for (auto d = static_cast<std::size_t>(begin); d < static_cast<std::size_t>(end); ++d) {
+      const Machine& machine = devices[d].machine;
+      FormCalibration::Member& member = fitted.members[d];
+      member = {machine.name, machine.compute_capability, {}, form.learn_traits(devices[d].rows, machine)};
+      fitted.rows[d] = prepare_rows(form, some_rows(devices[d]), machine, member.traits);
+      if (!shares_constants(constants)) set_constants(member, fit_constants(constants, fitted.rows[d]));
+    }
+  });
+  return fitted;
+}
+
+// The devices that speak for one that is left out. Those of its generation do not: they are too much alike to
+// tell how far a new one may be off.
+std::vector<std::size_t> others_than(std::size_t left_out, const FittedDevices& devices) {
+  std::vector<std::size_t> others, all_others;
+  for (std::size_t d = 0; d < devices.members.size(); ++d) {
+    if (d != left_out) all_others.push_back(d);
+    if (devices.members[d].compute_capability != devices.members[left_out].compute_capability)
+      others.push_back(d);
+  }
+  return others.empty() ? all_others : others;
+}
+
+// Of constants that devices share; those of their hosts become those of a typical host.
+std::vector<double> geometric_mean(const std::vector<std::vector<double>>& constants) {
+  std::vector<double> mean(constants.front().size());
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    double sum = 0;
+    for (const std::vector<double>& own : constants) sum += std::log(own[i]);
+    mean[i] = std::exp(sum / static_cast<double>(constants.size()));
+  }
+  return mean;
+}
+
+FormCalibration fit_devices(const std::vector<Constant>& constants, const FittedDevices& devices,
+                            const std::vector<std::size_t>& chosen) {
+  FormCalibration c;
+  std::vector<PreparedRows> rows;
+  for (const std::size_t d : chosen) c.members.push_back(devices.members[d]), rows.push_back(devices.rows[d]);
+  if (!shares_constants(constants)) return c;
+  const std::vector<double> typical = geometric_mean(fit_shared_constants(constants, rows, kSharedFit));
+  for (FormCalibration::Member& member : c.members) set_constants(member, typical);
+  return c;
+}
+
+void add_left_out(LeftOutRows& out, const KernelForm& form, const FormCalibration& others,
                   const DeviceRows& device, std::size_t left_out) {
-  // Devices of one generation are too much alike to tell how far a new one may be off.
-  const auto others_than = [&](auto&& same) {
-    FormCalibration others;
-    for (std::size_t d = 0; d < all.members.size(); ++d)
-      if (!same(d)) others.members.push_back(all.members[d]);
-    return others;
-  };
-  const int capability = all.members[left_out].compute_capability;
-  FormCalibration others =
-      others_than([&](std::size_t d) { return all.members[d].compute_capability == capability; });
-  if (others.members.empty()) others = others_than([&](std::size_t d) { return d == left_out; });
-  const Traits& traits = others.traits_for(device.machine);
+  const Traits traits = others.traits_for(device.machine);
   for (const TimingRow& row : some_rows(device)) {
     const auto prepared = form.prepare(row, device.machine, traits);
     const double seconds = std::max(others.seconds(*prepared, device.machine), prepared->floor());
@@ -114,15 +159,23 @@ FormCalibration calibrate_shared(const KernelForm& form, const std::vector<Devic
     reject(Hint{"give a table with rows of several devices, or name the `machine` of this one"},
            "constants that devices share need at least 2 devices with {} rows each; the table has {}",
            kMinCalibrationRows, devices.size());
-  FormCalibration c;
-  c.form = form.name(), c.group = devices.front().rows.front().group;
-  c.members.resize(devices.size());
-  parallel_for(static_cast<std::int64_t>(devices.size()), 1, [&](std::int64_t begin, std::int64_t end, int) {
-    for (auto d = static_cast<std::size_t>(begin); d < static_cast<std::size_t>(end); ++d)
-      c.members[d] = member_of(form, devices[d]);
+  const std::string group = devices.front().rows.front().group;
+  const std::vector<Constant>& constants = form.constants(group);
+  const FittedDevices fitted = prepare_devices(form, constants, devices);
+  // One without each device, and one of all.
+  std::vector<FormCalibration> fits(devices.size() + 1);
+  parallel_for(static_cast<std::int64_t>(fits.size()), 1, [&](std::int64_t begin, std::int64_t end, int) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      std::vector<std::size_t> chosen(devices.size());
+      std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+      if (i < devices.size()) chosen = others_than(i, fitted);
+      fits[i] = fit_devices(constants, fitted, chosen);
+    }
   });
   LeftOutRows left_out;
-  for (std::size_t d = 0; d < devices.size(); ++d) add_left_out(left_out, form, c, devices[d], d);
+  for (std::size_t d = 0; d < devices.size(); ++d) add_left_out(left_out, form, fits[d], devices[d], d);
+  FormCalibration c = std::move(fits.back());
+  c.form = form.name(), c.group = group;
   c.rows = left_out.device.size();
   c.intervals = device_intervals(left_out, devices.size());
   c.errors = judge_residuals(left_out.predicted_s, left_out.residuals, c.intervals);

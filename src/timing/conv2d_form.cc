@@ -71,9 +71,7 @@ class PreparedConv2d final : public PreparedRow {
         device_(device_rates(machine, "fp32")),
         early_(machine.compute_capability < 70) {
     peak_ = device_.flops;
-    Machine unlimited = machine;
-    unlimited.power_w = 0;
-    device_.flops = sustained_fp32(unlimited, peak_);
+    device_.flops = unthrottled_fp32(machine, peak_);
     power_ratio_ = sustained_fp32(machine, std::numeric_limits<double>::infinity()) / device_.flops;
     algorithms_ = conv2d_algorithms(call_, early_);
     for (const Conv2dAlgorithm& a : algorithms_) tiles_.push_back(tile_of(a));

@@ -50,12 +50,15 @@ DeviceRates device_rates(const Machine& machine, std::string_view precision) {
   return rates;
 }
 
-double sustained_fp32(const Machine& machine, double peak) {
+double unthrottled_fp32(const Machine& machine, double peak) {
   const int cc = machine.compute_capability;
-  double rate = peak;
-  if (cc >= 86 && lanes_of(cc) == 128) rate *= kShareOf128Lanes;
-  if (machine.power_w > 0) rate = std::min(rate, machine.power_w * flops_per_joule(cc));
-  return rate;
+  return cc >= 86 && lanes_of(cc) == 128 ? kShareOf128Lanes * peak : peak;
+}
+
+double sustained_fp32(const Machine& machine, double peak) {
+  const double rate = unthrottled_fp32(machine, peak);
+  if (machine.power_w <= 0) return rate;
+  return std::min(rate, machine.power_w * flops_per_joule(machine.compute_capability));
 }
 
 }  // namespace headroom

@@ -25,8 +25,10 @@ DeviceRates device_rates(const Machine& machine, std::string_view precision);
 
 int lanes_of(int compute_capability);  // per multiprocessor
 
-// The fp32 rate outside tensor cores that a device can sustain: less than its peak where the power limit of
-// the board is low, or where 128 lanes share one register file.
+// The fp32 rate outside tensor cores that a device reaches: less than its peak where 128 lanes share one
+// register file.
+double unthrottled_fp32(const Machine& machine, double peak);
+// The same for long kernels: less where the power limit of the board is low.
 double sustained_fp32(const Machine& machine, double peak);
 
 }  // namespace headroom

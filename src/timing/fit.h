@@ -30,6 +30,12 @@ struct FitOptions {
 std::vector<double> fit_constants(const std::vector<Constant>& constants, const PreparedRows& rows,
                                   const FitOptions& options = {});
 
+// The same for several devices at once, each with the same weight: they share all constants but those of
+// their hosts. Returns the constants of each device.
+std::vector<std::vector<double>> fit_shared_constants(const std::vector<Constant>& constants,
+                                                      std::span<const PreparedRows> devices,
+                                                      const FitOptions& options = {});
+
 // Mean |predicted / measured - 1|.
 double mean_error(const PreparedRows& rows, std::span<const double> constants);
 

@@ -59,6 +59,32 @@ TEST(FitConstants, FindsTheConstantsThatMadeTheRows) {
   EXPECT_LT(error, 0.015);
 }
 
+// Two devices that differ in their hosts alone: one fit finds what they share, and the host of each.
+TEST(FitConstants, DevicesShareAllButTheirHosts) {
+  const KernelForm& form = find_form("linear");
+  const std::vector<Constant>& constants = form.constants("fp32");
+  std::vector<double> truth = starting_values(constants);
+  truth[0] = 0.75, truth[1] = 0.6;
+  ASSERT_TRUE(constants[2].of_host);
+  std::vector<PreparedRows> devices(2);
+  for (const std::size_t d : {0u, 1u}) {
+    const Machine machine = find_machine(d == 0 ? "v100-pcie" : "a100-pcie-40");
+    truth[2] = d == 0 ? 6 : 15;
+    for (TimingRow row : random_gemms(150, 5 + d)) {
+      row.group = "fp32", row.sizes.insert(row.sizes.begin(), row.line % 2 == 0 ? 1.0 : 20.0);
+      devices[d].rows.push_back(form.prepare(row, machine, {}));
+      devices[d].measured_s.push_back(fastest(*devices[d].rows.back(), truth).seconds);
+    }
+  }
+  const auto found = fit_shared_constants(constants, devices, {.starts = 1});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0][0], found[1][0]);
+  EXPECT_NEAR(found[0][0], 0.75, 0.05);
+  EXPECT_NEAR(found[0][1], 0.6, 0.05);
+  EXPECT_NEAR(found[0][2], 6, 1);
+  EXPECT_NEAR(found[1][2], 15, 1.5);
+}
+
 TEST(Trees, LearnAStepAndComeBackFromJson) {
   FeatureRows x;
   std::vector<double> y;

@@ -37,6 +37,9 @@ std::vector<Example> examples() {
           "2,32,32,11,60,1,5,1,1,0,0", "16,128,128,1,17,1,0,1,1,7,0", "3,8,24,3,20,1,1,1,1,0,90",
           "1,1,1,1,1,1,0,1,1,0,0"})
       conv += fmt::format("{},{}\n", layer, pass);
+  const std::string linear =
+      "batch,m,n,k\n1,7,9,5\n1,640,30522,1024\n1,2048,768,3072\n1,33,65001,80\n64,128,64,128\n"
+      "900,17,3,40\n12,1024,512,1024\n2,4096,4096,4096\n";
   std::string exchange = "op,gpus,bytes\n";
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
     for (const int gpus : {2, 3, 4, 8, 16})
@@ -45,7 +48,7 @@ std::vector<Example> examples() {
   const auto read = [](const KernelForm& form, const std::string& text) {
     return Example{&form, rows_of(parse_timing_table(text, "examples"), form, false)};
   };
-  return {read(conv2d_form(), conv), read(collective_form(), exchange)};
+  return {read(linear_form(), linear), read(conv2d_form(), conv), read(collective_form(), exchange)};
 }
 
 double predicted(const KernelForm& form, const TimingRow& row, const Machine& machine) {

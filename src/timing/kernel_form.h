@@ -18,6 +18,7 @@ struct Constant {
   std::string name;  // "start_us"
   double start = 1, low = 0, high = 0;
   std::string about;
+  bool of_host = false;  // devices that share the others have values of their own
 };
 
 // One call of a library kernel; `sizes` are in the order of KernelForm::sizes().

@@ -12,11 +12,12 @@ namespace headroom {
 namespace {
 
 // Constants after those that all products share.
-enum : std::size_t { kLoneShare = TileIndex::count, kUnalignedLoss };
+enum : std::size_t { kLoneShare = TileIndex::count, kUnalignedLoss, kSpanLoss, kHeatMflop };
 
 constexpr double kMinTileShare = 0.03;  // of the rows: rarer tiles are exceptions
 constexpr std::size_t kMinTriedRows = 10, kTriedRows = 150;
-constexpr int kFirstVolta = 70;
+constexpr int kFirstVolta = 70, kP100 = 60;
+constexpr double kLongSpan = 32768;  // values of the reduction
 constexpr const char *kSingle = "single_tiles", *kBatched = "batched_tiles";
 
 // The tile in a kernel's name: "volta_sgemm_128x64_nn" computes 128 along the output width by 64 along m.
@@ -35,22 +36,42 @@ std::optional<Tile> tile_in(std::string_view name) {
 
 std::string text_of(const Tile& tile) { return fmt::format("{}x{}", tile.n, tile.m); }
 
-std::vector<Tile> tiles_from(const Traits& traits, const char* key) {
-  static const std::vector<Tile> usual = {{32, 32}, {32, 64},  {32, 128}, {64, 32},
-                                          {64, 64}, {64, 128}, {128, 32}, {128, 128}};
-  const auto found = traits.find(key);
+// The tiles {m, n} that libraries use from a compute capability on, as kernel names in the public table show
+// them. Batched products get few of them, not the best one.
+struct GenerationTiles {
+  int compute_capability;
+  std::vector<Tile> single, batched;
+};
+
+const std::vector<Tile>& usual_tiles(int compute_capability, bool batched) {
+  static const std::vector<GenerationTiles> generations = {
+      {80, {{32, 32}, {32, 64}, {32, 128}, {128, 32}, {64, 128}, {128, 128}}, {{128, 128}}},
+      {75, {{64, 64}, {64, 128}, {128, 128}}, {{64, 64}, {32, 128}, {64, 128}}},
+      {70,
+       {{32, 32}, {32, 64}, {32, 128}, {128, 32}, {64, 128}, {128, 128}},
+       {{64, 64}, {32, 128}, {128, 32}}},
+      {61, {{64, 64}, {32, 128}, {128, 32}, {128, 128}}, {{64, 128}}},
+      {60, {{64, 64}, {32, 128}, {128, 32}}, {{64, 128}}},
+      {0, {{64, 64}, {32, 128}, {128, 32}, {128, 128}}, {{64, 128}}}};
+  const auto own = std::ranges::find_if(generations, [&](const GenerationTiles& generation) {
+    return compute_capability >= generation.compute_capability;
+  });
+  return batched ? own->batched : own->single;
+}
+
+std::vector<Tile> tiles_from(const Traits& traits, int compute_capability, bool batched) {
   std::vector<Tile> tiles;
-  if (found != traits.end())
+  if (const auto found = traits.find(batched ? kBatched : kSingle); found != traits.end())
     for (const std::string& text : found->second)
       if (const auto tile = tile_in(text)) tiles.push_back(*tile);
-  return tiles.empty() ? usual : tiles;
+  return tiles.empty() ? usual_tiles(compute_capability, batched) : tiles;
 }
 
 std::vector<Constant> linear_constants() {
   return {{"compute_share", 0.95, 0.4, 1.2, "of the peak of a multiprocessor, for large tiles"},
           {"memory_share", 0.81, 0.3, 1.0, "of the memory bandwidth"},
-          {"start_launches", 10, 0.5, 50, "fixed time, in launches of the machine"},
-          {"tile_cycles", 1200, 50, 20000, "start and end of a block"},
+          {"start_launches", 10, 0.5, 50, "fixed time, in launches of the machine", true},
+          {"tile_cycles", 1200, 50, 20000, "start and end of a block of 128x128; smaller ones overlap"},
           {"load_intensity", 8, 0.5, 100, "FLOP that a multiprocessor can do per byte it loads"},
           {"edge_loss", 0.1, 0.002, 1, "compute lost per 64 / tile edge"},
           {"split_cycles", 5000, 100, 200000, "fixed time of adding partial sums"},
@@ -60,8 +81,11 @@ std::vector<Constant> linear_constants() {
           {"step_cycles", 140, 10, 2000, "least time of a step of 8 along the reduction"},
           {"reload_share", 0.025, 0.001, 1, "of repeated tile loads that miss L2"},
           {"lone_share", 0.7, 0.1, 4, "of a multiprocessor that one block of 128x128 can use"},
-          {"unaligned_loss", 0.1, 0.005, 2,
-           "Pascal and older: loads of linear layers with rows off cache lines"}};
+          {"unaligned_loss", 1, 0, 0,
+           "where L1 does not keep loads: those of linear layers with rows off cache lines"},
+          {"span_loss", 1, 0.01, 20, "Pascal and older: loads of linear layers over a reduction of 32,768"},
+          {"heat_mflop", 15, 1, 1000,
+           "of a multiprocessor, after which half of the loss by the power limit is there"}};
 }
 
 class PreparedLinear final : public PreparedRow {
@@ -69,7 +93,8 @@ class PreparedLinear final : public PreparedRow {
   PreparedLinear(const TimingRow& row, const Machine& machine, const Traits& traits)
       : device_(device_rates(machine, "fp32")) {
     peak_ = device_.flops;
-    device_.flops = sustained_fp32(machine, device_.flops);
+    device_.flops = unthrottled_fp32(machine, peak_);
+    power_slowdown_ = device_.flops / sustained_fp32(machine, peak_);
     // n is the reduction and k the width of the output.
     product_ = {.batch = row.sizes[0],
                 .rows = row.sizes[1],
@@ -79,9 +104,12 @@ class PreparedLinear final : public PreparedRow {
                 .result_bytes = 4,
                 .step = 8};
     const bool batched = product_.batch > 1;
-    unaligned_ =
-        !batched && machine.compute_capability < kFirstVolta && std::fmod(product_.reduction, 32) != 0;
-    for (const Tile& tile : tiles_from(traits, batched ? kBatched : kSingle))
+    const int cc = machine.compute_capability;
+    if (!batched && cc < kFirstVolta) {
+      span_ = product_.reduction / kLongSpan;
+      unaligned_ = cc != kP100 && std::fmod(product_.reduction, 32) != 0;
+    }
+    for (const Tile& tile : tiles_for_call(tiles_from(traits, cc, batched), cc))
       for (int splits = 1; splits <= (batched ? 1 : 32); splits *= 2)
         if (splits == 1 || product_.reduction >= 64.0 * splits)
           candidates_.push_back(tile_candidate(product_, tile, splits, device_));
@@ -89,7 +117,7 @@ class PreparedLinear final : public PreparedRow {
 
   std::size_t candidates() const override { return candidates_.size(); }
   double seconds(std::size_t c, std::span<const double> k) const override {
-    return tile_time(candidates_[c], constants(k), device_).total;
+    return tile_time(candidates_[c], constants(k, candidates_[c]), device_).total;
   }
   double floor() const override {
     DeviceRates device = device_;
@@ -100,23 +128,43 @@ class PreparedLinear final : public PreparedRow {
     const TileCandidate& t = candidates_[c];
     std::string choice = fmt::format("tile {}x{}", t.tile.m, t.tile.n);
     if (t.splits > 1) choice += fmt::format(", split {}", t.splits);
-    return {choice, t.blocks, t.waves, bound_of(tile_time(t, constants(k), device_), constants(k).start_s)};
+    const TileConstants own = constants(k, t);
+    return {choice, t.blocks, t.waves, bound_of(tile_time(t, own, device_), own.start_s)};
   }
   void add_features(std::size_t c, std::vector<double>& features) const override {
     add_tile_features(product_, candidates_[c], device_, features);
   }
 
  private:
-  TileConstants constants(std::span<const double> k) const {
+  // Before Volta, the kernel of 128x128 loads vectors: linear layers off cache lines do not get it.
+  std::vector<Tile> tiles_for_call(std::vector<Tile> tiles, int compute_capability) const {
+    const bool aligned = std::fmod(product_.reduction, 32) == 0 && std::fmod(product_.rows, 32) == 0;
+    if (product_.batch == 1 && compute_capability < kFirstVolta && !aligned && tiles.size() > 1)
+      std::erase(tiles, Tile{128, 128});
+    return tiles;
+  }
+
+  TileConstants constants(std::span<const double> k, const TileCandidate& candidate) const {
     TileConstants c = tile_constants(k, device_);
     c.lone_share = k[kLoneShare];
+    c.tile_s *= std::sqrt(candidate.tile.m * candidate.tile.n) / 128;
     if (unaligned_) c.load_intensity *= 1 + k[kUnalignedLoss];
+    c.load_intensity *= 1 + k[kSpanLoss] * span_;
+    // A multiprocessor whose neighbours idle runs at full rate.
+    const double slowdown = power_slowdown_ * std::min(1.0, candidate.waves);
+    if (slowdown > 1) {
+      const double work = product_.flops() / device_.sms, heat = work / (work + 1e6 * k[kHeatMflop]);
+      c.compute_share /= 1 + (slowdown - 1) * heat;
+    }
     return c;
   }
 
   DeviceRates device_;
   double peak_ = 0;
-  bool unaligned_ = false;  // linear layers read weights along the reduction
+  double power_slowdown_ = 1;  // of a long kernel
+  // Linear layers read both operands along the reduction.
+  bool unaligned_ = false;
+  double span_ = 0;  // 0: long rows cost nothing
   TiledProduct product_;
   std::vector<TileCandidate> candidates_;
 };
@@ -151,7 +199,9 @@ std::vector<std::string> tried_tiles(std::span<const TimingRow> rows, bool batch
     if ((row.sizes[0] > 1) == batched && row.us > 0 && own.size() < kTriedRows) own.push_back(row);
   if (own.size() < kMinTriedRows) return {};
   std::vector<std::string> all, best;
-  for (const Tile& tile : tiles_from({}, "")) all.push_back(text_of(tile));
+  static const std::vector<Tile> tried = {{32, 32}, {32, 64},  {32, 128}, {64, 32},
+                                          {64, 64}, {64, 128}, {128, 32}, {128, 128}};
+  for (const Tile& tile : tried) all.push_back(text_of(tile));
   std::vector<std::vector<std::string>> sets = {all};
   for (const std::string& tile : all) sets.push_back({tile});
   double least = INFINITY;

@@ -46,8 +46,9 @@ std::size_t FormCalibration::nearest_member(const Machine& machine) const {
   return static_cast<std::size_t>(nearest - members.begin());
 }
 
-const Traits& FormCalibration::traits_for(const Machine& machine) const {
-  return members[nearest_member(machine)].traits;
+Traits FormCalibration::traits_for(const Machine& machine) const {
+  const Member& nearest = members[nearest_member(machine)];
+  return nearest.compute_capability == machine.compute_capability ? nearest.traits : Traits{};
 }
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ Predictor::Predictor(const KernelForm& form, const FormCalibration& calibration,
       calibrated_(calibrated),
       intervals_(others == nullptr ? calibration.intervals : calibration.intervals.widened_to(*others)),
       nearest_(calibration.nearest_member(machine)),
-      traits_(calibration.members[nearest_].traits) {}
+      traits_(calibration.traits_for(machine)) {}
 
 PredictedTime Predictor::predict(const TimingRow& row) const {
   const auto prepared = form_.prepare(row, machine_, traits_);

@@ -72,6 +72,18 @@ TEST_F(PublicTables, ADeviceThatWasNeverMeasuredIsPredictedByTheOthers) {
   EXPECT_GE(fitted.parts[0].errors.coverage, 80);
 }
 
+TEST_F(PublicTables, LinearLayersOfADeviceLeftOut) {
+  const TimingTable table = read_timing_table(timings() / "linear_fp32.csv.gz");
+  double mean = 0;
+  for (const char* device : {"a100-pcie-40", "v100-pcie", "t4", "p4", "p100-pcie"}) {
+    const JudgedErrors errors = calibrate_table_shared(table, {.left_out = device}).parts.at(0).errors;
+    EXPECT_LE(errors.mean, 20) << device;
+    EXPECT_GE(errors.coverage, 80) << device;
+    mean += errors.mean / 5;
+  }
+  EXPECT_LE(mean, 15);
+}
+
 // The constants that are built in are those that the verb makes from the tables, up to rounding by compilers.
 TEST_F(PublicTables, BuiltInConstantsAreThoseOfTheTables) {
   for (const char* file : {"gemm.csv.gz", "linear_fp32.csv.gz"}) {
