@@ -121,7 +121,19 @@ double student(std::size_t devices) {
 }
 
 // An error on a device never measured has two parts: one that all its rows share, and one of each row.
-Intervals::Bucket device_bucket(const std::vector<std::vector<double>>& residuals, double below_s) {
+struct DeviceSpread {
+  double below_s = 0;
+  double bias = 0;
+  double low = 0, high = 0;  // of a row, beside the bias
+
+  Intervals::Bucket bucket(double least_bias) const {
+    const double shared = std::max(bias, least_bias);
+    return {below_s, rounded(std::exp(-std::hypot(shared, low))),
+            rounded(std::exp(std::hypot(shared, high)))};
+  }
+};
+
+DeviceSpread spread_of(const std::vector<std::vector<double>>& residuals, double below_s) {
   double squares = 0, devices = 0;
   std::vector<double> within;
   for (const std::vector<double>& part : residuals) {
@@ -130,10 +142,8 @@ Intervals::Bucket device_bucket(const std::vector<std::vector<double>>& residual
     squares += bias * bias, devices += 1;
     for (const double r : part) within.push_back(r - bias);
   }
-  const double bias = student(static_cast<std::size_t>(devices)) * std::sqrt(squares / devices);
-  const double low = std::hypot(bias, quantile_of(within, 0.05));
-  const double high = std::hypot(bias, quantile_of(within, 0.95));
-  return {below_s, rounded(std::exp(-low)), rounded(std::exp(high))};
+  return {below_s, student(static_cast<std::size_t>(devices)) * std::sqrt(squares / devices),
+          quantile_of(within, 0.05), quantile_of(within, 0.95)};
 }
 
 Intervals device_intervals(const LeftOutRows& rows, std::size_t devices) {
@@ -141,14 +151,20 @@ Intervals device_intervals(const LeftOutRows& rows, std::size_t devices) {
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t r) { return rows.predicted_s[r]; });
-  std::vector<Intervals::Bucket> buckets;
+  std::vector<DeviceSpread> spreads;
+  double squares = 0;
   for (std::size_t b = 0; b < count; ++b) {
     const std::size_t begin = n * b / count, end = n * (b + 1) / count;
     std::vector<std::vector<double>> residuals(devices);
     for (std::size_t i = begin; i < end; ++i)
       residuals[rows.device[order[i]]].push_back(rows.residuals[order[i]]);
-    buckets.push_back(device_bucket(residuals, b + 1 == count ? 0 : rows.predicted_s[order[end]]));
+    spreads.push_back(spread_of(residuals, b + 1 == count ? 0 : rows.predicted_s[order[end]]));
+    squares += spreads.back().bias * spreads.back().bias;
   }
+  // A few devices that agree in one bucket do so by chance.
+  const double usual_bias = std::sqrt(squares / static_cast<double>(count));
+  std::vector<Intervals::Bucket> buckets;
+  for (const DeviceSpread& spread : spreads) buckets.push_back(spread.bucket(usual_bias));
   return Intervals::from_buckets(std::move(buckets));
 }
 
