@@ -21,13 +21,17 @@ inline constexpr int kTileMaps = 4;
 #endif
 inline constexpr int kTileRegisters = 3;
 inline constexpr int kMaxRegisters = 8;  // of tiles with fewer maps
+// From so many tiles of maps on it pays to gather a panel's pixels, which then lie side by side.
+inline constexpr std::int64_t kGatherTiles = 4;
+// Maps whose weights stay in the second cache: pixels are gathered once for each block of them.
+inline constexpr std::int64_t kMapBlock = 256;
 
 // How the tiles find what they multiply.
 struct Source {
   enum class Form {
     as_it_is,  // one tap per pixel: the image itself is the matrix
     padded,    // a copy with its padding, the columns of a stride apart: each tap reads a row straight on
-    unrolled   // one row for each k: short rows of pixels leave no lanes idle, strides skip what nobody reads
+    dense      // such a copy, gathered across the ends of rows: short rows leave no lanes idle
   };
   Form form = Form::as_it_is;
   std::int64_t rows = 1, width = 1;  // of the output, as it is walked
@@ -36,7 +40,8 @@ struct Source {
   std::int64_t channels = 0;         // of a group's copy
   std::int64_t line = 0, phase = 0;  // padded: elements of an input row, and of one column of the stride
   std::vector<std::int64_t> offset;  // by k
-  std::int64_t elements() const { return form == Form::as_it_is ? 0 : channels * channel; }
+  std::int64_t slack = 0;            // elements behind the copy that registers may read
+  std::int64_t elements() const { return form == Form::as_it_is ? 0 : channels * channel + slack; }
 };
 
 // The form that costs least, by registers of so many lanes.
@@ -64,6 +69,9 @@ inline std::int64_t finish_elements(const Conv2d& c) { return 2 * std::max(c.map
 template <class T>
 void squeeze(const Conv2d& c, T* y);
 
+template <class T>
+struct Tile;
+
 // Elements of scratch.
 struct Scratch {
   std::int64_t shared, per_thread;
@@ -85,8 +93,8 @@ struct PixelLanes {
  private:
   struct Part;
   void copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const;
-  void unroll(const T* x, std::int64_t k, T* to) const;
   void pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const;
+  void gather_across(const T* x, Tile<T>& tile, std::int64_t first, int registers, T* panel) const;
   void compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y, T* scratch) const;
 };
 

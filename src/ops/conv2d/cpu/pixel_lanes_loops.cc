@@ -7,13 +7,19 @@
 namespace headroom::pixels {
 namespace {
 
-// Blocks of k and of maps: a panel of pixels and a tile's weights stay in the first cache, the block's
-// weights (at most 384 x 256 numbers) in the second.
-constexpr std::int64_t kDepthBlock = 384, kMapBlock = 256;
-// From so many tiles of maps on it pays to gather a panel's pixels, which then lie side by side.
-constexpr std::int64_t kGatherTiles = 4;
+// Blocks of k: a panel of pixels and a tile's weights stay in the first two caches.
+constexpr std::int64_t kDepthBlock = 384;
 
-std::int64_t up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+// Does a tap read lines, or columns, that leave `rest` when divided by the stride?
+bool is_read(std::int64_t rest, std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
+  for (std::int64_t tap = 0; tap < std::min(kernel, stride); ++tap)
+    if (tap * dilation % stride == rest) return true;
+  return false;
+}
 
 // As even as possible.
 std::int64_t depth_block(std::int64_t depth) {
@@ -106,6 +112,35 @@ void gather(Tile<T>& t, int registers, bool tight, T* panel) {
   t.x[0] = panel;
 }
 
+// Stretches of output rows that a panel takes in, each copied by whole registers: what a register writes
+// behind its stretch is written again by the next one.
+template <class T>
+struct Stretches {
+  std::int64_t count = 0;
+  const T* from[kMaxRegisters * simd::kLanes<T>];
+  std::int64_t to[kMaxRegisters * simd::kLanes<T>];
+
+  // Outputs [first, last) of rows that are `width` long and read from places `pitch` apart.
+  Stretches(const T* x, std::int64_t first, std::int64_t last, std::int64_t width, std::int64_t pitch) {
+    for (std::int64_t i = first; i < last;) {
+      const std::int64_t row = i / width, end = std::min(last, (row + 1) * width);
+      for (; i < end; i += simd::kLanes<T>, ++count) {
+        from[count] = x + row * pitch + i - row * width;
+        to[count] = i - first;
+      }
+      i = end;
+    }
+  }
+};
+
+// The pixels of outputs that may lie in several rows. The panel has room for one more register.
+template <class T>
+void gather_stretches(const Stretches<T>& s, const Tile<T>& t, int registers, T* panel) {
+  for (std::int64_t k = 0; k < t.depth; ++k, panel += registers * simd::kLanes<T>)
+    for (std::int64_t i = 0; i < s.count; ++i)
+      simd::store(panel + s.to[i], simd::load(s.from[i] + t.offset[k]));
+}
+
 }  // namespace
 
 // Which outputs: of one group of one image, so many maps, so many registers of pixels.
@@ -132,8 +167,8 @@ Scratch PixelLanes<T>::scratch() const {
   Scratch s{};
   const TileShape shape = tile_shape(c.group_maps());
   const std::int64_t block = depth_block(c.depth());
-  s.weights = up(std::min(c.group_maps(), kMapBlock), shape.maps) * block;
-  s.panel = block * shape.registers * simd::kLanes<T>;
+  s.weights = round_up(std::min(c.group_maps(), kMapBlock), shape.maps) * block;
+  s.panel = (block * shape.registers + 1) * simd::kLanes<T>;
   s.per_thread = s.weights + s.panel;
   (each_alone() ? s.per_thread : s.shared) += source.elements();
   return s;
@@ -143,58 +178,23 @@ Scratch PixelLanes<T>::scratch() const {
 template <class T>
 void PixelLanes<T>::copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const {
   const Window2d& w = c.window;
-  if (source.form == Source::Form::padded) {
-    const std::int64_t lines = source.channel / source.line;
-    for (std::int64_t k = begin; k < end; ++k)
-      for (std::int64_t line = 0; line < lines; ++line) {
-        T* at = to + k * source.channel + line * source.line;
-        const std::int64_t ih = line - w.pad.h;
-        if (ih < 0 || ih >= w.input.h) {
-          std::fill(at, at + source.line, T{0});
-          continue;
-        }
-        const T* row = x + (k * w.input.h + ih) * w.input.w;
-        for (std::int64_t f = 0; f < w.stride.w; ++f)
+  const std::int64_t lines = source.channel / source.line;
+  for (std::int64_t k = begin; k < end; ++k)
+    for (std::int64_t line = 0; line < lines; ++line) {
+      if (!is_read(line % w.stride.h, w.kernel.h, w.dilation.h, w.stride.h)) continue;
+      T* at = to + k * source.channel + line * source.line;
+      const std::int64_t ih = line - w.pad.h;
+      if (ih < 0 || ih >= w.input.h) {
+        std::fill(at, at + source.line, T{0});
+        continue;
+      }
+      const T* row = x + (k * w.input.h + ih) * w.input.w;
+      for (std::int64_t f = 0; f < w.stride.w; ++f)
+        if (is_read(f, w.kernel.w, w.dilation.w, w.stride.w))
           copy_line(source.phase, row + f - w.pad.w, w.stride.w, first_at(0, f - w.pad.w, w.stride.w),
                     first_at(w.input.w, f - w.pad.w, w.stride.w), at + f * source.phase);
-      }
-    return;
-  }
-  for (std::int64_t k = begin; k < end; ++k) unroll(x, k, to + k * source.channel);
-}
-
-// One row of the unrolled matrix.
-template <class T>
-void PixelLanes<T>::unroll(const T* x, std::int64_t k, T* to) const {
-  const Window2d& w = c.window;
-  const std::int64_t tap = k % c.taps(), channel = k / c.taps();
-  const std::int64_t down = tap / w.kernel.w * w.dilation.h - w.pad.h;
-  const std::int64_t shift = tap % w.kernel.w * w.dilation.w - w.pad.w;
-  const T* plane = x + channel * c.input_plane();
-  const std::int64_t left = std::min(first_at(0, shift, w.stride.w), w.output.w);
-  const std::int64_t right = std::clamp(first_at(w.input.w, shift, w.stride.w), left, w.output.w);
-  std::fill(to + c.output_plane(), to + source.channel, T{0});
-  if (w.stride == Extent2d{1, 1} && w.output.w == w.input.w) {
-    // The whole plane moved; then what came round the ends of rows is put out.
-    const std::int64_t move = down * w.input.w + shift, n = c.output_plane();
-    const std::int64_t first = std::clamp<std::int64_t>(-move, 0, n);
-    const std::int64_t last = std::clamp(c.input_plane() - move, first, n);
-    std::fill(to, to + first, T{0});
-    std::memcpy(to + first, plane + first + move, static_cast<std::size_t>(last - first) * sizeof(T));
-    std::fill(to + last, to + n, T{0});
-    for (T* row = to; row < to + n; row += w.output.w) {
-      for (std::int64_t i = 0; i < left; ++i) row[i] = T{0};
-      for (std::int64_t i = right; i < w.output.w; ++i) row[i] = T{0};
     }
-    return;
-  }
-  for (std::int64_t oh = 0; oh < w.output.h; ++oh, to += w.output.w) {
-    const std::int64_t ih = oh * w.stride.h + down;
-    if (ih < 0 || ih >= w.input.h)
-      std::fill(to, to + w.output.w, T{0});
-    else
-      copy_line(w.output.w, plane + ih * w.input.w + shift, w.stride.w, left, right, to);
-  }
+  if (end == source.channels) std::fill(to + end * source.channel, to + source.elements(), T{0});
 }
 
 // Tile by tile of maps, k by k.
@@ -221,6 +221,17 @@ void PixelLanes<T>::pack_weights(const T* w, const Finish<T>& finish, const Part
   }
 }
 
+// The panel of registers [first, first + registers) of the dense form.
+template <class T>
+void PixelLanes<T>::gather_across(const T* x, Tile<T>& t, std::int64_t first, int registers, T* panel) const {
+  constexpr std::int64_t kL = simd::kLanes<T>;
+  const std::int64_t end = (first + registers) * kL;
+  if (end > source.width) std::fill(panel, panel + t.depth * registers * kL, T{0});  // lanes of no pixel
+  gather_stretches(Stretches<T>(x, first * kL, std::min(end, source.width), c.window.output.w, source.pitch),
+                   t, registers, panel);
+  t.x[0] = panel;
+}
+
 // x is the image's group or its copy, y the group's output.
 template <class T>
 void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y,
@@ -232,7 +243,7 @@ void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Par
   const std::int64_t block = depth_block(c.depth()), across = (source.width + kL - 1) / kL;
   const std::int64_t last_map = part.last_map, plane = c.output_plane();
   // Beyond the last pixel of the last channel the image itself has nothing to read.
-  const bool tight = source.form == Source::Form::as_it_is;
+  const bool tight = source.form == Source::Form::as_it_is, dense = source.form == Source::Form::dense;
 
   Tile<T> t{};
   t.plane = plane;
@@ -257,8 +268,11 @@ void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Par
           partial |= t.spot[p].count < kL;
         }
         t.offset = offsets;
-        const bool gathered = tiles >= kGatherTiles || (tight && partial);
-        if (gathered) gather(t, registers, tight && partial, panel);
+        const bool gathered = dense || tiles >= kGatherTiles || (tight && partial);
+        if (dense)
+          gather_across(x, t, at - registers, registers, panel);
+        else if (gathered)
+          gather(t, registers, tight && partial, panel);
         const bool whole = t.first && t.last && !partial && finish.residual == nullptr;
         const auto tile = gathered ? tile_for<T, true> : tile_for<T, false>;
         for (std::int64_t i = 0; i < tiles; ++i) {

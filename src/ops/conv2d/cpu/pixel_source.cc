@@ -1,5 +1,6 @@
 // How an image is put before the tiles of pixel_lanes.
 #include <algorithm>
+#include <cmath>
 
 #include "ops/conv2d/cpu/pixel_lanes.h"
 
@@ -18,30 +19,12 @@ Source pointwise(const Conv2d& c) {
   return s;
 }
 
-Source unrolled(const Conv2d& c, std::int64_t lanes) {
-  Source s;
-  s.form = Source::Form::unrolled;
-  s.width = c.output_plane();
-  s.channel = up(s.width, lanes);
-  s.channels = c.depth();
-  for (std::int64_t k = 0; k < c.depth(); ++k) s.offset.push_back(k * s.channel);
-  return s;
-}
-
-}  // namespace
-
-std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes) {
-  return rows * ((width + lanes - 1) / lanes);
-}
-
-Source padded_source(const Conv2d& c, std::int64_t lanes) {
+// A copy with its padding whose rows hold `columns` outputs for each tap.
+Source padded_copy(const Conv2d& c, std::int64_t columns) {
   const Window2d& w = c.window;
   Source s;
-  s.form = Source::Form::padded;
-  s.rows = w.output.h;
-  s.width = w.output.w;
   const std::int64_t reach = (w.kernel.w - 1) * w.dilation.w / w.stride.w;
-  s.phase = up(w.output.w, lanes) + reach;
+  s.phase = columns + reach;
   s.line = s.phase * w.stride.w;
   s.pitch = s.line * w.stride.h;
   s.channel = s.line * ((w.output.h - 1) * w.stride.h + (w.kernel.h - 1) * w.dilation.h + 1);
@@ -56,22 +39,48 @@ Source padded_source(const Conv2d& c, std::int64_t lanes) {
   return s;
 }
 
+Source dense(const Conv2d& c, std::int64_t lanes) {
+  Source s = padded_copy(c, c.window.output.w);
+  s.form = Source::Form::dense;
+  s.width = c.output_plane();
+  s.slack = lanes;
+  return s;
+}
+
+}  // namespace
+
+std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes) {
+  return rows * ((width + lanes - 1) / lanes);
+}
+
+Source padded_source(const Conv2d& c, std::int64_t lanes) {
+  Source s = padded_copy(c, up(c.window.output.w, lanes));
+  s.form = Source::Form::padded;
+  s.rows = c.window.output.h;
+  s.width = c.window.output.w;
+  return s;
+}
+
 std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stride) {
   const std::int64_t distance = bound - offset;
   return distance <= 0 ? 0 : (distance + stride - 1) / stride;
 }
 
-// By the registers each would multiply and copy; a register copied costs about as much as eight products.
+// By the registers each would multiply and copy. A register of the image's copy costs about as much as eight
+// products, one of a gathered panel as five; rows that end within it are copied on their own.
 Source source_of(const Conv2d& c, std::int64_t lanes) {
   if (c.is_pointwise() && c.window.input == c.window.output) return pointwise(c);
-  const Window2d& w = c.window;
-  const Source rows = padded_source(c, lanes);
-  const double products = double(c.depth()) * double(c.group_maps());
-  const double by_rows = double(registers_of(w.output.h, w.output.w, lanes)) * products +
-                         8 * double(rows.elements()) / double(lanes);
-  const double flat = double(registers_of(1, c.output_plane(), lanes));
-  const double by_matrix = flat * products + 8 * flat * double(c.depth());
-  return by_matrix < by_rows ? unrolled(c, lanes) : rows;
+  constexpr double kCopied = 8, kGathered = 5;
+  const Source by_rows = padded_source(c, lanes), across_rows = dense(c, lanes);
+  const double maps = double(c.group_maps()), blocks = std::ceil(maps / kMapBlock);
+  auto cost = [&](const Source& s, double gathers) {
+    return double(registers_of(s.rows, s.width, lanes)) * double(c.depth()) *
+               (maps + kGathered * blocks * gathers) +
+           kCopied * double(s.elements()) / double(lanes);
+  };
+  const double gathers = maps >= double(kGatherTiles * kTileMaps) ? 1 : 0,
+               ends = double(lanes) / double(c.window.output.w);
+  return cost(across_rows, 1 + ends) < cost(by_rows, gathers) ? across_rows : by_rows;
 }
 
 Conv2d input_gradient_as_conv(const Conv2d& c) {
