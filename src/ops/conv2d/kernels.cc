@@ -15,6 +15,7 @@ Kernel conv2d_cpu_as_linear();
 Kernel conv2d_cpu_depthwise();
 Kernel conv2d_cpu_batch_lanes();
 Kernel conv2d_cpu_pixel_lanes();
+Kernel conv2d_cpu_map_lanes();
 Kernel conv2d_cpu_im2col_gemm();
 Kernel conv2d_cpu_as_linear_blas();
 Kernel conv2d_cpu_im2col_blas();
@@ -23,7 +24,8 @@ Kernel conv2d_reference();
 namespace {
 
 // Order is policy: a window over the whole input is a plain product; groups of one channel have a kernel of
-// their own; small layers run with images in lanes, others with pixels in lanes; the rest is unrolled. The
+// their own; small layers run with images in lanes, others with pixels in lanes, weight gradients with
+// maps in lanes; the rest is unrolled. The
 // rungs of the ladder come after a kernel that takes everything, the plainest last: they run by name alone.
 std::vector<Kernel> kernels() {
   return {
@@ -69,6 +71,12 @@ std::vector<Kernel> kernels_with_block_mma() {
   return list;
 }
 
+std::vector<Kernel> kernels_with_map_lanes() {
+  std::vector<Kernel> list = kernels();
+  list.insert(std::ranges::find(list, "cpu:im2col_gemm", &Kernel::name), conv2d_cpu_map_lanes());
+  return list;
+}
+
 // A pixel in the middle is in more windows than one at the edge, which the mean of the cost does not tell.
 double longest_grad_input_sum(const Problem& p) {
   const Conv2d c = parse_conv2d(p);
@@ -94,7 +102,7 @@ std::vector<Operator> conv2d_operators() {
        .exact = true,
        .sum_length = longest_grad_input_sum},
       {.schema = {.name = "conv2d_grad_weight", .infer = infer_conv2d_grad_weight, .cost = cost_conv2d},
-       .kernels = kernels(),
+       .kernels = kernels_with_map_lanes(),
        .cases = conv2d_cases("conv2d_grad_weight"),
        .exact = true},
       {.schema = {.name = "conv2d_block", .infer = infer_conv2d_block, .cost = cost_conv2d},

@@ -47,8 +47,14 @@ struct Source {
 // The form that costs least, by registers of so many lanes.
 Source source_of(const Conv2d& c, std::int64_t lanes);
 std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes);  // of rows of pixels
-// The padded copy of a group of a convolution.
+// The padded copy of a group of a convolution; with rows that end where the last tap reads; none at all.
 Source padded_source(const Conv2d& c, std::int64_t lanes);
+Source dense_source(const Conv2d& c, std::int64_t lanes);
+Source pointwise_source(const Conv2d& c);
+// Channels [begin, end) of the copy of one group.
+template <class T>
+void copy_channels(const Conv2d& c, const Source& source, const T* x, std::int64_t begin, std::int64_t end,
+                   T* to);
 // First i >= 0 with i * stride + offset >= bound.
 std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stride);
 
@@ -92,7 +98,6 @@ struct PixelLanes {
 
  private:
   struct Part;
-  void copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const;
   void pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const;
   void gather_across(const T* x, Tile<T>& tile, std::int64_t first, int registers, T* panel) const;
   void compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y, T* scratch) const;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "ops/conv2d/cpu/pixel_tile.h"
 #include "ops/cpu/parallel.h"
@@ -14,33 +13,10 @@ std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-// Does a tap read lines, or columns, that leave `rest` when divided by the stride?
-bool is_read(std::int64_t rest, std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
-  for (std::int64_t tap = 0; tap < std::min(kernel, stride); ++tap)
-    if (tap * dilation % stride == rest) return true;
-  return false;
-}
-
 // As even as possible.
 std::int64_t depth_block(std::int64_t depth) {
   const std::int64_t blocks = (depth + kDepthBlock - 1) / kDepthBlock;
   return (depth + blocks - 1) / blocks;
-}
-
-// n numbers `stride` apart, at from + i * stride for i in [begin, end); zeros elsewhere in [0, n).
-template <class T>
-void copy_line(std::int64_t n, const T* from, std::int64_t stride, std::int64_t begin, std::int64_t end,
-               T* to) {
-  begin = std::clamp<std::int64_t>(begin, 0, n);
-  end = std::clamp(end, begin, n);
-  std::fill(to, to + begin, T{0});
-  if (stride == 1)
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
-  else if (stride == 2)
-    for (std::int64_t i = begin; i < end; ++i) to[i] = from[2 * i];
-  else
-    for (std::int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
-  std::fill(to + end, to + n, T{0});
 }
 
 // The weights of a tile of `maps` rows for each k, from rows that lie `distance` apart, k side by side.
@@ -167,34 +143,12 @@ Scratch PixelLanes<T>::scratch() const {
   Scratch s{};
   const TileShape shape = tile_shape(c.group_maps());
   const std::int64_t block = depth_block(c.depth());
-  s.weights = round_up(std::min(c.group_maps(), kMapBlock), shape.maps) * block;
-  s.panel = (block * shape.registers + 1) * simd::kLanes<T>;
+  constexpr std::int64_t kL = simd::kLanes<T>;  // registers that start anywhere cross lines of the cache
+  s.weights = round_up(round_up(std::min(c.group_maps(), kMapBlock), shape.maps) * block, kL);
+  s.panel = (block * shape.registers + 1) * kL;
   s.per_thread = s.weights + s.panel;
-  (each_alone() ? s.per_thread : s.shared) += source.elements();
+  (each_alone() ? s.per_thread : s.shared) += round_up(source.elements(), kL);
   return s;
-}
-
-// Channels [begin, end) of the copy of one group.
-template <class T>
-void PixelLanes<T>::copy(const T* x, std::int64_t begin, std::int64_t end, T* to) const {
-  const Window2d& w = c.window;
-  const std::int64_t lines = source.channel / source.line;
-  for (std::int64_t k = begin; k < end; ++k)
-    for (std::int64_t line = 0; line < lines; ++line) {
-      if (!is_read(line % w.stride.h, w.kernel.h, w.dilation.h, w.stride.h)) continue;
-      T* at = to + k * source.channel + line * source.line;
-      const std::int64_t ih = line - w.pad.h;
-      if (ih < 0 || ih >= w.input.h) {
-        std::fill(at, at + source.line, T{0});
-        continue;
-      }
-      const T* row = x + (k * w.input.h + ih) * w.input.w;
-      for (std::int64_t f = 0; f < w.stride.w; ++f)
-        if (is_read(f, w.kernel.w, w.dilation.w, w.stride.w))
-          copy_line(source.phase, row + f - w.pad.w, w.stride.w, first_at(0, f - w.pad.w, w.stride.w),
-                    first_at(w.input.w, f - w.pad.w, w.stride.w), at + f * source.phase);
-    }
-  if (end == source.channels) std::fill(to + end * source.channel, to + source.elements(), T{0});
 }
 
 // Tile by tile of maps, k by k.
@@ -309,7 +263,7 @@ void PixelLanes<T>::run(const T* x, const T* w, const Finish<T>& finish, T* y, T
       T* image = own(thread) + sizes.weights + sizes.panel;
       for (std::int64_t i = begin; i < end; ++i) {
         const T* from = x + i * input;
-        if (copies) copy(from, 0, source.channels, image);
+        if (copies) copy_channels(c, source, from, 0, source.channels, image);
         compute(copies ? image : from, w, at_item(i), {i % c.groups, 0, c.group_maps(), 0, registers},
                 y + i * output, own(thread));
       }
@@ -322,7 +276,9 @@ void PixelLanes<T>::run(const T* x, const T* w, const Finish<T>& finish, T* y, T
     const T* from = x + i * input;
     if (copies)
       parallel_for(source.channels, kElementwiseGrain / source.channel + 1,
-                   [&](std::int64_t begin, std::int64_t end, int) { copy(from, begin, end, workspace); });
+                   [&](std::int64_t begin, std::int64_t end, int) {
+                     copy_channels(c, source, from, begin, end, workspace);
+                   });
     const T* image = copies ? workspace : from;
     const Finish<T> f = at_item(i);
     // Few pixels are shared out by maps: then nobody packs a weight twice.

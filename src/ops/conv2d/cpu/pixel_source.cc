@@ -1,6 +1,7 @@
 // How an image is put before the tiles of pixel_lanes.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ops/conv2d/cpu/pixel_lanes.h"
 
@@ -8,16 +9,6 @@ namespace headroom::pixels {
 namespace {
 
 std::int64_t up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
-
-Source pointwise(const Conv2d& c) {
-  Source s;
-  s.form = Source::Form::as_it_is;
-  s.width = c.output_plane();
-  s.channel = c.input_plane();
-  s.channels = c.group_channels();
-  for (std::int64_t k = 0; k < c.depth(); ++k) s.offset.push_back(k * s.channel);
-  return s;
-}
 
 // A copy with its padding whose rows hold `columns` outputs for each tap.
 Source padded_copy(const Conv2d& c, std::int64_t columns) {
@@ -39,18 +30,51 @@ Source padded_copy(const Conv2d& c, std::int64_t columns) {
   return s;
 }
 
-Source dense(const Conv2d& c, std::int64_t lanes) {
-  Source s = padded_copy(c, c.window.output.w);
-  s.form = Source::Form::dense;
-  s.width = c.output_plane();
-  s.slack = lanes;
-  return s;
+// Does a tap read lines, or columns, that leave `rest` when divided by the stride?
+bool is_read(std::int64_t rest, std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
+  for (std::int64_t tap = 0; tap < std::min(kernel, stride); ++tap)
+    if (tap * dilation % stride == rest) return true;
+  return false;
+}
+
+// n numbers `stride` apart, at from + i * stride for i in [begin, end); zeros elsewhere in [0, n).
+template <class T>
+void copy_line(std::int64_t n, const T* from, std::int64_t stride, std::int64_t begin, std::int64_t end,
+               T* to) {
+  begin = std::clamp<std::int64_t>(begin, 0, n);
+  end = std::clamp(end, begin, n);
+  std::fill(to, to + begin, T{0});
+  if (stride == 1)
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
+  else if (stride == 2)
+    for (std::int64_t i = begin; i < end; ++i) to[i] = from[2 * i];
+  else
+    for (std::int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
+  std::fill(to + end, to + n, T{0});
 }
 
 }  // namespace
 
 std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes) {
   return rows * ((width + lanes - 1) / lanes);
+}
+
+Source pointwise_source(const Conv2d& c) {
+  Source s;
+  s.form = Source::Form::as_it_is;
+  s.width = c.output_plane();
+  s.channel = c.input_plane();
+  s.channels = c.group_channels();
+  for (std::int64_t k = 0; k < c.depth(); ++k) s.offset.push_back(k * s.channel);
+  return s;
+}
+
+Source dense_source(const Conv2d& c, std::int64_t lanes) {
+  Source s = padded_copy(c, c.window.output.w);
+  s.form = Source::Form::dense;
+  s.width = c.output_plane();
+  s.slack = lanes;
+  return s;
 }
 
 Source padded_source(const Conv2d& c, std::int64_t lanes) {
@@ -69,9 +93,9 @@ std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stri
 // By the registers each would multiply and copy. A register of the image's copy costs about as much as eight
 // products, one of a gathered panel as five; rows that end within it are copied on their own.
 Source source_of(const Conv2d& c, std::int64_t lanes) {
-  if (c.is_pointwise() && c.window.input == c.window.output) return pointwise(c);
+  if (c.is_pointwise() && c.window.input == c.window.output) return pointwise_source(c);
   constexpr double kCopied = 8, kGathered = 5;
-  const Source by_rows = padded_source(c, lanes), across_rows = dense(c, lanes);
+  const Source by_rows = padded_source(c, lanes), across_rows = dense_source(c, lanes);
   const double maps = double(c.group_maps()), blocks = std::ceil(maps / kMapBlock);
   auto cost = [&](const Source& s, double gathers) {
     return double(registers_of(s.rows, s.width, lanes)) * double(c.depth()) *
@@ -82,6 +106,32 @@ Source source_of(const Conv2d& c, std::int64_t lanes) {
                ends = double(lanes) / double(c.window.output.w);
   return cost(across_rows, 1 + ends) < cost(by_rows, gathers) ? across_rows : by_rows;
 }
+
+template <class T>
+void copy_channels(const Conv2d& c, const Source& source, const T* x, std::int64_t begin, std::int64_t end,
+                   T* to) {
+  const Window2d& w = c.window;
+  const std::int64_t lines = source.channel / source.line;
+  for (std::int64_t k = begin; k < end; ++k)
+    for (std::int64_t line = 0; line < lines; ++line) {
+      if (!is_read(line % w.stride.h, w.kernel.h, w.dilation.h, w.stride.h)) continue;
+      T* at = to + k * source.channel + line * source.line;
+      const std::int64_t ih = line - w.pad.h;
+      if (ih < 0 || ih >= w.input.h) {
+        std::fill(at, at + source.line, T{0});
+        continue;
+      }
+      const T* row = x + (k * w.input.h + ih) * w.input.w;
+      for (std::int64_t f = 0; f < w.stride.w; ++f)
+        if (is_read(f, w.kernel.w, w.dilation.w, w.stride.w))
+          copy_line(source.phase, row + f - w.pad.w, w.stride.w, first_at(0, f - w.pad.w, w.stride.w),
+                    first_at(w.input.w, f - w.pad.w, w.stride.w), at + f * source.phase);
+    }
+  if (end == source.channels) std::fill(to + end * source.channel, to + source.elements(), T{0});
+}
+
+template void copy_channels(const Conv2d&, const Source&, const float*, std::int64_t, std::int64_t, float*);
+template void copy_channels(const Conv2d&, const Source&, const double*, std::int64_t, std::int64_t, double*);
 
 Conv2d input_gradient_as_conv(const Conv2d& c) {
   Conv2d t = c;

@@ -55,6 +55,19 @@ TEST(ConvolutionThreads, Depthwise) {
   expect_same_bits("conv2d_grad_weight", "cpu:depthwise", {.inputs = {x, x}, .attrs = weight});
 }
 
+TEST(ConvolutionThreads, MapLanes) {
+  for (const Shape& x : {Shape{1, 20, 40, 37}, Shape{7, 20, 9, 9}, Shape{3, 16, 70, 70}}) {
+    Attrs attrs = kPadded;
+    attrs.set("weight_shape", Ints{50, x[1], 3, 3});
+    expect_same_bits("conv2d_grad_weight", "cpu:map_lanes",
+                     {.inputs = {x, {x[0], 50, x[2], x[3]}}, .attrs = attrs});
+  }
+  expect_same_bits(
+      "conv2d_grad_weight", "cpu:map_lanes",
+      {.inputs = {{6, 20, 12, 12}, {6, 60, 5, 5}},
+       .attrs = {{"groups", std::int64_t{5}}, {"strides", Ints{2, 2}}, {"weight_shape", Ints{60, 4, 3, 3}}}});
+}
+
 TEST(ConvolutionThreads, FewRowsOfALinearLayer) {
   expect_same_bits("linear", "cpu:few_rows", {.inputs = {{5, 1500}, {203, 1500}, {203}}});
 }
