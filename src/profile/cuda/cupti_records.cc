@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/demangle.h"
-#include "profile/cuda/cupti_copies.h"
 #include "profile/call_names.h"
+#include "profile/cuda/cupti_copies.h"
 
 namespace headroom {
 namespace {
