@@ -79,5 +79,29 @@ TEST(OnnxNewest, AScatterTakesItsIndicesFromTheData) {
   expect_rejected([&] { node(4).run(false); }, {"index 4 "});
 }
 
+// Rows of no elements stay as they are, also if updates name some of them.
+TEST(OnnxNewest, AScatterIntoNothingChangesNothing) {
+  for (const char* op : {"ScatterND", "ScatterElements"}) {
+    ModelMaker m(18);
+    m.input("x", {"3", "2"});
+    const auto store = [&](const char* name, const Ints& dims, int type) -> TensorProto& {
+      TensorProto& t = *m.graph.add_initializer();
+      t.set_name(name), t.set_data_type(type);
+      for (const std::int64_t dim : dims) t.add_dims(dim);
+      return t;
+    };
+    const bool elements = op == std::string("ScatterElements");
+    store("nothing", {3, 0}, TensorProto::FLOAT);
+    store("update", {1, 0}, TensorProto::FLOAT);
+    TensorProto& indices = store("indices", {1, elements ? 0 : 1}, TensorProto::INT64);
+    if (!elements) indices.add_int64_data(2);
+    m.node(op, {"nothing", "indices", "update"}, {"same"});
+    ModelMaker::set(m.node("Concat", {"same", "x"}, {"y"}), "axis", 1);
+    m.graph.add_output()->set_name("y");
+    const std::vector<double> x = {1, 2, 3, 4, 5, 6};
+    EXPECT_EQ(values_of(run_net(net_of(m), {floats({3, 2}, x).tensor("x")}).at(0)), x) << op;
+  }
+}
+
 }  // namespace
 }  // namespace headroom::testing

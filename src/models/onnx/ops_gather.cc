@@ -8,6 +8,7 @@ namespace {
 // The first axes are those of both tensors: each of their positions has indices and data of its own.
 Results gather_batches(Context& c, std::int64_t shared) {
   const Shape data = c.shape(0), indices = c.shape(1);
+  if (data.numel() == 0) c.unsupported("data without elements");
   const std::int64_t depth = indices.rank() < 1 ? 0 : indices[indices.rank() - 1];
   if (shared < 0 || shared >= indices.rank() || depth < 1 || shared + depth > data.rank())
     c.invalid(fmt::format("indices {} into {} with {} shared axes", indices.str(), data.str(), shared));
@@ -40,6 +41,7 @@ Results convert_gather_nd(Context& c) {
   c.require_inputs(2, 2);
   if (const std::int64_t shared = c.integer("batch_dims", 0); shared != 0) return gather_batches(c, shared);
   const Shape data = c.shape(0), indices = c.shape(1);
+  if (data.numel() == 0) c.unsupported("data without elements");
   const std::int64_t depth = indices.rank() < 1 ? 0 : indices[indices.rank() - 1];
   if (indices.rank() < 1 || depth < 1 || depth > data.rank())
     c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
@@ -58,6 +60,7 @@ Results convert_gather_elements(Context& c) {
   const Shape data = c.shape(0), indices = c.shape(1);
   if (data.rank() != indices.rank() || data.rank() < 1)
     c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
+  if (data.numel() == 0) c.unsupported("data without elements");
   const int axis = static_cast<int>(axis_in(c, c.integer("axis", 0), data.rank()));
   const Term place = element_places(c, input(c, 1), data, axis);
   return {apply(c, "gather", {reshaped(c, input(c, 0), {data.numel()}), place}, {{"axis", std::int64_t{0}}})};

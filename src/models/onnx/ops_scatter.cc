@@ -56,7 +56,7 @@ Results convert_scatter_nd(Context& c) {
   const std::int64_t depth = indices.rank() < 1 ? 0 : indices[indices.rank() - 1];
   if (depth < 1 || depth > data.rank())
     c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
-  if (indices.numel() == 0) return {input(c, 0)};
+  if (indices.numel() == 0 || data.numel() == 0) return {input(c, 0)};
   need_small(c, indices.numel());
   return scattered(c, row_places(c, input(c, 1), data),
                    strides_of(data)[static_cast<std::size_t>(depth - 1)]);
@@ -68,6 +68,7 @@ Results convert_scatter_elements(Context& c) {
   if (data.rank() != indices.rank() || data.rank() < 1 || c.shape(2) != indices)
     c.invalid(fmt::format("indices {} into {}", indices.str(), data.str()));
   const int axis = static_cast<int>(axis_in(c, c.integer("axis", 0), data.rank()));
+  if (data.numel() == 0) return {input(c, 0)};
   need_small(c, data.numel());
   return scattered(c, element_places(c, input(c, 1), data, axis), 1);
 }
@@ -82,6 +83,7 @@ Results convert_tensor_scatter(Context& c) {
   const std::string mode = c.text("mode", "linear");
   if (mode != "linear" && mode != "circular")
     c.invalid(fmt::format("mode is '{}', not linear or circular", mode));
+  if (cache.numel() == 0) return {input(c, 0)};
   if (rank != update.rank() || axis == 0 || update[axis] > cache[axis])
     c.invalid(fmt::format("an update {} of a cache {}", update.str(), cache.str()));
   const std::int64_t batch = cache[0], rows = cache[axis], given = update[axis],
