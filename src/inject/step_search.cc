@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLookAhead = 16;   // occurrences of one kernel within a step that suggest its length
 constexpr std::size_t kCandidates = 64;  // lengths that are tried, by each of two orders
 constexpr double kMinCoverage = 0.25;    // of all launches, by repeated blocks
-constexpr double kMostKinds = 0.75;      // of the kinds of launches between the first and the last block
+constexpr double kEnoughKinds = 0.75;    // of the kinds of launches between the first and the last block
 constexpr std::size_t kMinSteps = 3;
 
 struct Region {  // launches [begin, end) repeat with the period
@@ -95,7 +95,7 @@ std::optional<Candidate> best_candidate(const std::vector<int>& launches) {
     for (const Region& region : c.regions) c.covered += region.length(), c.steps += region.length() / period;
     if (c.steps < kMinSteps || double(c.covered) < kMinCoverage * double(launches.size())) continue;
     c.kinds = kinds_in_block(launches, c);
-    if (c.kinds >= kMostKinds) return c;  // the shortest
+    if (c.kinds >= kEnoughKinds) return c;  // the shortest
     const auto score = [](const Candidate& of) { return of.kinds * double(of.covered); };
     if (!best || score(c) > score(*best)) best = std::move(c);
   }
