@@ -1,5 +1,4 @@
 // "cuda:cublaslt": NVIDIA's matrix library. Sigmoid and tanh are no part of it and take a pass more.
-#include <algorithm>
 #include <utility>
 
 #include "ops/product/cuda/shared.h"
@@ -16,10 +15,8 @@ namespace {
 using namespace products;
 
 std::size_t workspace(const Product& p, const Target&) {
-  // 32 MiB is what NVIDIA recommends on Hopper; a small product is never cut into so many pieces.
-  constexpr std::size_t kMax = std::size_t{32} << 20, kPieces = 32;
-  const auto output = static_cast<std::size_t>(p.most_at_once() * p.m * p.n) * accumulator_bytes(p.dtype);
-  return std::min(kMax, kPieces * output + (std::size_t{64} << 10));
+  return library_workspace(static_cast<std::size_t>(p.most_at_once() * p.m * p.n) *
+                           accumulator_bytes(p.dtype));
 }
 
 Verdict accepts(const Product&, const Target& target) {

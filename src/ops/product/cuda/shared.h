@@ -2,6 +2,8 @@
 
 // What the kernels of products share without a device: sizes, and places in memory.
 
+#include <algorithm>
+
 #include "ops/product/kernels.h"
 
 namespace headroom::products {
@@ -22,6 +24,13 @@ inline void* at(void* base, std::int64_t elements, DType dtype) {
 inline bool whole_rows(const void* base, std::int64_t ld, std::int64_t stride, DType dtype) {
   const std::int64_t bytes = bytes_of(dtype);
   return reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && ld * bytes % 16 == 0 && stride * bytes % 16 == 0;
+}
+
+// What cuBLASLt may use for a product whose sums take `bytes`. 32 MiB is what NVIDIA recommends on Hopper; a
+// small product is never cut into so many pieces.
+inline std::size_t library_workspace(std::size_t bytes) {
+  constexpr std::size_t kMax = std::size_t{32} << 20, kPieces = 32;
+  return std::min(kMax, kPieces * bytes + (std::size_t{64} << 10));
 }
 
 // Writing both factors anew in parts of fp16 must cost little beside the product.

@@ -24,7 +24,7 @@ ForwardPlaces forward_places(const RecurrentProblem& s, const cuda::PersistentPl
   p.h = sections.place(2 * states);
   p.c = sections.place(states);
   p.counters = sections.place(4 * s.dirs * plan.lanes);
-  p.library = sections.place(library_bytes(products));
+  p.library = sections.place_library(products);
   p.end = sections.end();
   return p;
 }

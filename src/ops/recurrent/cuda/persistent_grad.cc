@@ -30,7 +30,7 @@ BackwardPlaces backward_places(const RecurrentProblem& s, const cuda::Persistent
   p.dh = sections.place(states);
   p.dc = sections.place(states);
   p.counters = sections.place(4 * s.dirs * plan.lanes);
-  p.library = sections.place(library_bytes(s.dirs * s.rows() * std::max(s.hidden, s.input)));
+  p.library = sections.place_library(s.dirs * s.rows() * std::max(s.hidden, s.input));
   p.end = sections.end();
   return p;
 }

@@ -1,7 +1,5 @@
 #include "ops/recurrent/cuda/shared.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "ops/cuda/shared_limit.h"
@@ -36,11 +34,6 @@ Verdict accepts_persistent(const Problem& p, const Target& target, const cuda::P
     return refuse(fmt::format("the state's weights do not fit into the shared memory of {} multiprocessors",
                               target.device.multiprocessors));
   return accept();
-}
-
-std::int64_t library_bytes(std::int64_t outputs) {
-  constexpr std::int64_t kMax = std::int64_t{32} << 20, kPieces = 32;
-  return std::min(kMax, kPieces * 4 * outputs + (std::int64_t{64} << 10));
 }
 
 void add_library_product(Work& work, ProductExtent e, std::int64_t count, bool tf32) {

@@ -2,6 +2,7 @@
 
 // What the persistent kernels of a layer and of its gradient share without a device.
 
+#include "ops/product/cuda/shared.h"
 #include "ops/recurrent/cuda/persistent_plan.h"
 #include "ops/recurrent/recurrent.h"
 
@@ -21,14 +22,16 @@ class Sections {
     end_ += (static_cast<std::size_t>(bytes) + 255) / 256 * 256;
     return here;
   }
+  // For cuBLASLt, whose products have at most `outputs` results.
+  std::size_t place_library(std::int64_t outputs) {
+    return place(
+        static_cast<std::int64_t>(products::library_workspace(static_cast<std::size_t>(4 * outputs))));
+  }
   std::size_t end() const { return end_; }
 
  private:
   std::size_t end_ = 0;
 };
-
-// For products with `outputs` results: the library may sum in pieces.
-std::int64_t library_bytes(std::int64_t outputs);
 
 // A matrix product beside the main launch, by cuBLASLt; `count` of them in one launch.
 void add_library_product(Work& work, ProductExtent extent, std::int64_t count, bool tf32);
