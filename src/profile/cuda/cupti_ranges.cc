@@ -6,6 +6,8 @@
 
 #ifdef HEADROOM_HAS_RANGES
 
+#include <deque>
+
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
 #include "profile/cuda/metric_host.h"
@@ -96,6 +98,7 @@ class CuptiRanges final : public RangeCounter {
 
   void prepare(std::size_t pass, std::size_t max_ranges) override {
     pass_ = pass;
+    names_.clear();
     config_ = host_->config_image(passes_.passes[pass].metrics);
     make_data_image(max_ranges);
     HEADROOM_CUPTI_PARAMS(RangeProfiler_SetConfig, p);
@@ -117,10 +120,9 @@ class CuptiRanges final : public RangeCounter {
   }
 
   void push(std::size_t range) override {
-    const std::string name = std::to_string(range);
     HEADROOM_CUPTI_PARAMS(RangeProfiler_PushRange, p);
     p.pRangeProfilerObject = profiler_;
-    p.pRangeName = name.c_str();
+    p.pRangeName = names_.emplace_back(std::to_string(range)).c_str();
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerPushRange(&p));
   }
   void pop() override {
@@ -191,12 +193,16 @@ class CuptiRanges final : public RangeCounter {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
   std::size_t pass_ = 0;
   bool running_ = false;
+  std::deque<std::string> names_;  // of the ranges; CUPTI does not say whether it copies them
   std::vector<std::uint8_t> config_, data_;
 };
 
 }  // namespace
 
-std::string cupti_chip_of(Device& device) { return chip_name(dynamic_cast<CudaDevice&>(device).index()); }
+std::string cupti_chip_of(Device& device) {
+  const ProfilerSession session;
+  return chip_name(dynamic_cast<CudaDevice&>(device).index());
+}
 
 std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vector<std::string>& counters) {
   return std::make_unique<CuptiRanges>(dynamic_cast<CudaDevice&>(device), counters);
