@@ -7,6 +7,7 @@
 #ifdef HEADROOM_HAS_RANGES
 
 #include <deque>
+#include <utility>
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
@@ -82,21 +83,19 @@ class CuptiRanges final : public RangeCounter {
     require_support(device.index());
     host_ = std::make_unique<MetricHost>(chip_name(device.index()), availability(context_));
     passes_ = split_into_passes(counters, host_->chip(), [this](const auto& m) { return host_->runs_of(m); });
-    HEADROOM_CUPTI_PARAMS(RangeProfiler_Enable, p);
-    p.ctx = context_;
-    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerEnable(&p));
-    profiler_ = p.pRangeProfilerObject;
   }
-  ~CuptiRanges() override {
-    if (running_) cupti_stop();
-    HEADROOM_CUPTI_PARAMS(RangeProfiler_Disable, p);
-    p.pRangeProfilerObject = profiler_;
-    cupti_profiler().RangeProfilerDisable(&p);
-  }
+  ~CuptiRanges() override { disable(); }
 
   const CounterPasses& passes() const override { return passes_; }
 
+  // Each pass has a profiler of its own: one that counted by hardware ends the process with a signal when it
+  // is to count by added instructions.
   void prepare(std::size_t pass, std::size_t max_ranges) override {
+    disable();
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Enable, enable);
+    enable.ctx = context_;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerEnable(&enable));
+    profiler_ = enable.pRangeProfilerObject;
     pass_ = pass;
     names_.clear();
     config_ = host_->config_image(passes_.passes[pass].metrics);
@@ -179,10 +178,16 @@ class CuptiRanges final : public RangeCounter {
     return static_cast<std::size_t>(parse_int(split(p.rangeName, '/').back(), "a range of CUPTI"));
   }
 
-  void cupti_stop() noexcept {
-    HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
-    p.pRangeProfilerObject = profiler_;
-    cupti_profiler().RangeProfilerStop(&p);
+  void disable() noexcept {
+    if (profiler_ == nullptr) return;
+    if (std::exchange(running_, false)) {
+      HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
+      p.pRangeProfilerObject = profiler_;
+      cupti_profiler().RangeProfilerStop(&p);
+    }
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Disable, p);
+    p.pRangeProfilerObject = std::exchange(profiler_, nullptr);
+    cupti_profiler().RangeProfilerDisable(&p);
   }
 
   CudaDevice& device_;
