@@ -37,7 +37,12 @@ std::vector<Case> matmul_integer_cases() {
                           {Tier::smoke, {6, 5}, {5}, {6}, {1}},
                           {Tier::smoke, {200, 130}, {130, 20}, {200}, {20}},
                           {Tier::smoke, {33, 1000}, {1000, 300}, Shape{}, {300}},
-                          {Tier::smoke, {150, 260}, {260, 132}, {150}, {132}}};
+                          {Tier::smoke, {150, 260}, {260, 132}, {150}, {132}},
+                          {Tier::smoke, {130, 400}, {400, 80}, {130}, {80}},
+                          {Tier::smoke, {65, 32}, {32, 144}, {1}, Shape{}},
+                          {Tier::smoke, {3, 17, 48}, {3, 48, 64}, {17}, {64}},
+                          {Tier::smoke, {34, 130, 72}, {34, 72, 144}, {130}, {144}},
+                          {Tier::smoke, {34, 131, 80}, {1, 80, 141}, {131}, {141}}};
   std::vector<Case> list;
   for (const auto& [first, second] : kPairs)
     for (const Trial& t : trials)

@@ -15,17 +15,8 @@ ByteFactor factor(const Problem& p, std::size_t i, std::int64_t ld) {
       .is_signed = p.inputs[i].dtype == DType::i8, .ld = ld, .zero_each = p.inputs[i + 2].shape.numel() > 1};
 }
 
-MatmulProblem folded(const Problem& problem) {
-  MatmulProblem p = matmul_problem(problem.inputs, {});
-  if (p.folds() && problem.inputs[2].shape.numel() == 1) {
-    p.m *= p.count();
-    p.batch = Shape{};
-  }
-  return p;
-}
-
 Work work_matmul(const Problem& problem, const Target& target) {
-  const MatmulProblem p = folded(problem);
+  const MatmulProblem p = folded_matmul_integer(problem);
   Work work = least_work(problem, target);
   work.with("cpu.int8_dots", Unit::int8, {p.m, p.n, p.k});
   work.add_bytes(2 * double(p.count()) * double(p.m + p.n) * double(p.k));  // both factors are packed
@@ -33,12 +24,12 @@ Work work_matmul(const Problem& problem, const Target& target) {
 }
 
 std::size_t workspace_matmul(const Problem& problem, const Target& target) {
-  const MatmulProblem p = folded(problem);
+  const MatmulProblem p = folded_matmul_integer(problem);
   return int8_gemm_scratch(p.m, p.k, target.device.threads);
 }
 
 Launcher prepare_matmul(const Problem& problem, const LaunchContext&) {
-  const MatmulProblem p = folded(problem);
+  const MatmulProblem p = folded_matmul_integer(problem);
   const ByteFactor a = factor(problem, 0, p.k), b = factor(problem, 1, p.n);
   return [p, a, b](const LaunchArgs& args) {
     for (std::int64_t i = 0; i < p.count(); ++i) {

@@ -17,9 +17,6 @@ struct Bytes {
 // c[m,n] of row-major a[m,k] and b[k,n].
 void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, const Bytes& a, const Bytes& b,
                      std::int32_t* c, cudaStream_t stream);
-// The same on tensor cores.
-void integer_product_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const Bytes& a, const Bytes& b,
-                           std::int32_t* c, cudaStream_t stream);
 
 struct IntegerConvolution {
   std::int64_t batch, channels, maps, groups;

@@ -20,11 +20,14 @@ OpSchema conv2d_integer_schema();
 std::vector<Case> matmul_integer_cases();
 std::vector<Case> conv2d_integer_cases();
 
+// One product of all matrices of a, one below the other, where they share b and a zero point.
+MatmulProblem folded_matmul_integer(const Problem& problem);
+
 Kernel integer_product_reference();
+Kernel matmul_integer_cuda_tiles();
 Kernel matmul_integer_cpu_dots();
 Kernel conv2d_integer_cpu_dots();
 Launcher prepare_matmul_integer_cuda(const Problem& problem, const LaunchContext& context);
-Launcher prepare_matmul_integer_cuda_tiles(const Problem& problem, const LaunchContext& context);
 Launcher prepare_conv2d_integer_cuda(const Problem& problem, const LaunchContext& context);
 
 }  // namespace headroom

@@ -6,7 +6,7 @@ namespace {
 
 // __dp4a does four products and sums in the time of one multiply-add of fp32.
 Work work_dots(const Problem& problem, const Target& target) {
-  const MatmulProblem p = matmul_problem(problem.inputs, {});
+  const MatmulProblem p = folded_matmul_integer(problem);
   Work work = least_work(problem, target);
   work.with("gpu.int8_dots", Unit::fp32, {p.m, p.n, p.k});
   work.main().flops /= 4;
@@ -24,37 +24,6 @@ Verdict accepts_dots(const Problem&, const Target& target) {
   if (target.device.compute_capability < 61)
     return refuse("dot products of bytes need compute capability 6.1");
   return accept();
-}
-
-Work work_tiles(const Problem& problem, const Target& target) {
-  const MatmulProblem p = matmul_problem(problem.inputs, {});
-  Work work = least_work(problem, target);
-  work.with("gpu.int8_tiles", Unit::int8, {p.m, p.n, p.k});
-  work.main().tile = {128, 128, 64};
-  work.main().count = static_cast<int>(p.count());
-  return work;
-}
-
-Verdict accepts_tiles(const Problem&, const Target& target) {
-  if (target.device.compute_capability < 80)
-    return refuse("products of bytes on tensor cores need compute capability 8.0 here");
-  return accept();
-}
-
-Verdict pays_tiles(const Problem& problem, const Target&) {
-  const MatmulProblem p = matmul_problem(problem.inputs, {});
-  if (p.m < 16 || p.n < 16)
-    return refuse("with fewer than 16 rows or columns, most of a tile would be empty");
-  return accept();
-}
-
-Kernel matmul_integer_cuda_tiles() {
-  return {.name = "cuda:tiles",
-          .device = DeviceKind::cuda,
-          .accepts = accepts_tiles,
-          .pays = pays_tiles,
-          .work = work_tiles,
-          .prepare = HEADROOM_CUDA(prepare_matmul_integer_cuda_tiles)};
 }
 
 Kernel matmul_integer_cuda_dots() {

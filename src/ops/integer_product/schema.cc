@@ -53,6 +53,16 @@ Cost cost_conv2d_integer(const Problem& problem) {
 
 }  // namespace
 
+MatmulProblem folded_matmul_integer(const Problem& problem) {
+  MatmulProblem p = matmul_problem(problem.inputs, {});
+  if (p.count() > 1 && p.folds() && problem.inputs[2].shape.numel() == 1) {
+    p.m *= p.count();
+    p.batch = Shape{};
+    p.a = p.b = {0};
+  }
+  return p;
+}
+
 OpSchema matmul_integer_schema() {
   return {.name = "matmul_integer", .infer = infer_matmul, .cost = cost_matmul};
 }
