@@ -60,68 +60,65 @@ __device__ inline int zero_of(const Bytes& f, std::int64_t line) {
   const auto zero = static_cast<const std::uint8_t*>(f.zeros)[f.zero_each ? line : 0];
   return f.is_signed ? int{static_cast<std::int8_t>(zero)} : int{zero};
 }
-__device__ inline bool has_zeros(const Bytes& f) { return f.zero_each || zero_of(f, 0) != 0; }
 
-// The part of a tile that a warp computes: 32 rows and half of the columns, in chunks of 16. Of the even
-// columns of a chunk and of the odd ones it makes a fragment each: a lane then has four neighbouring columns.
-// The warps of a row of warps share out the sums of their rows of a, those of a column of warps the sums of
-// their columns of b: a warp has 16 rows and a chunk.
+// The part of a tile that a warp computes: half of the rows, 16 at a time, and 32 columns in chunks of 16. Of
+// the even columns of a chunk and of the odd ones it makes a fragment each: a lane then has four neighbouring
+// columns. Zero points need sums of lines: the warps of a row of warps share out those of their rows of a,
+// the warps of a column of warps those of their columns of b. Every warp begins with its own 16 rows and its
+// own chunk, whose lines it sums.
 template <int kTile, bool kSignedA, bool kSignedB>
 struct WarpTile {
-  static constexpr int kChunks = kTile / 32;
-  int sums[2][kChunks][2][4] = {};               // [16 rows][chunk][even or odd columns]
+  static constexpr int kSlabs = kTile / 32, kChunks = 2;
+  int sums[kSlabs][kChunks][2][4] = {};          // [16 rows][chunk][even or odd columns]
   unsigned of_rows[2] = {}, of_columns[2] = {};  // of the lane's terms: rows g and g + 8; even and odd column
 
-  __device__ static int down() { return static_cast<int>(threadIdx.x) / 64; }
-  __device__ static int across() { return static_cast<int>(threadIdx.x) / 32 % 2; }
-  __device__ static int row() { return 32 * down(); }
-  __device__ static int column() { return kTile / 2 * across(); }
+  __device__ static int down() { return static_cast<int>(threadIdx.x) / kTile; }
+  __device__ static int across() { return static_cast<int>(threadIdx.x) / 32 % kSlabs; }
+  __device__ static int row_of_slab(int i) { return kTile / 2 * down() + 16 * (across() ^ i); }
+  __device__ static int column_of_chunk(int j) { return 32 * across() + 16 * (down() ^ j); }
 
   // Both fragments of a chunk. A matrix of ldmatrix has 8 terms and 8 pairs of columns: transposed, a lane
   // gets two terms of its pair. Matrices of the terms 4i, 4i + 1 and of 4i + 2, 4i + 3 have between them the
   // four terms that belong in a register.
-  __device__ static void load_columns(unsigned (&even)[2], unsigned (&odd)[2], const std::uint8_t* b,
-                                      int step, int chunk) {
+  __device__ static void load_columns(unsigned (&right)[2][2], const std::uint8_t* b, int step, int chunk) {
     const int lane = static_cast<int>(threadIdx.x) % 32, matrix = lane / 8, line = lane % 8;
     const int term = 32 * step + 16 * (matrix / 2) + 4 * (line / 2) + 2 * (matrix % 2) + line % 2;
     unsigned r[4];
-    load_matrices_transposed(r, b + Right<kTile>::offset(term, column() / 16 + chunk));
+    load_matrices_transposed(r, b + Right<kTile>::offset(term, column_of_chunk(chunk) / 16));
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      even[half] = __byte_perm(r[2 * half], r[2 * half + 1], 0x6420);
-      odd[half] = __byte_perm(r[2 * half], r[2 * half + 1], 0x7531);
+      right[0][half] = __byte_perm(r[2 * half], r[2 * half + 1], 0x6420);
+      right[1][half] = __byte_perm(r[2 * half], r[2 * half + 1], 0x7531);
     }
   }
 
-  __device__ void multiply(const std::uint8_t* a, const std::uint8_t* b, bool sums_rows, bool sums_columns) {
+  __device__ void multiply(const std::uint8_t* a, const std::uint8_t* b) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int own_rows = sums_rows ? across() : -1, own_chunk = sums_columns ? down() : -1;
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      unsigned left[2][4];
+      unsigned right[kChunks][2][2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        load_matrices(left[i], a + Left<kTile>::offset(row() + 16 * i + lane % 16, 2 * step + lane / 16));
-        if (i == own_rows) {
+      for (int j = 0; j < kChunks; ++j) {
+        load_columns(right[j], b, step, j);
+        if (j == 0) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e) of_rows[e % 2] = plus_bytes<kSignedA>(of_rows[e % 2], left[i][e]);
+          for (int e = 0; e < 4; ++e)
+            of_columns[e % 2] = plus_bytes<kSignedB>(of_columns[e % 2], right[j][e % 2][e / 2]);
         }
       }
 #pragma unroll
-      for (int j = 0; j < kChunks; ++j) {
-        unsigned right[2][2];
-        load_columns(right[0], right[1], b, step, j);
+      for (int i = 0; i < kSlabs; ++i) {
+        unsigned left[4];
+        load_matrices(left, a + Left<kTile>::offset(row_of_slab(i) + lane % 16, 2 * step + lane / 16));
+        if (i == 0) {
 #pragma unroll
-        for (int odd = 0; odd < 2; ++odd) {
-#pragma unroll
-          for (int i = 0; i < 2; ++i)
-            multiply_bytes<kSignedA, kSignedB>(sums[i][j][odd], left[i], right[odd]);
-          if (j == own_chunk) {
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-              of_columns[odd] = plus_bytes<kSignedB>(of_columns[odd], right[odd][half]);
-          }
+          for (int e = 0; e < 4; ++e) of_rows[e % 2] = plus_bytes<kSignedA>(of_rows[e % 2], left[e]);
         }
+#pragma unroll
+        for (int j = 0; j < kChunks; ++j)
+#pragma unroll
+          for (int odd = 0; odd < 2; ++odd)
+            multiply_bytes<kSignedA, kSignedB>(sums[i][j][odd], left, right[j][odd]);
       }
     }
   }
@@ -141,8 +138,8 @@ __device__ inline void share_lines(const Warp& warp, int tile, int zero, Line* l
   for (int half = 0; half < 2; ++half) {
     const unsigned of_row = warp_sum(warp.of_rows[half], 4), of_column = warp_sum(warp.of_columns[half], 4);
     if (lane % 4 != 0) continue;
-    lines[Warp::row() + 16 * Warp::across() + 8 * half + g].sum = of_row;
-    lines[tile + Warp::column() + 16 * Warp::down() + 2 * g + half].sum = of_column;
+    lines[Warp::row_of_slab(0) + 8 * half + g].sum = of_row;
+    lines[tile + Warp::column_of_chunk(0) + 2 * g + half].sum = of_column;
   }
 }
 
@@ -154,7 +151,7 @@ __device__ inline void store_results(const Warp& warp, const ByteTileArgs& args,
   std::int32_t* const c = args.c + blockIdx.z * args.m * args.n;
 #pragma unroll
   for (int j = 0; j < Warp::kChunks; ++j) {
-    const int to = Warp::column() + 16 * j + 4 * t;
+    const int to = Warp::column_of_chunk(j) + 4 * t;
     Line columns[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
@@ -162,8 +159,8 @@ __device__ inline void store_results(const Warp& warp, const ByteTileArgs& args,
       columns[e].sum -= static_cast<unsigned>(args.k) * columns[e].zero;
     }
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int at = Warp::row() + 8 * i + g;
+    for (int i = 0; i < 2 * Warp::kSlabs; ++i) {
+      const int at = Warp::row_of_slab(i / 2) + 8 * (i % 2) + g;
       if (row + at >= args.m) continue;
       const Line of_a = lines[at];
       Pack<std::int32_t> four;
@@ -212,14 +209,13 @@ __global__ void __launch_bounds__(2 * kTile, kTile == 128 ? 2 : 4)
   const bool of_row = threadIdx.x < kTile;
   const std::int64_t line = (of_row ? row : column) + threadIdx.x % kTile;
   const int zero = line < (of_row ? args.m : args.n) ? zero_of(of_row ? args.a : args.b, line) : 0;
-  const bool sums_rows = has_zeros(args.b), sums_columns = has_zeros(args.a);
   WarpTile<kTile, kSignedA, kSignedB> warp;
   for (int step = 0; step < steps; ++step) {
     wait_copies<kStages - 2>();
     __syncthreads();  // this step has come for everyone, and everyone is done with the one fetch overwrites
     fetch(step + kStages - 1);
     const unsigned char* const stage = shared + step % kStages * kStage;
-    warp.multiply(stage, stage + kStage / 2, sums_rows, sums_columns);
+    warp.multiply(stage, stage + kStage / 2);
   }
   share_lines(warp, kTile, zero, lines);
   __syncthreads();
