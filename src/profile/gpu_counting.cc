@@ -7,6 +7,7 @@
 #include "profile/gpu_counter_recorder.h"
 
 #ifdef HEADROOM_HAS_CUDA
+#include "device/cuda/cuda_device.h"
 #include "profile/cuda/cupti_ranges.h"
 #include "profile/cuda/metric_host.h"
 #endif
@@ -14,6 +15,12 @@
 namespace headroom {
 
 #ifdef HEADROOM_HAS_CUDA
+
+namespace {
+
+int index_of(Device& device) { return dynamic_cast<CudaDevice&>(device).index(); }
+
+}  // namespace
 
 CounterPasses gpu_counter_passes(const std::vector<std::string>& counters, const std::string& chip) {
   const MetricHost host(chip);
@@ -28,7 +35,7 @@ CounterPasses gpu_counter_passes(const std::vector<std::string>& counters, const
 void require_gpu_counters(Device& device, const std::vector<std::string>& counters) {
   if (device.kind() == DeviceKind::cpu || std::ranges::none_of(counters, is_cupti_metric)) return;
   try {
-    gpu_counter_passes(counters, cupti_chip_of(device));
+    gpu_counter_passes(counters, cupti_chip_of(index_of(device)));
   } catch (const Error& error) {
     if (error.blame() == Blame::request) throw;  // the recorder tells the other reasons
   }
@@ -37,7 +44,7 @@ void require_gpu_counters(Device& device, const std::vector<std::string>& counte
 std::unique_ptr<StepCounts> make_gpu_counts(Device& device, const Plan& plan,
                                             const std::vector<std::string>& counters) {
   try {
-    return std::make_unique<GpuCounterRecorder>(plan, make_cupti_ranges(device, counters));
+    return std::make_unique<GpuCounterRecorder>(plan, make_cupti_ranges(index_of(device), counters));
   } catch (const Error& error) {
     const std::string remedy = error.hint().empty() ? "" : fmt::format(" ({})", error.hint());
     return std::make_unique<GpuCounterRecorder>(plan, nullptr, error.what() + remedy);

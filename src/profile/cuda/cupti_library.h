@@ -31,7 +31,8 @@ struct Cupti {
 #undef HEADROOM_CUPTI_CALL
 };
 
-// Throws if the library cannot be loaded or is too old, and says what to try.
+// Throws if the library cannot be loaded or is too old, and says what to try. cupti_library.cc loads the
+// system's; the library that is loaded into other programs has its own, src/inject/cuda/loaded_cupti.cc.
 const Cupti& cupti();
 // Throws with the meaning of the result for a user.
 void check_cupti(CUptiResult result, const char* call);

@@ -9,22 +9,36 @@
 #include <deque>
 #include <utility>
 
-#include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
 #include "profile/cuda/metric_host.h"
 
 namespace headroom {
 namespace {
 
-CUcontext current_context() {
-  const cuda::Library driver({"libcuda.so.1"});
-  CUresult (*get)(CUcontext*) = nullptr;
-  CUcontext context = nullptr;
-  if (!driver.loaded() || !driver.find(get, "cuCtxGetCurrent") || get(&context) != CUDA_SUCCESS ||
-      context == nullptr)
-    throw Error(Blame::run, "the GPU has no context to count in", Hint{});
-  return context;
-}
+// The two calls of the driver that counting needs.
+class Driver {
+ public:
+  Driver() : library_({"libcuda.so.1"}) {
+    if (!library_.loaded() || !library_.find(get_, "cuCtxGetCurrent") ||
+        !library_.find(synchronize_, "cuCtxSynchronize"))
+      throw Error(Blame::run, "the driver of the GPU cannot be called", Hint{});
+  }
+  CUcontext current_context() const {
+    CUcontext context = nullptr;
+    if (get_(&context) != CUDA_SUCCESS || context == nullptr)
+      throw Error(Blame::run, "the GPU has no context to count in", Hint{});
+    return context;
+  }
+  void synchronize() const {
+    if (synchronize_() != CUDA_SUCCESS)
+      throw Error(Blame::run, "the GPU failed before its counters could be read", Hint{});
+  }
+
+ private:
+  cuda::Library library_;
+  CUresult (*get_)(CUcontext*) = nullptr;
+  CUresult (*synchronize_)() = nullptr;
+};
 
 void require_support(int device) {
   HEADROOM_CUPTI_PARAMS(Profiler_DeviceSupported, p);
@@ -78,10 +92,10 @@ struct ProfilerSession {
 
 class CuptiRanges final : public RangeCounter {
  public:
-  CuptiRanges(CudaDevice& device, const std::vector<std::string>& counters)
-      : device_(device), context_(current_context()) {
-    require_support(device.index());
-    host_ = std::make_unique<MetricHost>(chip_name(device.index()), availability(context_));
+  CuptiRanges(int device, const std::vector<std::string>& counters, RangeMode mode)
+      : mode_(mode), context_(driver_.current_context()) {
+    require_support(device);
+    host_ = std::make_unique<MetricHost>(chip_name(device), availability(context_));
     passes_ = split_into_passes(counters, host_->chip(), [this](const auto& m) { return host_->runs_of(m); });
   }
   ~CuptiRanges() override { disable(); }
@@ -104,14 +118,16 @@ class CuptiRanges final : public RangeCounter {
     p.pRangeProfilerObject = profiler_;
     p.configSize = config_.size(), p.pConfig = config_.data();
     p.counterDataImageSize = data_.size(), p.pCounterDataImage = data_.data();
-    p.range = CUPTI_UserRange, p.replayMode = CUPTI_UserReplay;
+    const bool pushed = mode_ == RangeMode::pushed;
+    p.range = pushed ? CUPTI_UserRange : CUPTI_AutoRange;
+    p.replayMode = pushed ? CUPTI_UserReplay : CUPTI_KernelReplay;
     p.maxRangesPerPass = max_ranges;
     p.numNestingLevels = 1, p.minNestingLevel = 1, p.targetNestingLevel = 1;
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerSetConfig(&p));
   }
 
   void start() override {
-    device_.stream().synchronize();
+    driver_.synchronize();
     HEADROOM_CUPTI_PARAMS(RangeProfiler_Start, p);
     p.pRangeProfilerObject = profiler_;
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerStart(&p));
@@ -131,7 +147,7 @@ class CuptiRanges final : public RangeCounter {
   }
 
   bool stop() override {
-    device_.stream().synchronize();
+    if (mode_ == RangeMode::pushed) driver_.synchronize();  // CUPTI itself waits for single kernels
     HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
     p.pRangeProfilerObject = profiler_;
     running_ = false;
@@ -190,7 +206,8 @@ class CuptiRanges final : public RangeCounter {
     cupti_profiler().RangeProfilerDisable(&p);
   }
 
-  CudaDevice& device_;
+  RangeMode mode_;
+  Driver driver_;
   ProfilerSession session_;
   CUcontext context_;
   std::unique_ptr<MetricHost> host_;
@@ -204,13 +221,14 @@ class CuptiRanges final : public RangeCounter {
 
 }  // namespace
 
-std::string cupti_chip_of(Device& device) {
+std::string cupti_chip_of(int device) {
   const ProfilerSession session;
-  return chip_name(dynamic_cast<CudaDevice&>(device).index());
+  return chip_name(device);
 }
 
-std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vector<std::string>& counters) {
-  return std::make_unique<CuptiRanges>(dynamic_cast<CudaDevice&>(device), counters);
+std::unique_ptr<RangeCounter> make_cupti_ranges(int device, const std::vector<std::string>& counters,
+                                                RangeMode mode) {
+  return std::make_unique<CuptiRanges>(device, counters, mode);
 }
 
 }  // namespace headroom
@@ -227,8 +245,10 @@ namespace {
 
 }  // namespace
 
-std::string cupti_chip_of(Device&) { no_ranges(); }
-std::unique_ptr<RangeCounter> make_cupti_ranges(Device&, const std::vector<std::string>&) { no_ranges(); }
+std::string cupti_chip_of(int) { no_ranges(); }
+std::unique_ptr<RangeCounter> make_cupti_ranges(int, const std::vector<std::string>&, RangeMode) {
+  no_ranges();
+}
 
 }  // namespace headroom
 

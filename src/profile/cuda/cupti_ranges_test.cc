@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "profile/testing/known_work.h"
 
 namespace headroom {
@@ -34,7 +35,7 @@ class CudaRanges : public ::testing::Test {
              std::vector<Counters>& result) {
     std::unique_ptr<RangeCounter> counter;
     try {
-      counter = make_cupti_ranges(*device_, names);
+      counter = make_cupti_ranges(kDevice, names);
     } catch (const Error& error) {
       why_not_ = error.what();
       return false;
@@ -62,7 +63,7 @@ class CudaRanges : public ::testing::Test {
   }
 
   static constexpr std::int64_t kCount = std::int64_t{1} << 26;
-  static constexpr int kBlocks = 512;
+  static constexpr int kBlocks = 512, kDevice = 0;
   std::unique_ptr<Device> device_;
   Buffer x_, y_;
   std::string why_not_;
@@ -97,7 +98,7 @@ TEST_F(CudaRanges, OnlyActiveLanesCount) {
 TEST_F(CudaRanges, TheSeedSetTakesTheStepsThatTheListPromises) {
   std::unique_ptr<RangeCounter> counter;
   try {
-    counter = make_cupti_ranges(*device_, gpu_counters_named("seed"));
+    counter = make_cupti_ranges(kDevice, gpu_counters_named("seed"));
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
