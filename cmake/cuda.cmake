@@ -93,14 +93,18 @@ if(HEADROOM_HAS_CUDA)
     file(GLOB cupti_sources ${PROJECT_SOURCE_DIR}/src/profile/cuda/*.cc)
     set_source_files_properties(${cupti_sources} PROPERTIES COMPILE_DEFINITIONS HEADROOM_HAS_CUPTI
       COMPILE_OPTIONS "-isystem;${HEADROOM_CUPTI_INCLUDE}" SKIP_PRECOMPILE_HEADERS ON)
-    # What `profile -- PROGRAM` loads into programs. It finds CUPTI when it is loaded, and links nothing of ours.
+    # What `profile -- PROGRAM` loads into programs. It finds CUPTI when it is loaded, and links no library of ours.
     file(GLOB inject_sources CONFIGURE_DEPENDS src/inject/cuda/*.cc)
-    add_library(headroom_inject SHARED ${inject_sources} src/inject/aggregator.cc)
+    add_library(headroom_inject SHARED ${inject_sources} src/inject/aggregator.cc src/inject/launch_counter.cc
+      src/inject/live_ranges.cc src/profile/gpu_counters.cc src/profile/cuda/cupti_errors.cc
+      src/profile/cuda/cupti_ranges.cc src/profile/cuda/metric_host.cc src/device/cuda/library.cc src/base/text.cc
+      src/base/units.cc)
     target_include_directories(headroom_inject PRIVATE src include)
     target_include_directories(headroom_inject SYSTEM PRIVATE ${HEADROOM_CUPTI_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_definitions(headroom_inject PRIVATE HEADROOM_HAS_CUPTI)
     target_compile_options(headroom_inject PRIVATE -O2)
-    target_link_libraries(headroom_inject PRIVATE headroom_options ${CMAKE_DL_LIBS})
+    target_link_libraries(headroom_inject PRIVATE headroom_options fmt::fmt-header-only ${CMAKE_DL_LIBS})
+    target_link_options(headroom_inject PRIVATE -Wl,--no-undefined)
     set_target_properties(headroom_inject PROPERTIES CXX_VISIBILITY_PRESET hidden
                           LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     configure_file(src/inject/python/sitecustomize.py ${PROJECT_BINARY_DIR}/python/sitecustomize.py COPYONLY)

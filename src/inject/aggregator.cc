@@ -197,12 +197,37 @@ void Aggregator::note(std::string text) {
     notes_.push_back(std::move(text));
 }
 
+// Beyond the room for launches, those of a kernel are one; beyond that, the last place stands for all others.
+std::size_t Aggregator::counted_id(const CountedKernel& kernel) {
+  if (const auto it = counted_ids_.find(kernel); it != counted_ids_.end()) return it->second;
+  CountedKernel known = kernel;
+  if (counted_.size() >= kMaxCounted / 2) {
+    known = {.name = kernel.name};
+    if (const auto it = counted_ids_.find(known); it != counted_ids_.end()) return it->second;
+    if (counted_.size() >= kMaxCounted) return kMaxCounted - 1;
+    if (counted_.size() == kMaxCounted - 1) known.name = name_id("all others");
+  }
+  const std::size_t id = counted_.size();
+  counted_.push_back(known);
+  counts_.resize(counts_.size() + counters_.size());
+  counted_ids_.emplace(known, id);
+  return id;
+}
+
+void Aggregator::count(std::string_view kernel, std::string_view range, CountedKernel size, std::size_t first,
+                       std::span<const double> values) {
+  size.name = name_id(kernel), size.range = range.empty() ? 0 : name_id(range) + 1;
+  const std::size_t row = counted_id(size) * counters_.size() + first;
+  for (std::size_t i = 0; i < values.size(); ++i) counts_[row + i] += values[i];
+}
+
 ProcessRecord Aggregator::record() const {
-  ProcessRecord r{header_, names_, whats_, totals_, lanes_, {}, notes_};
+  ProcessRecord r{header_, names_, whats_, totals_, lanes_, {}, notes_, counters_, counted_, counts_};
   for (const Chunk& chunk : window_)
     r.events.insert(r.events.end(), chunk.events.begin(), chunk.events.end());
   r.header.names = r.names.size(), r.header.whats = r.whats.size(), r.header.lanes = r.lanes.size();
   r.header.events = r.events.size(), r.header.notes = r.notes.size();
+  r.header.counters = r.counters.size(), r.header.counted = r.counted.size();
   return r;
 }
 
@@ -210,7 +235,7 @@ namespace {
 
 template <class T>
 bool put(std::FILE* file, const std::vector<T>& values) {
-  return std::fwrite(values.data(), sizeof(T), values.size(), file) == values.size();
+  return values.empty() || std::fwrite(values.data(), sizeof(T), values.size(), file) == values.size();
 }
 
 bool put(std::FILE* file, const std::vector<std::string>& texts) {
@@ -227,13 +252,14 @@ bool Aggregator::write(const std::string& path) const {
   Header header = header_;
   header.names = names_.size(), header.whats = whats_.size(), header.lanes = lanes_.size();
   header.events = static_cast<std::uint64_t>(kept_), header.notes = notes_.size();
+  header.counters = counters_.size(), header.counted = counted_.size();
   const std::string unfinished = path + ".new";
   std::FILE* const file = std::fopen(unfinished.c_str(), "wb");
   if (file == nullptr) return false;
   bool good = std::fwrite(&header, sizeof header, 1, file) == 1 && put(file, names_) && put(file, whats_) &&
               put(file, totals_) && put(file, lanes_);
   for (const Chunk& chunk : window_) good = good && put(file, chunk.events);
-  good = put(file, notes_) && good;
+  good = put(file, notes_) && put(file, counters_) && put(file, counted_) && put(file, counts_) && good;
   good = std::fclose(file) == 0 && good;
   return good && std::rename(unfinished.c_str(), path.c_str()) == 0;
 }

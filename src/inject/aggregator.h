@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -36,6 +37,12 @@ class Aggregator {
   void node_created(std::uint64_t node, std::string_view range);
   void node_cloned(std::uint64_t node, std::uint64_t original);
 
+  // Counters of all passes, before the first launch is counted.
+  void set_counters(std::vector<std::string> counters) { counters_ = std::move(counters); }
+  // Adds values to the counters from `first` on. `size` has no names.
+  void count(std::string_view kernel, std::string_view range, CountedKernel size, std::size_t first,
+             std::span<const double> values);
+
   void add_dropped(std::int64_t records) { header_.dropped += records; }
   void add_own_cost(std::int64_t ns) { header_.own_cost_ns += ns; }
   void note(std::string text);
@@ -49,7 +56,7 @@ class Aggregator {
  private:
   static constexpr std::size_t kChunk = 4096;  // events that leave the window together
   static constexpr std::size_t kMaxNames = 1 << 16, kMaxWhats = 1 << 16, kMaxLanes = 1 << 12;
-  static constexpr std::size_t kMaxNodes = 1 << 20;
+  static constexpr std::size_t kMaxNodes = 1 << 20, kMaxCounted = 1 << 14;
 
   struct Chunk {
     std::vector<Event> events;
@@ -73,6 +80,7 @@ class Aggregator {
   std::uint32_t name_id(std::string_view text);
   std::uint32_t what_id(const What& what);
   std::uint32_t lane_id(const Lane& lane);
+  std::size_t counted_id(const CountedKernel& kernel);
   bool has_time(const Times& times, std::uint32_t what);
   void add(const Event& event);
   void keep(const Event& event);
@@ -90,7 +98,10 @@ class Aggregator {
   std::unordered_map<std::uint64_t, std::uint32_t> node_range_;  // names, plus one
   std::deque<Chunk> window_;
   std::int64_t kept_ = 0, first_ns_ = 0, latest_ns_ = 0;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, counters_;
+  std::vector<CountedKernel> counted_;
+  std::unordered_map<CountedKernel, std::size_t, BytesHash> counted_ids_;
+  std::vector<double> counts_;
 };
 
 }  // namespace headroom::inject

@@ -190,5 +190,42 @@ TEST(Aggregator, DISABLED_TwentyMillionRecords) {
   EXPECT_LT(bytes, std::int64_t{300} << 20);
 }
 
+TEST(Aggregator, CountsAreWrittenAndRead) {
+  Aggregator aggregator;
+  aggregator.set_counters({"1:launches", "1:cycles", "2:launches"});
+  aggregator.count("a", "step", {.grid = {4, 1, 1}}, 0, std::vector<double>{1, 10});
+  aggregator.count("a", "step", {.grid = {4, 1, 1}}, 0, std::vector<double>{1, 20});
+  aggregator.count("a", "step", {.grid = {4, 1, 1}}, 2, std::vector<double>{1});
+  aggregator.count("a", "", {.grid = {8, 1, 1}}, 2, std::vector<double>{1});
+  aggregator.header().counting.warp_slots = 64;
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "x.process";
+  ASSERT_TRUE(aggregator.write(path));
+  const ProcessRecord read = read_process(path);
+  EXPECT_EQ(read, aggregator.record());
+  EXPECT_EQ(read.counts, (std::vector<double>{2, 30, 1, 0, 0, 1}));
+  std::string bytes = read_file(path);
+  for (std::size_t cut = 1; cut < bytes.size(); cut += 7) {
+    write_file(path, bytes.substr(0, bytes.size() - cut));
+    EXPECT_THROW(read_process(path), Error) << cut;
+  }
+}
+
+TEST(Aggregator, CountsTakeBoundedMemory) {
+  Aggregator aggregator;
+  aggregator.set_counters({"1:launches"});
+  constexpr int kSizes = 20'000, kKernels = 20'000;
+  for (int i = 1; i <= kSizes; ++i)
+    aggregator.count("a", "step", {.grid = {i, 1, 1}}, 0, std::vector<double>{1});
+  for (int i = 0; i < kKernels; ++i)
+    aggregator.count("k" + std::to_string(i), "", {.grid = {1, 1, 1}}, 0, std::vector<double>{1});
+  const ProcessRecord r = aggregator.record();
+  EXPECT_EQ(r.counted.size(), 1u << 14);
+  double sum = 0;
+  for (const double count : r.counts) sum += count;
+  EXPECT_EQ(sum, kSizes + kKernels) << "every launch is counted somewhere";
+  EXPECT_EQ(r.names[r.counted.back().name], "all others");
+}
+
 }  // namespace
 }  // namespace headroom::inject

@@ -57,9 +57,13 @@ bool is_sound(const ProcessRecord& r) {
                                return what.kind <= Kind::range && what.copy_kind < kCopyKinds &&
                                       (what.kind == Kind::copy || what.name < r.names.size());
                              }) &&
-         std::ranges::all_of(r.events, [&](const Event& event) {
-           return event.what < r.whats.size() && event.lane < r.lanes.size() &&
-                  event.range <= r.names.size() && event.begin_ns <= event.end_ns;
+         std::ranges::all_of(r.events,
+                             [&](const Event& event) {
+                               return event.what < r.whats.size() && event.lane < r.lanes.size() &&
+                                      event.range <= r.names.size() && event.begin_ns <= event.end_ns;
+                             }) &&
+         std::ranges::all_of(r.counted, [&](const CountedKernel& kernel) {
+           return kernel.name < r.names.size() && kernel.range <= r.names.size();
          });
 }
 
@@ -88,6 +92,9 @@ ProcessRecord read_process(const std::filesystem::path& path) {
   reader.take(r.lanes, r.header.lanes);
   reader.take(r.events, r.header.events);
   reader.take(r.notes, r.header.notes);
+  reader.take(r.counters, r.header.counters);
+  reader.take(r.counted, r.header.counted);
+  reader.take(r.counts, std::uint64_t(r.counters.size()) * r.counted.size());
   if (!reader.at_end() || !is_sound(r)) reader.damaged();
   return r;
 }

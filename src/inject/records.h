@@ -12,6 +12,8 @@ namespace headroom::inject {
 // The parent names the folder for the files, and the rule of the window, in the environment.
 inline constexpr const char* kFolderVariable = "HEADROOM_INJECT_FOLDER";
 inline constexpr const char* kWindowVariable = "HEADROOM_INJECT_WINDOW";
+// Counters to count instead of recording times, by name, with commas between them.
+inline constexpr const char* kCountersVariable = "HEADROOM_INJECT_COUNTERS";
 inline constexpr const char* kFileEnding = ".process";
 
 enum class Kind : std::uint8_t { kernel, copy, call, range };
@@ -53,21 +55,39 @@ struct Event {
 // sequence number plus one; -1: an operator without one; 0: not an operator. It stands in Event::bytes.
 std::int64_t operator_mark(std::string& name);
 
+// Counters add up over launches of one kernel, from one range, with one size.
+struct CountedKernel {
+  std::uint32_t name = 0, range = 0;  // range: the number of the path's name, plus one; 0: of none
+  std::int32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};  // 0: of several sizes
+  bool operator==(const CountedKernel&) const = default;
+};
+
+// How the counting went.
+struct CountingFacts {
+  std::int64_t launches = 0, counted = 0;          // of kernels and graphs
+  std::int64_t windows = 0, lost_windows = 0;      // lost: ranges and launches did not match
+  std::int64_t exchanges = 0, other_contexts = 0;  // launches that are never counted
+  std::int64_t warp_slots = 0;                     // of a multiprocessor; 0: unknown
+  bool operator==(const CountingFacts&) const = default;
+};
+
 // The fixed part of a file. Counts say how many of each follow: names, whats with their totals, lanes,
-// events, notes.
+// events, notes, counters, and for each counted kernel a number for each counter.
 struct Header {
   char magic[8] = {'h', 'r', 'i', 'n', 'j', 'e', 'c', 't'};
-  std::uint32_t version = 1;
+  std::uint32_t version = 2;
   std::int32_t pid = 0, rank = -1;  // -1: no launcher numbered the process
   std::uint32_t finished = 0;       // 0: the process has not ended, or ended without a word
   std::int64_t clock_to_epoch_ns = 0;
   std::int64_t recorded = 0, untimed = 0, dropped = 0, left_out = 0;  // records; left_out: of the window
   std::int64_t own_cost_ns = 0;
-  std::uint64_t names = 0, whats = 0, lanes = 0, events = 0, notes = 0;
+  std::uint64_t names = 0, whats = 0, lanes = 0, events = 0, notes = 0, counters = 0, counted = 0;
+  CountingFacts counting;
   bool operator==(const Header&) const = default;
 };
 
-static_assert(sizeof(What) == 64 && sizeof(Event) == 48 && sizeof(Total) == 48 && sizeof(Lane) == 16);
+static_assert(sizeof(What) == 64 && sizeof(Event) == 48 && sizeof(Total) == 48 && sizeof(Lane) == 16 &&
+              sizeof(CountedKernel) == 32);
 
 struct ProcessRecord {
   Header header;
@@ -77,6 +97,9 @@ struct ProcessRecord {
   std::vector<Lane> lanes;
   std::vector<Event> events;
   std::vector<std::string> notes;
+  std::vector<std::string> counters;   // as counter_key names them: "1:cycles"; "1:launches" of that pass
+  std::vector<CountedKernel> counted;  // empty: nothing was counted
+  std::vector<double> counts;          // sums: one for each counter of the first kernel, then of the next
   bool operator==(const ProcessRecord&) const = default;
 };
 

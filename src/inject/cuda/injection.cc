@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "inject/cuda/counting.h"
 #include "inject/cuda/loaded_cupti.h"
 #include "inject/cuda/process_state.h"
 #include "profile/cuda/cupti_buffers.h"
@@ -169,6 +170,7 @@ void write_now_and_then() {
 void at_exit() {
   if (!state().records) return;  // a forked child
   if (injection().cupti != nullptr) injection().cupti->ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (state().counts) finish_counting();
   {
     const std::lock_guard lock(state().mutex);
     state().aggregator.finish();
@@ -179,9 +181,11 @@ void at_exit() {
 void begin() {
   if (state().path.empty()) return;
   std::string why_not;
-  if (!attach(why_not)) {
+  const bool counts = state().counts;
+  if (counts ? !begin_counting(std::getenv(kCountersVariable), why_not) : !attach(why_not)) {
     const std::lock_guard lock(state().mutex);
-    state().aggregator.note("no kernels, copies and calls: CUPTI cannot be used: " + why_not);
+    state().aggregator.note(
+        (counts ? "no counters: " : "no kernels, copies and calls: CUPTI cannot be used: ") + why_not);
     injection().cupti = nullptr;
   }
   state().records = true;

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "base/error.h"
+
 namespace headroom::inject {
 namespace {
 
@@ -35,6 +37,25 @@ void* open_cupti(std::string& why_not) {
   return nullptr;
 }
 
+void* cupti_file(std::string& why_not) {
+  static std::string reason;
+  static void* const library = open_cupti(reason);
+  why_not = reason;
+  return library;
+}
+
+#ifdef HEADROOM_HAS_RANGES
+// CUPTI opens these by their plain names: they are beside it, not always where the loader looks.
+void open_beside(const void* function) {
+  Dl_info info{};
+  if (::dladdr(function, &info) == 0 || info.dli_fname == nullptr) return;
+  const std::string path = info.dli_fname;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (const char* name : {"libnvperf_host.so", "libnvperf_target.so"})
+    if (!folder.empty()) ::dlopen((folder + name).c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+#endif
+
 template <class Function>
 bool find(void* library, Function*& function, const char* name, std::string& why_not) {
   function = reinterpret_cast<Function*>(::dlsym(library, name));
@@ -46,7 +67,7 @@ bool find(void* library, Function*& function, const char* name, std::string& why
 
 const Cupti* loaded_cupti(std::string& why_not) {
   static Cupti cupti;
-  void* const library = open_cupti(why_not);
+  void* const library = cupti_file(why_not);
   if (library == nullptr) return nullptr;
 #define HEADROOM_CUPTI_FIND(name) \
   if (!find(library, cupti.name, "cupti" #name, why_not)) return nullptr;
@@ -61,3 +82,32 @@ const Cupti* loaded_cupti(std::string& why_not) {
 }
 
 }  // namespace headroom::inject
+
+namespace headroom {
+
+const Cupti& cupti() {
+  std::string why_not;
+  const Cupti* const loaded = inject::loaded_cupti(why_not);
+  if (loaded == nullptr) throw Error(Blame::run, "CUPTI cannot be used: " + why_not, Hint{});
+  return *loaded;
+}
+
+#ifdef HEADROOM_HAS_RANGES
+const CuptiProfiler& cupti_profiler() {
+  static const CuptiProfiler loaded = [] {
+    std::string why_not;
+    CuptiProfiler found;
+    void* const library = inject::cupti_file(why_not);
+#define HEADROOM_CUPTI_FIND(name)                                                       \
+  if (library == nullptr || !inject::find(library, found.name, "cupti" #name, why_not)) \
+    throw Error(Blame::run, "CUPTI cannot count: " + why_not, Hint{});
+    HEADROOM_CUPTI_PROFILER_CALLS(HEADROOM_CUPTI_FIND)
+#undef HEADROOM_CUPTI_FIND
+    inject::open_beside(reinterpret_cast<const void*>(found.ProfilerInitialize));
+    return found;
+  }();
+  return loaded;
+}
+#endif
+
+}  // namespace headroom

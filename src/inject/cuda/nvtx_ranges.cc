@@ -6,6 +6,7 @@
 #include <map>
 
 #include "inject/cuda/process_state.h"
+#include "inject/live_ranges.h"
 
 namespace headroom::inject {
 namespace {
@@ -15,7 +16,13 @@ struct OpenRange {
   std::int64_t begin_ns;
   nvtxDomainHandle_t domain;
   std::int64_t mark;
+  LivePath live = {};  // only while counters are counted
 };
+
+ForwardOperators& forward_operators() {
+  static ForwardOperators* const made = new ForwardOperators;
+  return *made;
+}
 
 std::vector<OpenRange>& open_ranges() {  // of this thread
   thread_local std::vector<OpenRange> ranges;
@@ -51,11 +58,18 @@ std::string text_of(const nvtxEventAttributes_t* attributes) {
 int push(std::string name, nvtxDomainHandle_t domain = nullptr) {
   const std::int64_t mark = operator_mark(name);
   if (name.empty()) name = "range";
-  open_ranges().push_back({std::move(name), now_ns(), domain, mark});
-  return static_cast<int>(open_ranges().size()) - 1;
+  std::vector<OpenRange>& ranges = open_ranges();
+  OpenRange range{std::move(name), now_ns(), domain, mark};
+  if (state().counts)
+    range.live =
+        opened_range(ranges.empty() ? nullptr : &ranges.back().live, range.name, mark, forward_operators());
+  ranges.push_back(std::move(range));
+  return static_cast<int>(ranges.size()) - 1;
 }
 
 void record(const OpenRange& range, std::uint64_t thread) {
+  if (range.live.first) forward_operators().end(range.mark);
+  if (state().counts) return;
   const std::lock_guard lock(state().mutex);
   state().aggregator.range(range.name, thread, {range.begin_ns, now_ns()}, range.mark);
 }
@@ -162,6 +176,7 @@ void take_over(const NvtxExportTableCallbacks& table) {
 }  // namespace
 
 std::string current_range() {
+  if (state().counts) return open_ranges().empty() ? "" : open_ranges().back().live.path;
   std::string path;
   for (const OpenRange& range : open_ranges())
     if (range.mark == 0) path += (path.empty() ? "" : " > ") + range.name;

@@ -33,7 +33,9 @@ std::int64_t now_ns() {
 }
 
 ProcessState::ProcessState()
-    : aggregator(window_rule(std::getenv(kWindowVariable))), path(file_of_process()) {
+    : aggregator(window_rule(std::getenv(kWindowVariable))),
+      path(file_of_process()),
+      counts(std::getenv(kCountersVariable) != nullptr) {
   const std::int64_t epoch_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
                                     std::chrono::system_clock::now().time_since_epoch())
                                     .count();

@@ -14,6 +14,7 @@ struct ProcessState {
   Aggregator aggregator;
   std::string path;      // of the file; empty: the parent did not ask for one
   bool records = false;  // CUDA was used, and its end is to be written
+  bool counts = false;   // counters, instead of recording times
 
   ProcessState();
   void write();  // locks
