@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "profile/counter_recorder.h"
-#include "report/counter_columns.h"
 
 namespace headroom {
 namespace {
@@ -44,7 +43,9 @@ bool counts_on_gpu(const CountedRows& rows) {
   return !rows.empty() && rows[0].second.counters.begin()->first.find(':') != std::string::npos;
 }
 
-Sheet sheet_of(const char* name, Column first, const CountedRows& rows) {
+}  // namespace
+
+Sheet counters_sheet(const char* name, Column first, const CountedRows& rows) {
   std::vector<Column> columns = {std::move(first)};
   std::vector<CounterColumn> shown;
   std::vector<CounterColumn> known = counts_on_gpu(rows) ? gpu_counter_columns() : cpu_counter_columns();
@@ -68,19 +69,17 @@ Sheet sheet_of(const char* name, Column first, const CountedRows& rows) {
   return sheet;
 }
 
-}  // namespace
-
 Sheet layer_counters_sheet(const RunRecord& record) {
-  return sheet_of("layer_counters", {.key = "layer", .title = "layer"}, counted_layers(record));
+  return counters_sheet("layer_counters", {.key = "layer", .title = "layer"}, counted_layers(record));
 }
 
 Sheet kernel_counters_sheet(const RunRecord& record) {
-  return sheet_of("kernel_counters", {.key = "kernel", .title = "operator and kernel"},
-                  counted_kernels(record));
+  return counters_sheet("kernel_counters", {.key = "kernel", .title = "operator and kernel"},
+                        counted_kernels(record));
 }
 
 Sheet launch_counters_sheet(const RunRecord& record) {
-  return sheet_of("launch_counters", {.key = "kernel", .title = "kernel"}, counted_launches(record));
+  return counters_sheet("launch_counters", {.key = "kernel", .title = "kernel"}, counted_launches(record));
 }
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/sheet.h"
+#include "report/counter_columns.h"
 #include "report/record.h"
 
 namespace headroom {
@@ -12,5 +13,8 @@ Sheet kernel_counters_sheet(const RunRecord& record);
 // By the kernels that a GPU ran. Those that one step launches in a row are one row: they are counted
 // together.
 Sheet launch_counters_sheet(const RunRecord& record);
+
+// The same for any rows, and their sum. `first` is the column with their names.
+Sheet counters_sheet(const char* name, Column first, const CountedRows& rows);
 
 }  // namespace headroom

@@ -77,8 +77,9 @@ std::string program_tables_text(const RunProfile& profile, const TableView& view
   for (const Sheet& sheet :
        {range_kernels_sheet(profile.trace), calls_sheet(profile.trace), copies_sheet(profile.trace, 0)})
     if (sheet.rows() > 0) text += sheet.text(top) + "\n";
-  for (const Sheet& sheet : profile.record.tables)
-    if (sheet.name() == "whole_run") text += sheet.text(top) + "\n";
+  for (const char* name : {"launch_counters", "layer_counters", "tuning", "whole_run"})
+    for (const Sheet& sheet : profile.record.tables)
+      if (sheet.name() == name && sheet.rows() > 0) text += sheet.text(top) + "\n";
   return text;
 }
 

@@ -17,13 +17,26 @@ struct RatioTable {
   std::vector<std::pair<std::string, std::vector<double>>> kernels = {};
 };
 
+// The values of a ratio by kernel. A program has no plan: its table of counters holds them.
+std::vector<std::pair<std::string, Cell>> ratios_in(const RunRecord& record, const CounterColumn& column) {
+  std::vector<std::pair<std::string, Cell>> ratios;
+  for (const auto& [kernel, counted] : counted_kernels(record))
+    ratios.emplace_back(kernel, column.cell(counted));
+  for (const Sheet& sheet : record.tables)
+    if (sheet.name() == "launch_counters" && sheet.has_column(column.column.key))
+      for (std::size_t row = 0; row < sheet.rows(); ++row)
+        if (!sheet.is_total(row))
+          ratios.emplace_back(std::get<std::string>(sheet.at(row, "kernel")),
+                              sheet.at(row, column.column.key));
+  return ratios;
+}
+
 std::vector<RatioTable> ratio_tables(const std::vector<RecordedRun>& runs) {
   std::vector<RatioTable> tables;
   for (CounterColumn& column : gpu_ratio_columns()) {
     RatioTable table{std::move(column)};
     for (std::size_t r = 0; r < runs.size(); ++r)
-      for (const auto& [kernel, counted] : counted_kernels(runs[r].record)) {
-        const Cell cell = table.column.cell(counted);
+      for (const auto& [kernel, cell] : ratios_in(runs[r].record, table.column)) {
         if (!std::holds_alternative<double>(cell)) continue;
         auto row = std::ranges::find(table.kernels, kernel, [](const auto& k) { return k.first; });
         if (row == table.kernels.end())

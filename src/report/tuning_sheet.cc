@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "report/counter_columns.h"
-
 namespace headroom {
 namespace {
 
@@ -68,9 +66,9 @@ void number_places(std::vector<TuningRow>& rows, double TuningRow::*score, int T
   for (std::size_t i = 0; i < order.size(); ++i) order[i]->*place = static_cast<int>(i) + 1;
 }
 
-std::vector<TuningRow> tuning_rows(const RunRecord& record) {
+std::vector<TuningRow> tuning_rows(const CountedRows& counted_rows) {
   std::vector<TuningRow> rows;
-  for (const auto& [kernel, counted] : counted_kernels(record)) {
+  for (const auto& [kernel, counted] : counted_rows) {
     if (!counted.together({"warp-cycles", "issued"}) || counted.seconds <= 0) continue;
     TuningRow row{.kernel = kernel, .counted = counted};
     row.return_s = std::max(0.0, counted.seconds - counted.floor_s);
@@ -87,11 +85,15 @@ std::vector<TuningRow> tuning_rows(const RunRecord& record) {
 }  // namespace
 
 Sheet tuning_sheet(const RunRecord& record) {
+  return tuning_sheet(counted_kernels(record), "operator and kernel");
+}
+
+Sheet tuning_sheet(const CountedRows& counted_rows, const char* title) {
   using F = Column::Format;
-  const std::vector<TuningRow> rows = tuning_rows(record);
+  const std::vector<TuningRow> rows = tuning_rows(counted_rows);
   if (rows.empty()) return {};
   Sheet sheet("tuning",
-              {{.key = "kernel", .title = "operator and kernel"},
+              {{.key = "kernel", .title = title},
                {.key = "time_ms", .title = "ms", .unit = "ms", .format = F::ten_thousandths},
                {.key = "floor_ms", .title = "floor ms", .unit = "ms", .format = F::ten_thousandths},
                {.key = "return_ms", .title = "to gain ms", .unit = "ms", .format = F::ten_thousandths},
