@@ -57,5 +57,40 @@ TEST_F(CudaProgram, WeightsHaveTheSameBitsWithAndWithout) {
   EXPECT_EQ(read_file(file("plain.safetensors")), read_file(file("watched.safetensors")));
 }
 
+// The counters of our own network's kernels, read from outside: cycles and instructions are really counted.
+TEST_F(CudaProgram, CountsKernelsInASecondRun) {
+  const Words train = {
+      HEADROOM_PROGRAM, "train", "lenet5",   "--train-size", "6400",      "--test-size", "64",
+      "--epochs",       "1",     "--device", "cuda",         "--no-graph"};
+  const Json json = Json::parse(succeed(with({"profile", "--counters", "seed", "--json", "--"}, train)).out);
+  for (const Json& note : json.at("notes"))
+    if (note.get<std::string>().starts_with("no counters: ")) GTEST_SKIP() << note;
+  ASSERT_TRUE(json.at("tables").contains("launch_counters")) << json.at("notes");
+  const Json& rows = json.at("tables").at("launch_counters");
+  EXPECT_GT(rows.size(), 5u);
+  for (const Json& row : rows) {
+    EXPECT_GT(row.at("instructions").get<double>(), 0) << row;
+    EXPECT_LE(row.at("instructions_per_cycle").get<double>(), 4.0) << row;
+    EXPECT_LE(row.at("occupancy_percent").get<double>(), 100.0) << row;
+  }
+  EXPECT_TRUE(json.at("tables").contains("tuning"));
+  EXPECT_EQ(json.at("exit_code"), 0);
+}
+
+// A captured step is one launch, with counters as a whole; the program gives the same weights.
+TEST_F(CudaProgram, CountsGraphsAsAWhole) {
+  const Words train = {"train",    "lenet5", "--train-size", "6400", "--test-size",     "64",
+                       "--epochs", "1",      "--device",     "cuda", "--deterministic", "--graph"};
+  succeed(with(train, {"--save", "plain.safetensors"}));
+  const Json json = Json::parse(
+      succeed(with({"profile", "--counters", "cycles,instructions", "--json", "--", HEADROOM_PROGRAM},
+                   with(train, {"--save", "counted.safetensors"})))
+          .out);
+  EXPECT_EQ(read_file(file("plain.safetensors")), read_file(file("counted.safetensors")));
+  for (const Json& note : json.at("notes"))
+    if (note.get<std::string>().starts_with("no counters: ")) GTEST_SKIP() << note;
+  EXPECT_NE(json.at("notes").dump().find("only as a whole"), std::string::npos) << json.at("notes");
+}
+
 }  // namespace
 }  // namespace headroom::testing

@@ -128,7 +128,7 @@ void run_program_profile(const ProfileRequest& r) {
 }
 
 void run(ProfileRequest& r) {
-  r.profile.on_gpu = r.common.device != "cpu";
+  r.profile.on_gpu = r.common.device != "cpu" || !r.program.command.empty();
   if (r.profile.counters == "list") {
     if (r.profile.on_gpu) return list_gpu_counters(r.common, r.profile.chip);
     return list_cpu_counters(r.common);
@@ -164,6 +164,7 @@ void add_profile(Command app) {
   verb.example("headroom profile --device cuda --counters list");
   verb.example("mpirun -n 2 headroom profile mlp --data mnist");
   verb.example("headroom profile -o train-profile -- python3 train.py");
+  verb.example("headroom profile --layers torch --counters seed -- python3 train.py");
   verb.runs_on_ranks([r] { run(*r); });
 }
 

@@ -1,8 +1,5 @@
 #include "cli/profile_program.h"
 
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -10,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/child_process.h"
+#include "cli/program_run.h"
 #include "cli/run_watch.h"
 #include "cli/saving.h"
 #include "cli/signals.h"
@@ -19,12 +16,12 @@
 #include "inject/injected_trace.h"
 #include "inject/process_file.h"
 #include "inject/step_windows.h"
-#include "profile/nvml_source.h"
-#include "profile/proc_sources.h"
+#include "profile/gpu_counters.h"
 #include "profile/run_facts.h"
 #include "report/profile_files.h"
 #include "report/profile_ranges.h"
 #include "report/profile_report.h"
+#include "report/program_counters.h"
 #include "report/program_sheets.h"
 
 namespace headroom::cli {
@@ -32,19 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using inject::ProcessRecord;
-
-constexpr const char* kInjectionVariables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
-
-// Beside the program in a build, below its prefix when installed.
-fs::path injection_library() {
-  constexpr const char* kName = "libheadroom_inject.so";
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& path : {folder / kName, folder.parent_path() / "lib" / "headroom" / kName})
-    if (fs::exists(path, error)) return path;
-  reject(Hint{"build headroom where the CUDA toolkit with CUPTI is"},
-         "programs cannot be profiled: {} is neither beside headroom nor in ../lib/headroom", kName);
-}
 
 // "last:20s", "first:100000", "20s"
 inject::WindowRule parsed_window(const std::string& text) {
@@ -72,69 +56,6 @@ inject::WindowRule parsed_window(const std::string& text) {
   }
   rule.max_events = kMaxRecords;
   return rule;
-}
-
-void reject_other_injections() {
-  for (const char* name : kInjectionVariables)
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      reject(Hint{fmt::format("unset {}, or profile with that library alone", name)},
-             "{} is set to {}: another library would be loaded into the program", name, value);
-}
-
-// Where the processes put their files: in the folder of the profile, else a temporary one.
-class ProcessFolder {
- public:
-  explicit ProcessFolder(const std::string& out) {
-    if (!out.empty()) {
-      path_ = fs::absolute(out) / "processes";
-      fs::remove_all(path_);  // of an earlier profile
-      fs::create_directories(path_);
-      return;
-    }
-    std::string name = (fs::temp_directory_path() / "headroom-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      fail("cannot make a folder in {}: {}", fs::temp_directory_path().string(), std::strerror(errno));
-    path_ = name, temporary_ = true;
-  }
-  ~ProcessFolder() {
-    std::error_code ignored;
-    if (temporary_) fs::remove_all(path_, ignored);
-  }
-  ProcessFolder(const ProcessFolder&) = delete;
-  ProcessFolder& operator=(const ProcessFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-  bool temporary_ = false;
-};
-
-struct EndedProgram {
-  EndedProcess process;
-  std::optional<Samples> samples;
-  std::int64_t begin_epoch_ns = 0;
-};
-
-EndedProgram run_program(const ProgramRequest& request, const ProfileOptions& options, bool json) {
-  const HeldSignals signals;
-  EndedProgram ended;
-  ended.begin_epoch_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                             std::chrono::system_clock::now().time_since_epoch())
-                             .count();
-  ChildProcess child(request.command, signals, false,
-                     json ? ChildStreams{.out = STDERR_FILENO} : ChildStreams{});
-  std::optional<MachineSampler> sampler;
-  if (options.sample_ms > 0) {
-    std::vector<std::unique_ptr<SampleSource>> sources;
-    sources.push_back(machine_source());
-    sources.push_back(nvml_source());
-    sources.push_back(process_source(child.pid()));
-    sampler.emplace(std::move(sources), double(options.sample_ms) / 1e3);
-  }
-  child.wait(signals, {});
-  if (sampler) ended.samples = sampler->stop();
-  ended.process = child.collect();
-  return ended;
 }
 
 std::string program_ending(const EndedProcess& process) {
@@ -169,6 +90,32 @@ RunProfile profile_of(const ProgramRequest& request, const ProfileOptions& optio
   return profile;
 }
 
+// The second run: tracing and counting change each other, so that times and counters have a run each.
+void add_counters(RunProfile& profile, const InjectedProgram& program, const ProfileOptions& options,
+                  const EndedProcess& first) {
+  std::vector<std::string>& notes = profile.trace.notes;
+  if (first.code != 0) {
+    notes.push_back("No counters: the program failed, so that it did not run a second time to be counted.");
+    return;
+  }
+  note("headroom: the program runs a second time, to count; its output is dropped\n");
+  const ProcessFolder folder(options.out, "counted");
+  ::setenv(inject::kCountersVariable,
+           fmt::format("{}", fmt::join(gpu_counters_named(options.counters), ",")).c_str(), 1);
+  const EndedProcess second = program.run(folder, 0, InjectedProgram::Output::dropped).process;
+  ::unsetenv(inject::kCountersVariable);
+  if (second.code != 0)
+    notes.push_back(
+        fmt::format("The second run ended with {}: counters may be incomplete.", program_ending(second)));
+  try {
+    const ProgramCounts counts = program_counts(profile.trace, inject::read_processes(folder.path()));
+    for (Sheet& sheet : program_counter_sheets(counts)) profile.record.tables.push_back(std::move(sheet));
+    notes.insert(notes.end(), counts.notes.begin(), counts.notes.end());
+  } catch (const Error& error) {  // the times of the first run are good
+    notes.push_back(fmt::format("No counters: {}", error.what()));
+  }
+}
+
 std::string program_text(const RunProfile& profile, const ProfileOptions& options,
                          const std::vector<ProcessRecord>& processes, const TableView& view) {
   if (!options.card.empty()) return profile_card(profile, options.card);
@@ -187,22 +134,10 @@ void print_program(const RunProfile& profile, const ProfileOptions& options, con
   print_json(json);
 }
 
-// Python runs the file there when it starts.
-void name_layers(const std::string& layers, const fs::path& library) {
-  if (layers.empty()) return;
-  const char* const before = std::getenv("PYTHONPATH");
-  std::string folders = (library.parent_path() / "python").string();
-  if (before != nullptr && *before != '\0') folders += fmt::format(":{}", before);
-  ::setenv("PYTHONPATH", folders.c_str(), 1);
-  ::setenv("HEADROOM_LAYERS", layers.c_str(), 1);
-}
-
 void require_program(const ProfileOptions& options) {
   const std::pair<bool, const char*> of_networks[] = {
-      {options.prove, "--prove"},        {options.memory, "--memory"},
-      {options.energy, "--energy"},      {options.managed, "--managed"},
-      {!options.open.empty(), "--open"}, {!options.counters.empty(), "--counters"},
-      {options.nvtx, "--nvtx"}};
+      {options.prove, "--prove"},     {options.memory, "--memory"},      {options.energy, "--energy"},
+      {options.managed, "--managed"}, {!options.open.empty(), "--open"}, {options.nvtx, "--nvtx"}};
   for (const auto& [given, name] : of_networks)
     if (given)
       reject(Hint{"leave it out"}, "{} is about networks that headroom runs, not about other programs", name);
@@ -210,7 +145,6 @@ void require_program(const ProfileOptions& options) {
   if (launched_as_one_of_several())
     reject(Hint{"headroom profile -- mpirun -n 2 PROGRAM profiles all ranks at once"},
            "headroom was started as one of several ranks; it must start them itself");
-  reject_other_injections();
 }
 
 }  // namespace
@@ -239,14 +173,12 @@ void profile_program(const ProgramRequest& request, const ProfileOptions& option
     reject(Hint{"only the layers of torch can be named"}, "--layers is '{}'", request.layers);
   require_program(options);
   require_files(files);
-  const fs::path library = injection_library();
-  const ProcessFolder folder(options.out);
-  name_layers(request.layers, library);
-  for (const char* name : kInjectionVariables) ::setenv(name, library.c_str(), 1);
-  ::setenv(inject::kFolderVariable, folder.path().c_str(), 1);
+  const InjectedProgram program(request.command, request.layers);
+  const ProcessFolder folder(options.out, "processes");
   ::setenv(inject::kWindowVariable, inject::to_text(window).c_str(), 1);
 
-  EndedProgram ended = run_program(request, options, common.json);
+  using Output = InjectedProgram::Output;
+  EndedProgram ended = program.run(folder, options.sample_ms, common.json ? Output::to_error : Output::ours);
   const EndedProcess process = ended.process;
   if (process.code != 0) note(fmt::format("headroom: the program ended with {}\n", program_ending(process)));
   const std::vector<ProcessRecord> processes = inject::read_processes(folder.path());
@@ -255,7 +187,8 @@ void profile_program(const ProgramRequest& request, const ProfileOptions& option
     note(fmt::format("headroom: no CUDA was used, so there is nothing to profile\n  {}\n", hint));
     throw Interrupted{process.code != 0 ? process.code : 1};
   }
-  const RunProfile profile = profile_of(request, options, ended, processes);
+  RunProfile profile = profile_of(request, options, ended, processes);
+  if (!options.counters.empty()) add_counters(profile, program, options, process);
   Saving saving;
   if (!options.out.empty())
     saving.attempt([&] { write_profile(profile, options.out, static_cast<int>(options.trace_steps)); });
