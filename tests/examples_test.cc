@@ -90,9 +90,9 @@ std::string story_name(const ::testing::TestParamInfo<std::string>& story) {
 }
 INSTANTIATE_TEST_SUITE_P(Folders, Stories, ::testing::ValuesIn(stories()), story_name);
 
-TEST(StoryFolders, AreFiveShortAndListed) {
+TEST(StoryFolders, AreSixShortAndListed) {
   EXPECT_EQ(stories(), (std::vector<std::string>{"convolution", "four-convnets", "memory", "perceptron",
-                                                 "performance-model"}));
+                                                 "performance-model", "two-frameworks"}));
   const std::string list = read_file(kExamples / "README.md");
   for (const std::string& name : stories()) {
     const std::string text = read_file(kExamples / name / "run.sh");
