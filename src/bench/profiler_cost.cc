@@ -5,6 +5,8 @@
 
 #include "bench/random_batch.h"
 #include "machine/timing.h"
+#include "profile/counter_recorder.h"
+#include "profile/gpu_counting.h"
 #include "profile/kernel_tracer.h"
 #include "profile/span_recorder.h"
 
@@ -101,6 +103,11 @@ class ProfilerBench {
   std::int64_t step_ = 0;
 };
 
+std::unique_ptr<StepCounts> seed_counts(Device& device, const Plan& plan) {
+  if (device.kind() != DeviceKind::cpu) return make_gpu_counts(device, plan, gpu_counters_named("seed"));
+  return std::make_unique<CounterRecorder>(cpu_counters_named("seed"), plan.steps.size());
+}
+
 }  // namespace
 
 std::string_view name_of(ProfilerMode mode) {
@@ -127,6 +134,30 @@ ProfilerCost measure_profiler(Device& device, const EngineOptions& options, cons
   Engine engine(net, device, options);
   ProfilerCost cost{.model = net.name, .batch = request.batch};
   ProfilerBench(device, engine, request, cost).run(progress);
+  return cost;
+}
+
+CountingCost measure_counting(Device& device, const EngineOptions& options, const Net& net,
+                              std::int64_t batch) {
+  require_random_batch(net);
+  Engine engine(net, device, options);
+  Engine::Ready& train = engine.ready(Mode::train, batch);
+  RandomBatch data(device, train.program, batch);
+  engine.set_learning_rate(1e-6);
+  const std::unique_ptr<StepCounts> counts = seed_counts(device, train.plan());
+  std::vector<Recorder*> recorders = {counts.get()};
+  std::int64_t step = 0;
+  const auto run = [&] { engine.train_step(train, data.image(0), data.label(0), ++step, recorders); };
+  run();                               // warm up
+  constexpr std::int64_t kSteps = 10;  // where every step counts everything
+  CountingCost cost{.steps = counts->runs() > 0 ? counts->runs() : kSteps};
+  const double begin = now_s();
+  counts->open();
+  for (std::int64_t i = 0; i < cost.steps; ++i) run();
+  counts->close();
+  cost.step_s = (now_s() - begin) / double(cost.steps);
+  counts->release();
+  cost.notes = counts->notes();
   return cost;
 }
 

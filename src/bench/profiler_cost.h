@@ -30,6 +30,16 @@ struct ProfilerCostRequest {
   std::int64_t blocks = 200;  // of each mode
 };
 
+// What counters cost: steps that run one launch after the other, with the set `seed` counted in them.
+struct CountingCost {
+  std::int64_t steps = 0;  // that the set takes
+  double step_s = 0;
+  std::vector<std::string> notes = {};  // how they were split, or why there are none
+};
+// On a GPU to be called before the first measure_profiler(): after a trace no counters can be read.
+CountingCost measure_counting(Device& device, const EngineOptions& options, const Net& net,
+                              std::int64_t batch);
+
 ProfilerCost measure_profiler(Device& device, const EngineOptions& options, const Net& net,
                               const ProfilerCostRequest& request,
                               const std::function<void(int, int)>& progress);

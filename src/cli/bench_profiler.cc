@@ -21,7 +21,12 @@ struct BenchProfilerRequest {
 const std::vector<std::pair<std::string, std::int64_t>> kUsual = {
     {"mlp", 64}, {"lenet5", 64}, {"alexnet:classes=10", 128}};
 
-BenchTable profiler_table(const std::vector<ProfilerCost>& costs) {
+struct ModelCost {
+  CountingCost counting;
+  ProfilerCost profiler;
+};
+
+BenchTable profiler_table(const std::vector<ModelCost>& costs) {
   using enum Column::Format;
   Sheet sheet("profiler", {{.key = "model", .title = "model"},
                            {.key = "batch", .title = "batch"},
@@ -32,7 +37,7 @@ BenchTable profiler_table(const std::vector<ProfilerCost>& costs) {
                            {.key = "cost_percent", .title = "cost %", .unit = "%", .format = hundredths},
                            {.key = "blocks", .title = "blocks", .priority = 1}});
   std::string notes;
-  for (const ProfilerCost& cost : costs) {
+  for (const auto& [counting, cost] : costs) {
     for (int m = 0; m < kProfilerModes; ++m) {
       const auto mode = static_cast<ProfilerMode>(m);
       const Spread spread = cost.step_s(mode);
@@ -43,11 +48,16 @@ BenchTable profiler_table(const std::vector<ProfilerCost>& costs) {
                  mode == ProfilerMode::never ? Cell() : Cell(100 * cost.cost(mode)),
                  std::int64_t(spread.samples)});
     }
-    if (!cost.why_no_trace.empty()) notes = fmt::format("No kernel trace: {}.\n", cost.why_no_trace);
+    const double plain = cost.step_s(ProfilerMode::off).median;
+    sheet.row({cost.model, cost.batch, "counters", counting.step_s * 1e3, Cell(), Cell(),
+               100 * (counting.step_s / plain - 1), counting.steps});
+    for (const std::string& note : counting.notes) notes += fmt::format("{}: {}.\n", cost.model, note);
+    if (!cost.why_no_trace.empty()) notes += fmt::format("No kernel trace: {}.\n", cost.why_no_trace);
   }
   return {sheet, "",
           "\nMedians of blocks of steps, in turn. Cost: against off; of off, against steps before the first "
-          "profile.\n" +
+          "profile.\nCounters: the mean of the steps that `--counters seed` takes, run one launch after the "
+          "other.\n" +
               notes};
 }
 
@@ -63,18 +73,22 @@ void run(const BenchProfilerRequest& r) {
   const auto device = r.common.open();
   EngineOptions options = r.common.engine_options();
   options.update.momentum = 0.9;
-  std::vector<ProfilerCost> costs;
+  std::vector<ModelCost> costs(models.size());
   {
     std::vector<Net> nets;
     for (const auto& [model, batch] : models) nets.push_back(find_net(model));
     for (const Net& net : nets) require_random_batch(net);
+    for (std::size_t i = 0; i < nets.size(); ++i)
+      if (const std::int64_t fixed = fixed_batch(nets[i]); fixed > 0) models[i].second = fixed;
+    for (std::size_t i = 0; i < nets.size(); ++i)
+      costs[i].counting = measure_counting(*device, options, nets[i], models[i].second);
     Progress progress("bench profiler");
     for (std::size_t i = 0; i < nets.size(); ++i) {
       ProfilerCostRequest request = r.timing;
       request.batch = models[i].second;
-      if (const std::int64_t fixed = fixed_batch(nets[i]); fixed > 0) request.batch = fixed;
-      costs.push_back(measure_profiler(*device, options, nets[i], request,
-                                       [&](int round, int of) { progress.update(round, of, nets[i].name); }));
+      costs[i].profiler = measure_profiler(*device, options, nets[i], request, [&](int round, int of) {
+        progress.update(round, of, nets[i].name);
+      });
     }
   }
   finish_bench({"bench profiler",
@@ -88,7 +102,7 @@ void run(const BenchProfilerRequest& r) {
 void add_bench_profiler(Command verb) {
   auto r = std::make_shared<BenchProfilerRequest>();
   Command bench =
-      verb.verb("profiler", "what profiling costs a training step: off, spans, kernel trace, NVTX");
+      verb.verb("profiler", "what profiling costs a training step: off, spans, kernel trace, NVTX, counters");
   bench.option("model", r->models,
                "zoo names with options, net.json or ONNX files; else mlp, lenet5, alexnet");
   add_run_options(bench, r->common);

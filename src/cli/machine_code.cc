@@ -8,8 +8,10 @@
 #include <filesystem>
 
 #include "base/demangle.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/scratch_folder.h"
 #include "report/machine_code.h"
 
 namespace headroom::cli {
@@ -49,6 +51,22 @@ std::string output_of(const std::vector<std::string>& words) {
   return text;
 }
 
+// What the tool prints about the parts of the program that hold these functions. Asked for functions by name
+// it goes through all code for each of them, which takes minutes.
+std::string machine_code_of(const std::string& tool, const std::string& program,
+                            const std::vector<std::string>& names) {
+  const ScratchFolder folder;
+  output_of(
+      {"sh", "-c", "cd \"$1\" && exec \"$2\" -xelf all \"$3\"", "sh", folder.path().string(), tool, program});
+  std::string text;
+  for (const auto& part : std::filesystem::directory_iterator(folder.path())) {
+    const std::string code = read_file(part.path());
+    const auto is_inside = [&](const std::string& name) { return code.find(name) != code.npos; };
+    if (std::ranges::any_of(names, is_inside)) text += output_of({tool, "-sass", part.path().string()});
+  }
+  return text;
+}
+
 std::vector<KernelCode> kernels_named(std::vector<KernelCode> kernels, const std::string& part) {
   std::vector<std::string> names;
   for (const KernelCode& kernel : kernels) names.push_back(demangled(kernel.name.c_str()));
@@ -74,8 +92,7 @@ void describe_code(const Common& common, const std::string& part) {
   std::vector<std::string> names;
   for (const KernelCode& kernel : kernels)
     if (std::ranges::find(names, kernel.name) == names.end()) names.push_back(kernel.name);
-  add_instructions(kernels,
-                   output_of({tool, "-sass", "-fun", fmt::format("{}", fmt::join(names, ",")), program}));
+  add_instructions(kernels, machine_code_of(tool, program, names));
   const Sheet sheet = machine_code_sheet(kernels, kBlockThreads);
   if (common.json) return print_json({{"machine_code", sheet.objects()}, {"block_threads", kBlockThreads}});
   const TableView view = common.tables.view();

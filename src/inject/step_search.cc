@@ -11,7 +11,12 @@ namespace {
 constexpr std::size_t kLookAhead = 16;   // occurrences of one kernel within a step that suggest its length
 constexpr std::size_t kCandidates = 64;  // lengths that are tried, by each of two orders
 constexpr double kMinCoverage = 0.25;    // of all launches, by repeated blocks
-constexpr double kEnoughKinds = 0.75;    // of the kinds of launches between the first and the last block
+// Blocks of many kinds of launches are steps even of a program that mostly repeats one kernel, to time it
+// say.
+constexpr std::size_t kManyKinds = 8;
+constexpr double kMinCoverageOfMany = 0.02;
+constexpr std::size_t kTimesTheKinds = 4;  // that make a longer block the step
+constexpr double kEnoughKinds = 0.75;      // of the kinds of launches between the first and the last block
 constexpr std::size_t kMinSteps = 3;
 
 struct Region {  // launches [begin, end) repeat with the period
@@ -23,7 +28,8 @@ struct Candidate {
   std::size_t period = 0;
   std::vector<Region> regions;
   std::size_t covered = 0, steps = 0;
-  double kinds = 0;
+  std::size_t block_kinds = 0;  // kinds of launches in a block
+  double kinds = 0;             // their share of the kinds around
 };
 
 // How often two equal launches lie so far apart.
@@ -76,30 +82,54 @@ std::vector<Region> repeated_regions(const std::vector<int>& launches, std::size
   return regions;
 }
 
+std::size_t kinds_of_block(const std::vector<int>& launches, const Region& region, std::size_t period) {
+  const auto first = launches.begin() + std::ptrdiff_t(region.begin);
+  return std::unordered_set<int>(first, first + std::ptrdiff_t(period)).size();
+}
+
+// A loop over one kernel repeats with every period. Such regions are none of a candidate that has blocks of
+// many kinds.
+void drop_poorer_regions(const std::vector<int>& launches, Candidate& candidate) {
+  std::vector<std::size_t> kinds;
+  for (const Region& region : candidate.regions)
+    kinds.push_back(kinds_of_block(launches, region, candidate.period));
+  if (kinds.empty()) return;
+  candidate.block_kinds = std::ranges::max(kinds);
+  std::vector<Region> kept;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (2 * kinds[i] >= candidate.block_kinds) kept.push_back(candidate.regions[i]);
+  candidate.regions = std::move(kept);
+}
+
 // The share of the kinds of launches in the candidate's part of the run that one block holds.
-double kinds_in_block(const std::vector<int>& launches, const Candidate& candidate) {
+double share_of_kinds(const std::vector<int>& launches, const Candidate& candidate) {
   std::unordered_map<int, std::size_t> around;
   for (std::size_t i = candidate.regions.front().begin; i < candidate.regions.back().end; ++i)
     ++around[launches[i]];
   std::erase_if(around, [](const auto& kind) { return kind.second < 2; });
-  const Region& longest = *std::ranges::max_element(candidate.regions, {}, &Region::length);
-  std::unordered_set<int> block;
-  for (std::size_t i = longest.begin; i < longest.begin + candidate.period; ++i) block.insert(launches[i]);
-  return around.empty() ? 0 : double(block.size()) / double(around.size());
+  return around.empty() ? 0 : double(candidate.block_kinds) / double(around.size());
 }
 
+bool covers_enough(const Candidate& c, std::size_t launches) {
+  const double share = double(c.covered) / double(launches);
+  return share >= kMinCoverage || (c.block_kinds >= kManyKinds && share >= kMinCoverageOfMany);
+}
+
+// The shortest block that holds most kinds of launches around it, else the one that covers most.
 std::optional<Candidate> best_candidate(const std::vector<int>& launches) {
-  std::optional<Candidate> best;
+  std::optional<Candidate> best, shortest;
   for (const std::size_t period : candidate_periods(launches)) {
     Candidate c{.period = period, .regions = repeated_regions(launches, period)};
+    drop_poorer_regions(launches, c);
     for (const Region& region : c.regions) c.covered += region.length(), c.steps += region.length() / period;
-    if (c.steps < kMinSteps || double(c.covered) < kMinCoverage * double(launches.size())) continue;
-    c.kinds = kinds_in_block(launches, c);
-    if (c.kinds >= kEnoughKinds) return c;  // the shortest
+    if (c.steps < kMinSteps || !covers_enough(c, launches.size())) continue;
+    c.kinds = share_of_kinds(launches, c);
     const auto score = [](const Candidate& of) { return of.kinds * double(of.covered); };
+    if (c.kinds >= kEnoughKinds && (!shortest || c.block_kinds >= kTimesTheKinds * shortest->block_kinds))
+      shortest = c;
     if (!best || score(c) > score(*best)) best = std::move(c);
   }
-  return best;
+  return shortest ? shortest : best;
 }
 
 // Where in a block the longest usual pause lies.

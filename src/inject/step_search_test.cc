@@ -56,6 +56,18 @@ TEST(StepSearch, EvaluationsLieBetweenTheRuns) {
   }
 }
 
+// A program may launch single kernels far more often than its steps do.
+TEST(StepSearch, LoopsThatTimeOneKernelAreNoSteps) {
+  const std::string step = "abcdefghijkl";
+  const std::string text =
+      repeated(step, 50) + repeated("R", 6000) + repeated("S", 4000) + repeated("T", 9000);
+  const auto found = find_steps(launches_of(text));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->period, step.size());
+  EXPECT_EQ(found->runs, (Runs{{0, 50}}));
+  EXPECT_EQ(find_steps(launches_of(repeated("R", 6000) + repeated(step, 50)))->period, step.size());
+}
+
 TEST(StepSearch, AnExtraLaunchEndsARun) {
   const auto found = find_steps(launches_of(repeated("abcd", 6) + "x" + repeated("abcd", 5)));
   ASSERT_TRUE(found);

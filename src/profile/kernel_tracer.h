@@ -25,6 +25,9 @@ struct TracerOptions {
   bool delays = false;
   // Pages of managed memory that the driver moves, too. Attaching takes two seconds then.
   bool pages = false;
+  // Counters are to be read after the trace: the tracing library stays attached until the tracer is gone,
+  // because one that was detached reads no counters.
+  bool counters_follow = false;
 };
 
 // Null for a CPU. Throws if the device cannot be traced, and says why: no CUPTI, another profiler, a driver

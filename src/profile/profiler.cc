@@ -13,6 +13,7 @@ namespace headroom {
 Profiler::Profiler(std::int64_t steps, bool nvtx, TracerOptions tracer, std::vector<std::string> counters)
     : origin_ns_(spans::now_ns()), counters_(std::move(counters)), tracer_options_(tracer) {
   watch_.steps = steps;
+  tracer_options_.counters_follow = !counters_.empty();
   spans::start(nvtx);
 }
 
@@ -67,6 +68,7 @@ void Profiler::count_next(const Plan& plan) {
   counter_watch_.end = [this](std::int64_t) { counts_->close(); };
   counter_watch_.detach = [this] {
     counts_->release();
+    tracer_.reset();  // detaches what it kept for the counters
     done_ = true;
   };
 }

@@ -68,18 +68,18 @@ std::vector<CounterColumn> memory_columns() {
 std::vector<CounterColumn> flop_columns() {
   std::vector<CounterColumn> list = {
       sum_column("fp32_gflop", "fp32 GFLOP", {"fp32-fma", "fp32-add", "fp32-mul"}, {2e-9, 1e-9, 1e-9},
-                 F::thousandths),
+                 F::ten_thousandths),
       sum_column("fp64_gflop", "fp64 GFLOP", {"fp64-fma", "fp64-add", "fp64-mul"}, {2e-9, 1e-9, 1e-9},
-                 F::thousandths, 2)};
+                 F::ten_thousandths, 2)};
   for (const GpuCounter& counter : gpu_counters()) {
     const std::string name = counter.name;
     if (!name.starts_with("tensor-") || name == "tensor-instructions") continue;
     const std::string type = name.substr(name.find('-') + 1);
     list.push_back(plain_column(counter.name, ("tensor_" + type + "_gop").c_str(), (type + " Gop").c_str(),
-                                1e-9, F::thousandths, 2));
+                                1e-9, F::ten_thousandths, 2));
   }
   list.push_back(plain_column("tensor-instructions", "tensor_instructions", "tensor instr.", 1, F::si, 3));
-  list.push_back(plain_column("flops", "plan_gflop", "plan GFLOP", 1e-9, F::thousandths, 1));
+  list.push_back(plain_column("flops", "plan_gflop", "plan GFLOP", 1e-9, F::ten_thousandths, 1));
   return list;
 }
 

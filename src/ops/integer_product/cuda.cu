@@ -25,27 +25,62 @@ __device__ inline int four_at(const Bytes& f, std::int64_t first, std::int64_t s
   return static_cast<int>(four);
 }
 
-// sum (a - za)(b - zb) = sum ab - zb sum a - za sum b + k za zb. Sums wrap around: they are unsigned.
+// Sums over terms of one row and one column, modulo 2^32.
+struct Sums {
+  int ab, a, b;
+  __device__ void add(int left, int right) {
+    constexpr int kOnes = 0x01010101;
+    ab = __dp4a(left, right, ab), a = __dp4a(left, kOnes, a), b = __dp4a(right, kOnes, b);
+  }
+};
+
+// Terms `first` to `first` + 3, and so on every `step` terms. Loads of several rounds are on their way at
+// once: nothing depends on what is left of k but the last one.
+__device__ inline Sums sum_terms(const Bytes& a, const Bytes& b, std::int64_t row, std::int64_t column,
+                                 std::int64_t n, std::int64_t k, std::int64_t first, std::int64_t step) {
+  Sums sums{};
+  std::int64_t t = first;
+#pragma unroll 4
+  for (; t + 4 <= k; t += step) sums.add(four_at(a, row * k + t, 1, 4), four_at(b, t * n + column, n, 4));
+  if (t < k) {
+    const int count = static_cast<int>(k - t);
+    sums.add(four_at(a, row * k + t, 1, count), four_at(b, t * n + column, n, count));
+  }
+  return sums;
+}
+
+// sum (a - za)(b - zb) = sum ab - zb sum a - za sum b + k za zb.
+__device__ inline std::int32_t without_zeros(const Sums& sums, const Bytes& a, const Bytes& b,
+                                             std::int64_t row, std::int64_t column, std::int64_t k) {
+  const auto za = static_cast<unsigned>(zero_at(a, row)), zb = static_cast<unsigned>(zero_at(b, column));
+  return static_cast<std::int32_t>(static_cast<unsigned>(sums.ab) - zb * static_cast<unsigned>(sums.a) -
+                                   za * static_cast<unsigned>(sums.b) + static_cast<unsigned>(k) * za * zb);
+}
+
 __global__ void __launch_bounds__(kColumns* kRows)
     dots(std::int64_t m, std::int64_t n, std::int64_t k, Bytes a, Bytes b, std::int32_t* c) {
   const std::int64_t j = std::int64_t{blockIdx.x} * kColumns + threadIdx.x;
   if (j >= n) return;
-  constexpr int kOnes = 0x01010101;
   for (std::int64_t i = std::int64_t{blockIdx.y} * kRows + threadIdx.y; i < m;
-       i += std::int64_t{gridDim.y} * kRows) {
-    int sum = 0, sum_a = 0, sum_b = 0;
-    for (std::int64_t t = 0; t < k; t += 4) {
-      const int count = k - t < 4 ? static_cast<int>(k - t) : 4;
-      const int left = four_at(a, i * k + t, 1, count), right = four_at(b, t * n + j, n, count);
-      sum = __dp4a(left, right, sum);
-      sum_a = __dp4a(left, kOnes, sum_a);
-      sum_b = __dp4a(right, kOnes, sum_b);
-    }
-    const unsigned za = static_cast<unsigned>(zero_at(a, i)), zb = static_cast<unsigned>(zero_at(b, j));
-    c[i * n + j] =
-        static_cast<std::int32_t>(static_cast<unsigned>(sum) - zb * static_cast<unsigned>(sum_a) -
-                                  za * static_cast<unsigned>(sum_b) + static_cast<unsigned>(k) * za * zb);
+       i += std::int64_t{gridDim.y} * kRows)
+    c[i * n + j] = without_zeros(sum_terms(a, b, i, j, n, k, 0, 4), a, b, i, j, k);
+}
+
+// For fewer rows than a block has: eight threads share the terms of a result.
+__global__ void __launch_bounds__(kColumns* kRows)
+    shared_dots(std::int64_t n, std::int64_t k, Bytes a, Bytes b, std::int32_t* c) {
+  __shared__ Sums parts[kRows][kColumns];
+  const std::int64_t i = blockIdx.y, j = std::int64_t{blockIdx.x} * kColumns + threadIdx.x;
+  if (j < n) parts[threadIdx.y][threadIdx.x] = sum_terms(a, b, i, j, n, k, 4 * threadIdx.y, 4 * kRows);
+  __syncthreads();
+  if (threadIdx.y > 0 || j >= n) return;
+  const auto added = [](int x, int y) { return static_cast<int>(unsigned(x) + unsigned(y)); };
+  Sums sums{};
+  for (int part = 0; part < kRows; ++part) {
+    const Sums& more = parts[part][threadIdx.x];
+    sums = {added(sums.ab, more.ab), added(sums.a, more.a), added(sums.b, more.b)};
   }
+  c[i * n + j] = without_zeros(sums, a, b, i, j, k);
 }
 
 __global__ void __launch_bounds__(kThreads) direct(IntegerConvolution s, Bytes x, Bytes w, std::int32_t* y) {
@@ -78,9 +113,13 @@ void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, const Bytes
                      std::int32_t* c, cudaStream_t stream) {
   constexpr std::int64_t kMaxBlocks = 65535;  // down
   const std::int64_t down = (m + kRows - 1) / kRows;
-  const dim3 blocks(static_cast<unsigned>((n + kColumns - 1) / kColumns),
-                    static_cast<unsigned>(down < kMaxBlocks ? down : kMaxBlocks));
-  dots<<<blocks, dim3(kColumns, kRows), 0, stream>>>(m, n, k, a, b, c);
+  const auto across = static_cast<unsigned>((n + kColumns - 1) / kColumns);
+  const dim3 threads(kColumns, kRows);
+  if (m < kRows)
+    shared_dots<<<dim3(across, static_cast<unsigned>(m)), threads, 0, stream>>>(n, k, a, b, c);
+  else
+    dots<<<dim3(across, static_cast<unsigned>(down < kMaxBlocks ? down : kMaxBlocks)), threads, 0, stream>>>(
+        m, n, k, a, b, c);
   HEADROOM_CUDA_LAUNCHED();
 }
 

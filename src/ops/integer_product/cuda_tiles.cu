@@ -30,15 +30,14 @@ __device__ inline int place_in_b(int column, int word) {
   return place_in(column, word, column / 2 ^ column / 8);
 }
 
-// Up to four bytes as signed ones; zeros behind `count`.
+// Up to four bytes as they are; behind `count` those that `flip` makes zeros. Nothing is done with what was
+// loaded, so that many loads can be on their way; if words are aligned, `count` is 0 or 4.
 template <bool kAligned>
-__device__ inline unsigned signed_word(const std::uint8_t* from, int count, unsigned flip) {
-  if (count >= 4) {
-    if (kAligned) return *reinterpret_cast<const unsigned*>(from) ^ flip;
-    return (from[0] | from[1] << 8 | from[2] << 16 | static_cast<unsigned>(from[3]) << 24) ^ flip;
-  }
+__device__ inline unsigned word_of(const std::uint8_t* from, int count, unsigned flip) {
+  if (kAligned) return count > 0 ? *reinterpret_cast<const unsigned*>(from) : flip;
   unsigned word = 0;
-  for (int i = 0; i < count; ++i) word |= (from[i] ^ (flip & 0x80U)) << (8 * i);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) word |= (i < count ? unsigned{from[i]} : flip & 0xFFU) << (8 * i);
   return word;
 }
 
@@ -62,7 +61,7 @@ __device__ inline void load(const Factors& f, std::int64_t row, std::int64_t col
   const int terms = at_most_four(f.k - at);
 #pragma unroll
   for (int i = 0; i < kWordsOfThread; ++i, a += 16 * f.k)
-    to.a[i] = signed_word<kAligned>(a, line + 16 * i < f.m ? terms : 0, f.flip_a);
+    to.a[i] = word_of<kAligned>(a, line + 16 * i < f.m ? terms : 0, f.flip_a);
   const std::int64_t j = column + column_of_thread(), term = k + 4 * word_of_thread();
   const auto* b = static_cast<const std::uint8_t*>(f.b.data) + term * f.n + j;
   const int columns = at_most_four(f.n - j);
@@ -70,7 +69,7 @@ __device__ inline void load(const Factors& f, std::int64_t row, std::int64_t col
   for (int half = 0; half < 2; ++half, b += 28 * f.n)
 #pragma unroll
     for (int i = 0; i < 4; ++i, b += f.n)
-      to.b[4 * half + i] = signed_word<kAligned>(b, term + 32 * half + i < f.k ? columns : 0, f.flip_b);
+      to.b[4 * half + i] = word_of<kAligned>(b, term + 32 * half + i < f.k ? columns : 0, f.flip_b);
 }
 
 // Words of four columns, a term each, to words of four terms, a column each.
@@ -83,17 +82,17 @@ __device__ inline void turn(const unsigned* terms, unsigned (&columns)[4]) {
   columns[2] = __byte_perm(high01, high23, 0x5410), columns[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-__device__ inline void store(const Ahead& ahead, unsigned* a, unsigned* b) {
+__device__ inline void store(const Factors& f, const Ahead& ahead, unsigned* a, unsigned* b) {
   const int to_a = place_in_a(threadIdx.x / kWordsOfLine, threadIdx.x % kWordsOfLine),
             to_b = place_in_b(column_of_thread(), word_of_thread());
 #pragma unroll
-  for (int i = 0; i < kWordsOfThread; ++i) a[to_a + 16 * i * kWordsOfLine] = ahead.a[i];
+  for (int i = 0; i < kWordsOfThread; ++i) a[to_a + 16 * i * kWordsOfLine] = ahead.a[i] ^ f.flip_a;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     unsigned columns[4];
     turn(ahead.b + 4 * half, columns);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) b[(to_b ^ 4 * (2 * half ^ j / 2)) + j * kWordsOfLine] = columns[j];
+    for (int j = 0; j < 4; ++j) b[(to_b ^ 4 * (2 * half ^ j / 2)) + j * kWordsOfLine] = columns[j] ^ f.flip_b;
   }
 }
 
@@ -191,14 +190,14 @@ __global__ void __launch_bounds__(kThreads, 2) tiles(const __grid_constant__ Fac
   Ahead ahead;
   WarpTile tile;
   load<kAligned>(f, row, column, 0, ahead);
-  store(ahead, a[0], b[0]);
+  store(f, ahead, a[0], b[0]);
   __syncthreads();
   for (std::int64_t k = 0, n = 0; k < f.k; k += kDeep, ++n) {
     const bool more = k + kDeep < f.k;
     if (more) load<kAligned>(f, row, column, k + kDeep, ahead);
     if (sums_line) line += sum_of_line(a[n % 2], b[n % 2]);
     multiply(a[n % 2], b[n % 2], tile);
-    if (more) store(ahead, a[(n + 1) % 2], b[(n + 1) % 2]);
+    if (more) store(f, ahead, a[(n + 1) % 2], b[(n + 1) % 2]);
     __syncthreads();
   }
   lines[threadIdx.x] = line;

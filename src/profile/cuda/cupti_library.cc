@@ -11,14 +11,17 @@ namespace {
 constexpr const char* kCuptiInstead =
     "install CUPTI of the CUDA toolkit, or add its folder to LD_LIBRARY_PATH";
 
+// A library of the CUDA toolkit, wherever the toolkit keeps it.
+cuda::Library toolkit_library(const std::string& name) {
+  std::vector<std::string> names = {name};
+  for (const char* folder : {"/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"})
+    names.push_back(folder + name);
+  return cuda::Library(names);
+}
+
 const cuda::Library& cupti_file() {
-  static const cuda::Library library = [] {
-    const std::string name = fmt::format("libcupti.so.{}", CUPTI_API_VERSION / 10000);
-    std::vector<std::string> names = {name};
-    for (const char* folder : {"/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"})
-      names.push_back(folder + name);
-    return cuda::Library(names);
-  }();
+  static const cuda::Library library =
+      toolkit_library(fmt::format("libcupti.so.{}", CUPTI_API_VERSION / 10000));
   if (!library.loaded())
     throw Error(Blame::run, fmt::format("CUPTI cannot be loaded: {}", library.why_not()),
                 Hint{kCuptiInstead});
@@ -45,6 +48,8 @@ Cupti load_cupti() {
 
 #ifdef HEADROOM_HAS_RANGES
 CuptiProfiler load_cupti_profiler() {
+  // CUPTI opens this library by its plain name, which finds a loaded one in whatever folder it is.
+  static const cuda::Library metrics = toolkit_library("libnvperf_host.so");
   const cuda::Library& library = cupti_file();
   CuptiProfiler c;
 #define HEADROOM_CUPTI_FIND(name)           \

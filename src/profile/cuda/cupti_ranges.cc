@@ -6,6 +6,9 @@
 
 #ifdef HEADROOM_HAS_RANGES
 
+#include <deque>
+#include <utility>
+
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
 #include "profile/cuda/cupti_session.h"
@@ -42,22 +45,21 @@ class CuptiRanges final : public RangeCounter {
     require_profiling(device.index(), CUPTI_PROFILER_RANGE_PROFILING);
     host_ = std::make_unique<MetricHost>(chip_name(device.index()), availability(context_));
     passes_ = split_into_passes(counters, host_->chip(), [this](const auto& m) { return host_->runs_of(m); });
-    HEADROOM_CUPTI_PARAMS(RangeProfiler_Enable, p);
-    p.ctx = context_;
-    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerEnable(&p));
-    profiler_ = p.pRangeProfilerObject;
   }
-  ~CuptiRanges() override {
-    if (running_) cupti_stop();
-    HEADROOM_CUPTI_PARAMS(RangeProfiler_Disable, p);
-    p.pRangeProfilerObject = profiler_;
-    cupti_profiler().RangeProfilerDisable(&p);
-  }
+  ~CuptiRanges() override { disable(); }
 
   const CounterPasses& passes() const override { return passes_; }
 
+  // Each pass has a profiler of its own: one that counted by hardware ends the process with a signal when it
+  // is to count by added instructions.
   void prepare(std::size_t pass, std::size_t max_ranges) override {
+    disable();
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Enable, enable);
+    enable.ctx = context_;
+    HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerEnable(&enable));
+    profiler_ = enable.pRangeProfilerObject;
     pass_ = pass;
+    names_.clear();
     config_ = host_->config_image(passes_.passes[pass].metrics);
     make_data_image(max_ranges);
     HEADROOM_CUPTI_PARAMS(RangeProfiler_SetConfig, p);
@@ -79,10 +81,9 @@ class CuptiRanges final : public RangeCounter {
   }
 
   void push(std::size_t range) override {
-    const std::string name = std::to_string(range);
     HEADROOM_CUPTI_PARAMS(RangeProfiler_PushRange, p);
     p.pRangeProfilerObject = profiler_;
-    p.pRangeName = name.c_str();
+    p.pRangeName = names_.emplace_back(std::to_string(range)).c_str();
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerPushRange(&p));
   }
   void pop() override {
@@ -140,10 +141,16 @@ class CuptiRanges final : public RangeCounter {
     return static_cast<std::size_t>(parse_int(split(p.rangeName, '/').back(), "a range of CUPTI"));
   }
 
-  void cupti_stop() noexcept {
-    HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
-    p.pRangeProfilerObject = profiler_;
-    cupti_profiler().RangeProfilerStop(&p);
+  void disable() noexcept {
+    if (profiler_ == nullptr) return;
+    if (std::exchange(running_, false)) {
+      HEADROOM_CUPTI_PARAMS(RangeProfiler_Stop, p);
+      p.pRangeProfilerObject = profiler_;
+      cupti_profiler().RangeProfilerStop(&p);
+    }
+    HEADROOM_CUPTI_PARAMS(RangeProfiler_Disable, p);
+    p.pRangeProfilerObject = std::exchange(profiler_, nullptr);
+    cupti_profiler().RangeProfilerDisable(&p);
   }
 
   CudaDevice& device_;
@@ -154,12 +161,16 @@ class CuptiRanges final : public RangeCounter {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
   std::size_t pass_ = 0;
   bool running_ = false;
+  std::deque<std::string> names_;  // of the ranges; CUPTI does not say whether it copies them
   std::vector<std::uint8_t> config_, data_;
 };
 
 }  // namespace
 
-std::string cupti_chip_of(Device& device) { return chip_name(dynamic_cast<CudaDevice&>(device).index()); }
+std::string cupti_chip_of(Device& device) {
+  const ProfilerSession session;
+  return chip_name(dynamic_cast<CudaDevice&>(device).index());
+}
 
 std::unique_ptr<RangeCounter> make_cupti_ranges(Device& device, const std::vector<std::string>& counters) {
   return std::make_unique<CuptiRanges>(dynamic_cast<CudaDevice&>(device), counters);

@@ -32,12 +32,16 @@ class CuptiTracer final : public KernelTracer {
     constexpr std::size_t kBuffers = 8;
     buffers_.reserve(kBuffers);
   }
-  ~CuptiTracer() override { detach(); }
+  ~CuptiTracer() override {
+    detach();
+    if (attached_) cupti().Finalize();
+  }
 
   void start() override {
     if (active_ != nullptr) fail("two kernel traces at once");
     device_.stream().synchronize();
     active_ = this;
+    attached_ = true;
     buffers_.recycle();
     node_steps_.clear();
     try {
@@ -167,8 +171,10 @@ class CuptiTracer final : public KernelTracer {
     cupti().ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     if (subscribed_) cupti().Unsubscribe(subscriber_);
     subscribed_ = false;
-    cupti().Finalize();  // else launches stay slower
     active_ = nullptr;
+    if (options_.counters_follow) return;
+    cupti().Finalize();  // else launches stay slower
+    attached_ = false;
   }
 
   inline static CuptiTracer* active_ = nullptr;  // CUPTI gives its buffers' callbacks no argument
@@ -176,7 +182,7 @@ class CuptiTracer final : public KernelTracer {
   TracerOptions options_;
   CuptiBuffers buffers_;
   CUpti_SubscriberHandle subscriber_ = {};
-  bool subscribed_ = false, traces_pages_ = false;
+  bool attached_ = false, subscribed_ = false, traces_pages_ = false;
   std::string why_no_pages_;
   std::unordered_map<std::uint64_t, std::int32_t> node_steps_;
 };
