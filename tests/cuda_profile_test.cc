@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "report/counter_sheets.h"
+#include "report/gpu_sample_sheets.h"
 #include "report/profile_files.h"
 #include "report/tuning_sheet.h"
 #include "support/program.h"
@@ -92,6 +93,45 @@ TEST_F(CudaProfile, CountersComeByLayerAndByKernel) {
   EXPECT_TRUE(kernels.has_column("occupancy_percent"));
   EXPECT_GT(tuning.rows(), 0u);
   EXPECT_GT(layer_counters_sheet(p.record).rows(), 1u);
+}
+
+TEST_F(CudaProfile, SamplesOfCountersComeByLayerAndOverTheStep) {
+  const RunProfile p = profile({"vgg:depth=11,width=0.5,classes=10", "--data", "glyphs", "--train-size",
+                                "640", "--test-size", "64", "--batch", "32", "--pm-sampling"});
+  for (const std::string& note : p.trace.notes)
+    if (note.starts_with("no samples over time")) GTEST_SKIP() << note;
+  const Sheet *layers = find_table(p.record, kSampledLayers), *step = find_table(p.record, kSampledStep);
+  ASSERT_TRUE(layers != nullptr && step != nullptr);
+  const std::size_t last = layers->rows() - 1;
+  const auto of_step = [&](const char* key) { return std::get<double>(layers->at(last, key)); };
+  double sum = 0;  // two kernels at once count twice
+  for (std::size_t row = 0; row < last; ++row) sum += std::get<double>(layers->at(row, "ms"));
+  EXPECT_GE(sum, 0.99 * of_step("ms"));
+  EXPECT_GT(of_step("sm_percent"), 10);
+  EXPECT_LE(of_step("sm_percent"), 100.5);
+  EXPECT_GT(of_step("dram_gbytes_per_s"), 1);
+  EXPECT_GT(step->rows(), 100u);
+}
+
+// Needs no right to count. A driver or a GPU that does not tell is said.
+TEST_F(CudaProfile, NvmlTellsTheUseOfTheGpu) {
+  const auto device = open_device("cuda");
+  const Buffer a = device->allocate(std::size_t{1} << 30), b = device->allocate(a.bytes());
+  std::string why_not;
+  const auto use = measure_gpm(
+      "cuda:0",
+      [&] {
+        const std::int64_t end = spans::now_ns() + 1'000'000'000;
+        while (spans::now_ns() < end) {
+          device->copy(a.data(), b.data(), a.bytes());
+          device->stream().synchronize();
+        }
+      },
+      why_not);
+  if (!use) GTEST_SKIP() << why_not;
+  ASSERT_TRUE(use->dram && use->sm);
+  EXPECT_GT(*use->dram, 20) << "copies are bound by DRAM";
+  EXPECT_LE(*use->dram, 100);
 }
 
 TEST_F(CudaProfile, ALaunchCardShowsOccupancy) {

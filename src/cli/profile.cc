@@ -71,7 +71,7 @@ std::unique_ptr<ProfileRun> profiled_forward(const RunRequest& request, const Co
   const Plan& plan = *inference.plan();
   if (common.explain) note(inference.explain());
   watch_passes(inference, *device, *profile);
-  profile->measure_energy(inference.executor(), *device, common.device);
+  profile->measure_repeated(inference.executor(), *device, common.device);
   const Machine machine = common.machine(*device);
   RunRecord record = start_record("profile", command_line());
   record.machine = machine;
@@ -124,6 +124,8 @@ void run_program_profile(const ProfileRequest& r) {
                                     {&r.mode, "--mode"}})
     if (!value->empty())
       reject(Hint{"give only one of the two"}, "{} and a program after -- exclude each other", what);
+  if (r.profile.pm_sampling)
+    reject(Hint{"leave it out"}, "--pm-sampling is about networks that headroom runs");
   profile_program(r.program, r.profile, r.common, r.run.files);
 }
 
@@ -162,6 +164,7 @@ void add_profile(Command app) {
   verb.example("headroom profile alexnet --data glyphs --device cuda --open conv2");
   verb.example("headroom profile lenet5 --data glyphs --counters seed");
   verb.example("headroom profile --device cuda --counters list");
+  verb.example("headroom profile resnet:depth=18 --batch 64 --device cuda --pm-sampling");
   verb.example("mpirun -n 2 headroom profile mlp --data mnist");
   verb.example("headroom profile -o train-profile -- python3 train.py");
   verb.example("headroom profile --layers torch --counters seed -- python3 train.py");

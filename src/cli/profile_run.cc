@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "bench/random_batch.h"
-#include "cli/progress.h"
 #include "cli/run_watch.h"
 #include "cli/signals.h"
 #include "profile/cpu_counters.h"
@@ -30,6 +29,17 @@ std::vector<std::string> counters_of(const ProfileOptions& options) {
   return options.on_gpu ? gpu_counters_named(options.counters) : cpu_counters_named(options.counters);
 }
 
+// Empty: no samples.
+std::optional<std::int64_t> sample_us_of(const ProfileOptions& options) {
+  if (!options.pm_sampling) return {};
+  constexpr std::int64_t kUsual = 20, kMin = 5, kMax = 10'000;
+  if (options.pm_sampling->empty()) return kUsual;
+  const std::int64_t us = parse_int(*options.pm_sampling, "--pm-sampling");
+  if (us < kMin || us > kMax)
+    reject("--pm-sampling is {}; it must lie between {} and {} microseconds", us, kMin, kMax);
+  return us;
+}
+
 }  // namespace
 
 void add_profile_folder(Command verb, ProfileOptions& options) {
@@ -49,6 +59,9 @@ void add_profile_options(Command verb, ProfileOptions& options) {
   verb.flag("--nvtx", options.nvtx, "emit every span as a range that NVIDIA's tools show");
   verb.option("--counters", options.counters,
               "count in steps of their own: sets and counters by name, separated by commas; list shows all");
+  verb.option_with_optional_value(
+      "--pm-sampling", "[US]", options.pm_sampling,
+      "on GPUs: repeat the step, and sample its counters every so many microseconds; without a number 20");
   verb.option("--chip", options.chip, "with --device cuda --counters list: of this chip, such as GA100");
   verb.option("--code", options.code,
               "describe the machine code of kernels with this in their names, without a run: registers, mix");
@@ -68,6 +81,8 @@ void require_profile(const ProfileOptions& options) {
   if (!options.chip.empty())
     reject(Hint{"leave it out: the GPU's own chip counts"}, "--chip is for --counters list");
   counters_of(options);
+  if (sample_us_of(options) && !options.on_gpu)
+    reject(Hint{"add --device cuda"}, "--pm-sampling is about the counters of a GPU");
   if (options.out.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
@@ -79,7 +94,8 @@ void require_profile(const ProfileOptions& options) {
 ProfileRun::ProfileRun(const ProfileOptions& options)
     : options_(options),
       profiler_(options.steps, options.nvtx, {.delays = !options.card.empty(), .pages = options.managed},
-                counters_of(options)) {
+                counters_of(options)),
+      repeated_({.energy = options.energy, .sample_us = sample_us_of(options)}) {
   if (options.sample_ms > 0) sampler_.emplace(sources_of_run(), double(options.sample_ms) / 1e3);
 }
 
@@ -103,37 +119,31 @@ void ProfileRun::on_step(std::int64_t /*step*/, std::int64_t /*of*/, double loss
     losses_.push_back({1e-9 * double(spans::now_ns() - profiler_.origin_ns()), loss});
 }
 
-void ProfileRun::measure_energy(const Engine::Ready& ready, Device& device, const std::string& name) {
-  if (!options_.energy) return;
+void ProfileRun::measure_repeated(const Engine::Ready& ready, Device& device, const std::string& name) {
+  if (!repeated_.wanted(profiler_.counters_refused())) return;
   // The feed of the training is gone, and its memory with it.
   const Program& program = ready.program;
   const RandomBatch batch(device, program, program.graph.value(program.images).type.shape[0]);
   ready.executor->bind(program.images, batch.image(0));
   if (program.labels != kNone) ready.executor->bind(program.labels, batch.label(0));
-  measure_energy(*ready.executor, device, name);
+  measure_repeated(*ready.executor, device, name);
 }
 
-void ProfileRun::measure_energy(Executor& executor, Device& device, const std::string& name) {
-  if (!options_.energy) return;
-  std::string why_not;
-  const auto meter = make_energy_meter(device, name, why_not);
-  if (meter == nullptr) return warn(fmt::format("--energy has no effect: {}", why_not));
-  Progress progress("measuring energy");
-  progress.stage(meter->source());
-  energy_ = measure_layer_energy(executor, device, *meter, 1.0);
+void ProfileRun::measure_repeated(Executor& executor, Device& device, const std::string& name) {
+  repeated_.measure(executor, device, name, profiler_.counters_refused());
 }
 
 const RunProfile& ProfileRun::finish(RunRecord record, const Plan& plan, Groups* groups) {
   if (sampler_) profile_.samples = sampler_->stop();
   profile_.trace = profiler_.finish();
   profile_.losses = std::move(losses_);
-  profile_.energy = energy_;
   profile_.facts = host_facts();
   std::ranges::copy(gpu_facts_, std::back_inserter(profile_.facts));
   std::ranges::copy(process_facts(), std::back_inserter(profile_.facts));
   if (groups != nullptr) profile_.trace = gather_traces(profile_.trace, profiler_.origin_ns(), *groups);
   profile_.record = std::move(record);
   if (profile_.samples) profile_.record.samples = kept_samples(*profile_.samples);
+  repeated_.add_to(profile_);
   Measurement measured = measured_steps(profile_.trace, plan.steps.size());
   profiler_.add_counters(measured);
   if (!measured.empty() && profile_.record.prediction) {

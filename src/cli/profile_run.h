@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "cli/ranks.h"
+#include "cli/repeated_runs.h"
 #include "profile/profiler.h"
 #include "profile/sampler.h"
 #include "report/profile.h"
@@ -14,13 +15,14 @@
 namespace headroom::cli {
 
 struct ProfileOptions {
-  std::string out;               // folder for the files; empty: none
-  std::string card, open, zoom;  // a kernel, a layer, a range to show alone
-  std::string counters;          // sets and counters, or "list"
-  std::string chip;              // of a GPU whose counters are listed; empty: the usual one
-  bool on_gpu = false;           // counters are those of a GPU
-  std::string code;              // a part of the names of kernels whose machine code is described
-  std::int64_t steps = 20;       // to watch
+  std::string out;                         // folder for the files; empty: none
+  std::string card, open, zoom;            // a kernel, a layer, a range to show alone
+  std::string counters;                    // sets and counters, or "list"
+  std::string chip;                        // of a GPU whose counters are listed; empty: the usual one
+  bool on_gpu = false;                     // counters are those of a GPU
+  std::optional<std::string> pm_sampling;  // microseconds between two samples of counters; empty: the usual
+  std::string code;                        // a part of the names of kernels whose machine code is described
+  std::int64_t steps = 20;                 // to watch
   std::int64_t sample_ms = 100;
   std::int64_t trace_steps = 50;  // in the trace files
   bool memory = false;            // show the memory of the step alone
@@ -41,9 +43,9 @@ class ProfileRun : public TrainObserver {
   // Rejects a layer to open that the plan does not have, and a kernel's card on a CPU.
   StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
   void on_step(std::int64_t step, std::int64_t of, double loss) override;
-  // If it was asked for: of a training on random images, or of the last forward pass.
-  void measure_energy(const Engine::Ready& ready, Device& device, const std::string& name);
-  void measure_energy(Executor& executor, Device& device, const std::string& name);
+  // If something needs it: a training on random images, or the last forward pass.
+  void measure_repeated(const Engine::Ready& ready, Device& device, const std::string& name);
+  void measure_repeated(Executor& executor, Device& device, const std::string& name);
   bool is_done() const { return profiler_.is_done(); }
 
   // Ends the recording and joins the trace with the record of the run. With several ranks the first gets the
@@ -61,7 +63,7 @@ class ProfileRun : public TrainObserver {
   Profiler profiler_;
   std::optional<MachineSampler> sampler_;
   std::vector<RunProfile::Loss> losses_;
-  std::optional<LayerEnergy> energy_;
+  RepeatedRuns repeated_;
   std::vector<RunFact> gpu_facts_;
   RunProfile profile_;
   std::optional<Sheet> proofs_;

@@ -75,7 +75,7 @@ Sheet prove(const RunProfile& profile, const RunRequest& request, const Common& 
     double steps_each = 1;
     if (!apply_remedy(finding.remedy, batch, changed, with, steps_each)) continue;
     ProfileOptions again = options;
-    again.out.clear(), again.energy = false;
+    again.out.clear(), again.energy = false, again.pm_sampling.reset();
     const std::optional<RunProfile> after = profile_again(changed, with, again);
     if (after) proofs.push_back({finding, before, steps_each * step_parts(after->trace).step});
   }

@@ -278,7 +278,7 @@ void TrainingRun::conclude() {
                            setup_->train.batch / setup_->train.accumulate);
   if (until_seen_ && !ranks_.several() && !diverged_) {
     engine_->set_learning_rate(0);  // repeated updates must not spoil the weights that are measured
-    profile_->measure_energy(*ready_, *device_, common_.device);
+    profile_->measure_repeated(*ready_, *device_, common_.device);
   }
   if (profile_) profile_->finish(ranks_.first() ? record() : RunRecord{}, ready_->plan(), engine_->groups());
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "page/html.h"
+#include "report/gpu_sample_sheets.h"
 
 namespace headroom {
 namespace {
@@ -42,6 +43,21 @@ TEST(Page, EveryLinkLeadsToASection) {
     EXPECT_NE(page.find("id=\"" + page.substr(begin, end - begin) + "\""), std::string::npos)
         << page.substr(begin, end - begin);
   }
+}
+
+TEST(Page, SamplesOfAGpuAreAChartOfTheTimeline) {
+  RunRecord r = small_record();
+  SampledStep step{.runs = 1};
+  step.layers = {{"fc1", {.seconds = 1e-3}}};
+  step.points = {{0, 1e-3, {.sm = 71.25}}, {1e-3, 2e-3, {.sm = 30}}};
+  r.tables = {sampled_layers_sheet(step), sampled_step_sheet(step)};
+  const std::string page = page_of(r);
+  ASSERT_TRUE(has_section(page, "timeline") && has_section(page, "tables"));
+  EXPECT_NE(page.find("The GPU over one step"), std::string::npos);
+  EXPECT_NE(page.find("<caption>sampled_layers"), std::string::npos);
+  EXPECT_EQ(page.find("<caption>sampled_step"), std::string::npos) << "200 rows that nobody reads";
+  r.tables = {Sheet(std::string(kSampledStep), {{.key = "x", .title = "x"}})};
+  EXPECT_NE(page_of(r).find("no data"), std::string::npos) << "a file with other columns";
 }
 
 // A remedy is a command or an option that the machine has.

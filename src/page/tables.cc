@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "page/html.h"
 #include "page/section.h"
+#include "report/gpu_sample_sheets.h"
 #include "report/profile_run_sheet.h"
 
 namespace headroom {
@@ -104,8 +105,9 @@ PageSection ranks_section(const PageRun& page) {
 PageSection tables_section(const PageRun& page) {
   PageSection section{"tables", "Tables"};
   for (const Sheet& sheet : page.run.record.tables)
-    section.body +=
-        bars_of(sheet) + html_table(sheet, {.caption = sheet.name(), .searchable = sheet.rows() > 8});
+    if (sheet.name() != kSampledStep)  // the timeline charts it
+      section.body +=
+          bars_of(sheet) + html_table(sheet, {.caption = sheet.name(), .searchable = sheet.rows() > 8});
   return section;
 }
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "page/html.h"
 #include "page/section.h"
+#include "report/gpu_sample_sheets.h"
 #include "report/profile_ranges.h"
 #include "report/trace_tracks.h"
 
@@ -148,10 +149,12 @@ BlockChart nested_ranges(const std::vector<RangeRow>& rows) {
 
 PageSection timeline_section(const PageRun& page) {
   PageSection section{"timeline", "Timeline"};
-  const Trace::Interval step = middle_step(page.run.trace);
-  if (step.end_ns <= step.begin_ns) return section;
-  const BlockChart chart = TimelineBuilder(page.run, step).build();
-  if (!chart.blocks.empty()) section.body = figure(chart);
+  if (const Trace::Interval step = middle_step(page.run.trace); step.end_ns > step.begin_ns) {
+    const BlockChart chart = TimelineBuilder(page.run, step).build();
+    if (!chart.blocks.empty()) section.body = figure(chart);
+  }
+  if (const Sheet* sampled = find_table(page.run.record, kSampledStep))
+    section.body += figure(sampled_step_chart(*sampled));
   return section;
 }
 

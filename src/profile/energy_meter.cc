@@ -8,6 +8,7 @@
 
 #include "base/spans.h"
 #include "base/text.h"
+#include "profile/nvml_library.h"
 #include "profile/nvml_source.h"
 #include "profile/sampler.h"
 
@@ -61,9 +62,7 @@ class RaplMeter final : public EnergyMeter {
 std::unique_ptr<EnergyMeter> nvml_meter(const std::string& device, std::string& why_not) {
   auto source = nvml_source();
   const std::vector<SeriesInfo> series = source->series();
-  const std::size_t colon = device.find(':');
-  const std::string key =
-      fmt::format("gpu{}_energy_j", colon == device.npos ? "0" : device.substr(colon + 1));
+  const std::string key = fmt::format("gpu{}_energy_j", gpu_index(device));
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (series[i].key != key) continue;
     auto meter = std::make_unique<NvmlMeter>(std::move(source), i, series.size());

@@ -18,6 +18,7 @@ GpuCounterRecorder::GpuCounterRecorder(const Plan& plan, std::unique_ptr<RangeCo
     values_[s][counter_key(0, "bytes")] = step.work.bytes();
   }
   if (counter_ == nullptr) {
+    refused_ = true;
     notes_.push_back(fmt::format("no counters: {}; amounts are the plan's own", why_not));
     return;
   }
@@ -44,6 +45,7 @@ void GpuCounterRecorder::attempt(Work&& work) {
   } catch (const Error& error) {
     notes_.push_back(
         fmt::format("counting ended after {} of {} passes: {}", part_, parts_.size(), error.what()));
+    refused_ |= part_ == 0;  // a user without the right may learn it only now
     part_ = parts_.size();
     running_ = pushed_ = false;
   }

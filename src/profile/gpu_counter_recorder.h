@@ -27,6 +27,7 @@ class GpuCounterRecorder final : public StepCounts {
   void release() override;
   void begin(std::size_t step, Stream& stream) override;
   void end(std::size_t step, Stream& stream) override;
+  bool refused() const override { return refused_; }
   const std::vector<std::string>& notes() const override { return notes_; }
   void add_to(Measurement& measurement) const override;
 
@@ -41,6 +42,7 @@ class GpuCounterRecorder final : public StepCounts {
   void attempt(Work&& work);
 
   std::unique_ptr<RangeCounter> counter_;
+  bool refused_ = false;
   std::vector<bool> counted_;  // by step: not an exchange
   std::vector<Part> parts_;
   std::size_t part_ = 0;

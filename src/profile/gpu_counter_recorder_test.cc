@@ -115,6 +115,11 @@ TEST_F(GpuCounterRecorderTest, AnErrorEndsTheCountingNotTheRun) {
   EXPECT_EQ(m.steps[0].counters.at("1:cycles"), 100);
   EXPECT_FALSE(m.steps[0].counters.contains("2:branches"));
   EXPECT_EQ(r.notes().back(), "counting ended after 1 of 2 passes: the GPU is busy");
+  EXPECT_FALSE(r.refused());
+  GpuCounterRecorder first_fails = recorder(0);
+  first_fails.open();
+  run(first_fails);
+  EXPECT_TRUE(first_fails.refused());
 }
 
 TEST_F(GpuCounterRecorderTest, AShortRunSaysWhatIsMissing) {
@@ -134,6 +139,7 @@ TEST_F(GpuCounterRecorderTest, WithoutTheRightToCountThePlanSpeaks) {
   run(r);
   r.close();
   r.release();
+  EXPECT_TRUE(r.refused());
   const std::map<std::string, double> expected = {{"0:bytes", 8}, {"0:flops", 6}, {"0:launches", 2}};
   EXPECT_EQ(counted(r).steps[0].counters, expected);
   EXPECT_EQ(r.notes(), std::vector<std::string>{"no counters: this user may not profile the GPU; amounts are "

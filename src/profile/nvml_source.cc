@@ -2,22 +2,23 @@
 // the library is there only where a driver is.
 #include "profile/nvml_source.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "profile/nvml_library.h"
+
 namespace headroom {
 namespace {
 
-using Handle = void*;
+using Handle = NvmlLibrary::Handle;
 struct Utilization {
   unsigned gpu, memory;
 };
 struct Memory {
   unsigned long long total, free, used;
 };
-constexpr int kSuccess = 0;
+constexpr int kSuccess = NvmlLibrary::kSuccess;
 constexpr int kSmClock = 1, kMemoryClock = 2;  // nvmlClockType_t
 constexpr int kChip = 0;                       // nvmlTemperatureSensors_t
 
@@ -29,10 +30,6 @@ constexpr unsigned long long kOther =
     0x02 | 0x10 | 0x100;  // clocks set by hand, kept equal among GPUs, display
 
 struct Nvml {
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  int (*count)(unsigned*) = nullptr;
-  int (*handle)(unsigned, Handle*) = nullptr;
   int (*utilization)(Handle, Utilization*) = nullptr;
   int (*memory)(Handle, Memory*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;
@@ -40,7 +37,6 @@ struct Nvml {
   int (*energy)(Handle, unsigned long long*) = nullptr;
   int (*temperature)(Handle, int, unsigned*) = nullptr;
   int (*reasons)(Handle, unsigned long long*) = nullptr;
-  const char* (*text)(int) = nullptr;
 };
 
 // Rows of the table of series; the order of read_gpu.
@@ -51,30 +47,15 @@ constexpr double kEnergyInterval = 0.1;
 
 class Gpus : public SampleSource {
  public:
-  Gpus() {
-    library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) {
-      why_not_ = "no libnvidia-ml.so.1, which comes with NVIDIA's driver";
-      return;
-    }
+  Gpus() : why_not_(library_.why_not()) {
+    if (!why_not_.empty()) return;
     if (!find_functions()) {
       why_not_ = "libnvidia-ml.so.1 is too old";
       return;
     }
-    if (const int error = nvml_.init(); error != kSuccess) {
-      why_not_ = fmt::format("NVML cannot start: {}", nvml_.text(error));
-      return;
-    }
-    started_ = true;
-    unsigned count = 0;
-    if (nvml_.count(&count) != kSuccess) count = 0;
-    for (unsigned i = 0; i < count; ++i)
-      if (Handle handle = nullptr; nvml_.handle(i, &handle) == kSuccess) gpus_.push_back({i, handle});
+    for (unsigned i = 0; i < library_.count(); ++i)
+      if (const Handle handle = library_.gpu(i); handle != nullptr) gpus_.push_back({i, handle});
     if (gpus_.empty()) why_not_ = "NVML finds none";
-  }
-  ~Gpus() override {
-    if (started_) nvml_.shutdown();
-    if (library_ != nullptr) ::dlclose(library_);
   }
 
   std::vector<SeriesInfo> series() const override {
@@ -119,23 +100,15 @@ class Gpus : public SampleSource {
     double energy_j = kNotRead, energy_read_s = -1;
   };
 
-  template <class Function>
-  bool find(Function*& function, const char* name) {
-    function = reinterpret_cast<Function*>(::dlsym(library_, name));
-    return function != nullptr;
-  }
-
   bool find_functions() {
+    const auto find = [&](auto*& function, const char* name) { return library_.find(function, name); };
     const bool renamed = find(nvml_.reasons, "nvmlDeviceGetCurrentClocksEventReasons") ||
                          find(nvml_.reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    return renamed && find(nvml_.init, "nvmlInit_v2") && find(nvml_.shutdown, "nvmlShutdown") &&
-           find(nvml_.count, "nvmlDeviceGetCount_v2") &&
-           find(nvml_.handle, "nvmlDeviceGetHandleByIndex_v2") &&
-           find(nvml_.utilization, "nvmlDeviceGetUtilizationRates") &&
+    return renamed && find(nvml_.utilization, "nvmlDeviceGetUtilizationRates") &&
            find(nvml_.memory, "nvmlDeviceGetMemoryInfo") && find(nvml_.clock, "nvmlDeviceGetClockInfo") &&
            find(nvml_.power, "nvmlDeviceGetPowerUsage") &&
            find(nvml_.energy, "nvmlDeviceGetTotalEnergyConsumption") &&
-           find(nvml_.temperature, "nvmlDeviceGetTemperature") && find(nvml_.text, "nvmlErrorString");
+           find(nvml_.temperature, "nvmlDeviceGetTemperature");
   }
 
   void read_gpu(Gpu& gpu, double seconds, std::span<double> values) {
@@ -164,9 +137,8 @@ class Gpus : public SampleSource {
     return gpu.energy_j;
   }
 
-  void* library_ = nullptr;
+  NvmlLibrary library_;
   Nvml nvml_;
-  bool started_ = false;
   std::string why_not_;
   std::vector<Gpu> gpus_;
 };

@@ -27,6 +27,7 @@ class Profiler {
   StepWatch& watch(Device& device, const Plan& plan, int rank = 0);
   bool is_done() const { return done_; }  // all steps were seen, or the run has ended
   void add_counters(Measurement& measurement) const;
+  bool counters_refused() const { return counts_ != nullptr && counts_->refused(); }
   std::int64_t origin_ns() const { return origin_ns_; }
 
   Trace finish();

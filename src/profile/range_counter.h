@@ -27,7 +27,9 @@ class RangeCounter {
   virtual void pop() = 0;
   // True: the pass is complete. Otherwise it needs another run of the same launches.
   virtual bool stop() = 0;
-  virtual std::vector<RangeValues> read() = 0;      // of a complete pass
+  virtual std::vector<RangeValues> read() = 0;  // of a complete pass
+  // The pass that was read, as CUPTI keeps it: MetricHost evaluates it on any machine.
+  virtual std::vector<std::uint8_t> image() const { return {}; }
   std::size_t dropped() const { return dropped_; }  // ranges that found no room
 
  protected:

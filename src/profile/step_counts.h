@@ -15,7 +15,8 @@ class StepCounts : public Recorder {
   // The device is idle at both. Runs outside are warm-up.
   virtual void open() {}
   virtual void close() {}
-  virtual void release() {}  // after the last run: gives the device's counters back
+  virtual void release() {}                       // after the last run: gives the device's counters back
+  virtual bool refused() const { return false; }  // nothing can be counted on this device
   virtual const std::vector<std::string>& notes() const = 0;  // what could not be counted, and why
   virtual void add_to(Measurement& measurement) const = 0;    // counters of one run of each step
 };

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "report/counter_sheets.h"
 #include "report/findings.h"
+#include "report/gpu_sample_sheets.h"
 #include "report/profile_card.h"
 #include "report/profile_copies.h"
 #include "report/profile_events.h"
@@ -125,6 +126,8 @@ std::string profile_text(const RunProfile& profile, const TableView& view, const
   for (const Sheet& sheet : {layer_counters_sheet(profile.record), kernel_counters_sheet(profile.record),
                              tuning_sheet(profile.record)})
     if (sheet.rows() > 0) text += sheet.text(view) + "\n";
+  for (const std::string_view name : {kSampledLayers, kGpuUse})
+    if (const Sheet* sheet = find_table(profile.record, name)) text += sheet->text(view) + "\n";
   const Sheet kernels = kernels_sheet(profile.trace);
   TableView top = view;
   constexpr std::int64_t kMinKernels = 5;

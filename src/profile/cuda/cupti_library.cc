@@ -56,6 +56,7 @@ CuptiProfiler load_cupti_profiler() {
   if (!library.find(c.name, "cupti" #name)) \
     throw Error(Blame::run, "CUPTI has no function cupti" #name, Hint{kCuptiInstead});
   HEADROOM_CUPTI_PROFILER_CALLS(HEADROOM_CUPTI_FIND)
+  HEADROOM_CUPTI_SAMPLING_CALLS(HEADROOM_CUPTI_FIND)
 #undef HEADROOM_CUPTI_FIND
   return c;
 }

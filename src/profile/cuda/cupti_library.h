@@ -7,8 +7,9 @@
 #include <cupti.h>
 
 // Older versions of CUPTI read counters in another way, which this program does not know.
-#if __has_include(<cupti_range_profiler.h>)
+#if __has_include(<cupti_range_profiler.h>) && __has_include(<cupti_pmsampling.h>)
 #define HEADROOM_HAS_RANGES
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -53,9 +54,17 @@ void check_cupti(CUptiResult result, const char* call);
                                               call(RangeProfilerGetCounterDataInfo)                        \
                                                   call(RangeProfilerCounterDataGetRangeInfo)
 
+#define HEADROOM_CUPTI_SAMPLING_CALLS(call)                                             \
+  call(PmSamplingGetCounterAvailability) call(PmSamplingEnable) call(PmSamplingDisable) \
+      call(PmSamplingSetConfig) call(PmSamplingStart) call(PmSamplingStop)              \
+          call(PmSamplingGetCounterDataSize) call(PmSamplingCounterDataImageInitialize) \
+              call(PmSamplingDecodeData) call(PmSamplingGetCounterDataInfo)             \
+                  call(PmSamplingCounterDataGetSampleInfo)
+
 struct CuptiProfiler {
 #define HEADROOM_CUPTI_CALL(name) decltype(::cupti##name)* name = nullptr;
   HEADROOM_CUPTI_PROFILER_CALLS(HEADROOM_CUPTI_CALL)
+  HEADROOM_CUPTI_SAMPLING_CALLS(HEADROOM_CUPTI_CALL)
 #undef HEADROOM_CUPTI_CALL
 };
 const CuptiProfiler& cupti_profiler();  // throws as cupti() does

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/cuda/library.h"
+#include "profile/cuda/cupti_session.h"
 #include "profile/cuda/metric_host.h"
 
 namespace headroom {
@@ -40,31 +41,6 @@ class Driver {
   CUresult (*synchronize_)() = nullptr;
 };
 
-void require_support(int device) {
-  HEADROOM_CUPTI_PARAMS(Profiler_DeviceSupported, p);
-  p.cuDevice = device;
-  p.api = CUPTI_PROFILER_RANGE_PROFILING;
-  HEADROOM_CUPTI_PROFILER_CHECK(ProfilerDeviceSupported(&p));
-  const std::pair<CUpti_Profiler_Support_Level, const char*> parts[] = {
-      {p.architecture, "its architecture is older than Volta"},
-      {p.sli, "SLI is on"},
-      {p.vGpu, "it is a virtual GPU"},
-      {p.confidentialCompute, "confidential computing is on"},
-      {p.cmp, "it is a mining processor"},
-      {p.wsl, "the system is WSL"},
-      {p.isSupported, "CUPTI does not say why"}};
-  for (const auto& [level, reason] : parts)
-    if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
-      throw Error(Blame::run, fmt::format("counters of this GPU cannot be read: {}", reason), Hint{});
-}
-
-std::string chip_name(int device) {
-  HEADROOM_CUPTI_PARAMS(Device_GetChipName, p);
-  p.deviceIndex = static_cast<std::size_t>(device);
-  HEADROOM_CUPTI_PROFILER_CHECK(DeviceGetChipName(&p));
-  return p.pChipName;
-}
-
 // What the driver lets this user count. Whoever may not learns it here.
 std::vector<std::uint8_t> availability(CUcontext context) {
   HEADROOM_CUPTI_PARAMS(Profiler_GetCounterAvailability, p);
@@ -76,25 +52,11 @@ std::vector<std::uint8_t> availability(CUcontext context) {
   return image;
 }
 
-// CUPTI's profiler, on while this lives.
-struct ProfilerSession {
-  ProfilerSession() {
-    HEADROOM_CUPTI_PARAMS(Profiler_Initialize, p);
-    HEADROOM_CUPTI_PROFILER_CHECK(ProfilerInitialize(&p));
-  }
-  ~ProfilerSession() {
-    HEADROOM_CUPTI_PARAMS(Profiler_DeInitialize, p);
-    cupti_profiler().ProfilerDeInitialize(&p);
-  }
-  ProfilerSession(const ProfilerSession&) = delete;
-  ProfilerSession& operator=(const ProfilerSession&) = delete;
-};
-
 class CuptiRanges final : public RangeCounter {
  public:
   CuptiRanges(int device, const std::vector<std::string>& counters, RangeMode mode)
       : mode_(mode), context_(driver_.current_context()) {
-    require_support(device);
+    require_profiling(device, CUPTI_PROFILER_RANGE_PROFILING);
     host_ = std::make_unique<MetricHost>(chip_name(device), availability(context_));
     passes_ = split_into_passes(counters, host_->chip(), [this](const auto& m) { return host_->runs_of(m); });
   }
@@ -168,6 +130,7 @@ class CuptiRanges final : public RangeCounter {
       all.push_back({range_number(r), host_->values(data_, r, passes_.passes[pass_].metrics)});
     return all;
   }
+  std::vector<std::uint8_t> image() const override { return data_; }
 
  private:
   void make_data_image(std::size_t max_ranges) {

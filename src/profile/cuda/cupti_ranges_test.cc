@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "base/error.h"
-#include "device/device.h"
+#include "device/cuda/cuda_device.h"
+#include "ops/cuda/gemm.h"
+#include "profile/testing/counter_file.h"
 #include "profile/testing/known_work.h"
 
 namespace headroom {
@@ -93,6 +96,63 @@ TEST_F(CudaRanges, OnlyActiveLanesCount) {
   EXPECT_EQ(c[1].at("fp32-fma"), warps * 5 * testing::kFmasPerLane);
   EXPECT_LT(c[1].at("lane-instructions") / c[1].at("sass-instructions"),
             c[0].at("lane-instructions") / c[0].at("sass-instructions"));
+}
+
+// The sizes are multiples of every tile, so that no operation is in vain.
+TEST_F(CudaRanges, TensorCoresCountTwoOperationsPerMultiplyAdd) {
+  constexpr std::int64_t m = 1024, n = 2048, k = 4096;
+  const Buffer workspace = device_->allocate(std::size_t{32} << 20);
+  const cudaStream_t stream = static_cast<CudaStream&>(device_->stream()).handle();
+  for (const auto& [dtype, counter] : {std::pair(DType::bf16, "tensor-bf16"), {DType::f32, "tensor-tf32"}}) {
+    const cuda::GemmPlan product(
+        {.dtype = dtype, .tf32 = true, .m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n},
+        workspace.bytes());
+    ASSERT_TRUE(product.good()) << counter;
+    const auto run = [&] {
+      auto* const memory = static_cast<float*>(x_.data());
+      product.run(stream, memory, memory + m * k, y_.data(), nullptr, workspace.data());
+    };
+    run(), device_->stream().synchronize();  // loads the code
+    std::vector<Counters> c;
+    if (!count({counter}, {run, [&] { run(), run(); }}, c)) GTEST_SKIP() << why_not_;
+    const double expected = 2.0 * m * n * k;
+    EXPECT_EQ(c[0].at(counter), expected)
+        << counter << " counts " << c[0].at(counter) / (1.0 * m * n * k) << " for a multiply-add";
+    EXPECT_EQ(c[1].at(counter), 2 * c[0].at(counter));
+  }
+}
+
+// So large that what the L2 cache keeps is less than the tolerance.
+TEST_F(CudaRanges, DramBytesAreThoseOfACopy) {
+  constexpr std::size_t bytes = std::size_t{4} << 30;
+  if (device_->free_bytes_now() < 5 * bytes / 2) GTEST_SKIP() << "the GPU has less than 10 GB free";
+  const Buffer from = device_->allocate(bytes), to = device_->allocate(bytes);
+  device_->zero(from.data(), bytes);
+  std::vector<Counters> c;
+  if (!count({"dram-read", "dram-write"}, {[&] { device_->copy(to.data(), from.data(), bytes); }}, c))
+    GTEST_SKIP() << why_not_;
+  EXPECT_NEAR(c[0].at("dram-read"), double(bytes), 0.02 * double(bytes));
+  EXPECT_NEAR(c[0].at("dram-write"), double(bytes), 0.02 * double(bytes));
+}
+
+// For tests on machines without a GPU, see testing/counter_file.h.
+TEST_F(CudaRanges, RecordsWhatOtherMachinesEvaluate) {
+  const char* const path = std::getenv(testing::kRecordCounters);
+  if (path == nullptr) GTEST_SKIP() << testing::kRecordCounters << " names no file to write";
+  const auto counter = make_cupti_ranges(kDevice, {"issued", "global-loads", "global-stores", "dram-read"});
+  const CounterPasses& all = counter->passes();
+  ASSERT_EQ(all.runs(), 1) << all.text();
+  counter->prepare(0, 1);
+  counter->start();
+  counter->push(0);
+  axpy(), device_->stream().synchronize();
+  counter->pop();
+  ASSERT_TRUE(counter->stop());
+  const std::vector<RangeValues> values = counter->read();
+  ASSERT_EQ(values.size(), 1u);
+  const testing::CounterFile file{all.chip, all.passes[0].metrics, values[0].values, counter->image()};
+  EXPECT_LT(file.image.size(), testing::kMaxCounterFile);
+  testing::write_counter_file(file, path);
 }
 
 TEST_F(CudaRanges, TheSeedSetTakesTheStepsThatTheListPromises) {

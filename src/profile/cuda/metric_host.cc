@@ -15,9 +15,10 @@ namespace {
 // The object in which CUPTI collects the metrics of one configuration.
 class HostObject {
  public:
-  HostObject(const std::string& chip, const std::vector<std::uint8_t>& availability) {
+  HostObject(const std::string& chip, const std::vector<std::uint8_t>& availability, MetricUse use) {
     HEADROOM_CUPTI_PARAMS(Profiler_Host_Initialize, p);
-    p.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    p.profilerType =
+        use == MetricUse::ranges ? CUPTI_PROFILER_TYPE_RANGE_PROFILER : CUPTI_PROFILER_TYPE_PM_SAMPLING;
     p.pChipName = chip.c_str();
     p.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
     HEADROOM_CUPTI_PROFILER_CHECK(ProfilerHostInitialize(&p));
@@ -73,11 +74,11 @@ std::vector<std::string> cupti_chips() {
   return chips;
 }
 
-MetricHost::MetricHost(std::string chip, std::vector<std::uint8_t> availability)
-    : chip_(std::move(chip)), availability_(std::move(availability)) {
+MetricHost::MetricHost(std::string chip, std::vector<std::uint8_t> availability, MetricUse use)
+    : chip_(std::move(chip)), availability_(std::move(availability)), use_(use) {
   if (const auto chips = cupti_chips(); std::ranges::find(chips, chip_) == chips.end())
     reject(nearest(chip_, chips), "CUPTI does not know a chip '{}'", chip_);
-  evaluator_ = HostObject(chip_, availability_).release();
+  evaluator_ = HostObject(chip_, availability_, use_).release();
 }
 
 MetricHost::~MetricHost() {
@@ -104,7 +105,7 @@ std::vector<std::string> MetricHost::metrics() const {
 }
 
 std::vector<std::uint8_t> MetricHost::config_image(const std::vector<std::string>& metrics) const {
-  return image_of(HostObject(chip_, availability_), metrics);
+  return image_of(HostObject(chip_, availability_, use_), metrics);
 }
 
 std::vector<double> MetricHost::values(std::span<const std::uint8_t> image, std::size_t range,
@@ -136,7 +137,7 @@ namespace {
 }  // namespace
 
 std::vector<std::string> cupti_chips() { no_counters(); }
-MetricHost::MetricHost(std::string, std::vector<std::uint8_t>) { no_counters(); }
+MetricHost::MetricHost(std::string, std::vector<std::uint8_t>, MetricUse) { no_counters(); }
 MetricHost::~MetricHost() = default;
 int MetricHost::runs_of(const std::vector<std::string>&) const { return 0; }
 std::vector<std::string> MetricHost::metrics() const { return {}; }

@@ -8,12 +8,16 @@
 
 namespace headroom {
 
+// How metrics are read: over ranges of launches, or over time. Each has its own list.
+enum class MetricUse { ranges, sampling };
+
 // What CUPTI knows about the metrics of a chip. Needs no GPU. Throws without CUPTI; rejects chips that CUPTI
 // does not know.
 class MetricHost {
  public:
   // `availability`: what the driver of a GPU lets its user count; empty: everything the chip has.
-  explicit MetricHost(std::string chip, std::vector<std::uint8_t> availability = {});
+  explicit MetricHost(std::string chip, std::vector<std::uint8_t> availability = {},
+                      MetricUse use = MetricUse::ranges);
   ~MetricHost();
   MetricHost(const MetricHost&) = delete;
   MetricHost& operator=(const MetricHost&) = delete;
@@ -31,6 +35,7 @@ class MetricHost {
  private:
   std::string chip_;
   std::vector<std::uint8_t> availability_;
+  MetricUse use_ = MetricUse::ranges;
   void* evaluator_ = nullptr;
   mutable std::map<std::vector<std::string>, int> runs_;  // asked before
 };

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "profile/gpu_counting.h"
+#include "profile/gpu_sampling.h"
 
 namespace headroom {
 namespace {
@@ -83,6 +84,20 @@ TEST_F(MetricHosts, WrongNamesAreRejectedWithTheNearest) {
             "GH100 has no metric 'dram__bytes_reed.sum' | did you mean 'dram__bytes_read'?");
   EXPECT_EQ(message("time", "GH10"), "CUPTI does not know a chip 'GH10' | did you mean 'GH100'?");
   EXPECT_EQ(message("dram__bytes_read.sum", "GH100"), "");
+}
+
+// A GPU samples in a single pass.
+TEST_F(MetricHosts, WhatIsSampledFitsOnePass) {
+  for (const char* chip : {"GH100", "GA100", "AD102", "GB100"}) {
+    const MetricHost host(chip, {}, MetricUse::sampling);
+    for (const std::string& metric : sampled_metrics())
+      EXPECT_EQ(host.runs_of({metric}), 1) << chip << metric;
+    EXPECT_EQ(host.runs_of(sampled_metrics()), 1) << chip;
+  }
+  const MetricHost sampled("GH100", {}, MetricUse::sampling), counted("GH100");
+  EXPECT_EQ(sampled.runs_of({"smsp__inst_executed_op_global_ld.sum"}), 0) << "only ranges have it";
+  EXPECT_EQ(counted.runs_of({"smsp__inst_executed_op_global_ld.sum"}), 1);
+  EXPECT_GT(sampled.runs_of({"lts__throughput.avg.pct_of_peak_sustained_elapsed"}), 1);
 }
 
 TEST_F(MetricHosts, AskedTwiceItAnswersTheSame) {
