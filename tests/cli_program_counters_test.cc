@@ -86,6 +86,15 @@ TEST_F(CliProgramCounters, ADamagedSecondRecordLeavesTheTimes) {
   EXPECT_TRUE(holds(outcome.err, "20 steps watched")) << outcome.err;
 }
 
+// Counted kernels run one after the other: those that wait for each other hang.
+TEST_F(CliProgramCounters, AnInterruptEndsTheSecondRunAlone) {
+  const Outcome outcome = succeed(
+      with({"profile", "--counters", "cycles", "--"},
+           program("if [ -n \"$HEADROOM_INJECT_COUNTERS\" ]; then kill -INT $PPID; exec sleep 60; fi")));
+  EXPECT_TRUE(holds(outcome.err, "The second run ended with signal 2")) << outcome.err;
+  EXPECT_TRUE(holds(outcome.err, "20 steps watched")) << outcome.err;
+}
+
 // The library itself: without a GPU it cannot count, says why once, and the program runs on.
 TEST_F(CliProgramCounters, TheLibrarySaysWhyItCannotCount) {
   const auto program = std::filesystem::path(HEADROOM_PROGRAM).parent_path() / "headroom_nvtx_program";
