@@ -93,7 +93,10 @@ void require_profile(const ProfileOptions& options) {
 
 ProfileRun::ProfileRun(const ProfileOptions& options)
     : options_(options),
-      profiler_(options.steps, options.nvtx, {.delays = !options.card.empty(), .pages = options.managed},
+      profiler_(options.steps, options.nvtx,
+                {.delays = !options.card.empty(),
+                 .pages = options.managed,
+                 .counters_follow = options.pm_sampling.has_value()},
                 counters_of(options)),
       repeated_({.energy = options.energy, .sample_us = sample_us_of(options)}) {
   if (options.sample_ms > 0) sampler_.emplace(sources_of_run(), double(options.sample_ms) / 1e3);
@@ -130,7 +133,7 @@ void ProfileRun::measure_repeated(const Engine::Ready& ready, Device& device, co
 }
 
 void ProfileRun::measure_repeated(Executor& executor, Device& device, const std::string& name) {
-  repeated_.measure(executor, device, name, profiler_.counters_refused());
+  repeated_.measure(executor, device, name, profiler_.tracer(), profiler_.counters_refused());
 }
 
 const RunProfile& ProfileRun::finish(RunRecord record, const Plan& plan, Groups* groups) {

@@ -28,11 +28,11 @@ bool RepeatedRuns::wanted(bool counters_refused) const {
   return options_.energy || options_.sample_us || counters_refused;
 }
 
-void RepeatedRuns::measure(Executor& executor, Device& device, const std::string& name,
+void RepeatedRuns::measure(Executor& executor, Device& device, const std::string& name, KernelTracer* tracer,
                            bool counters_refused) {
   if (options_.energy) measure_energy(executor, device, name);
   if (device.kind() == DeviceKind::cpu) return;
-  if (options_.sample_us) sample(executor, device);
+  if (options_.sample_us) sample(executor, device, tracer);
   if (counters_refused || !why_no_samples_.empty()) measure_use(executor, device, name);
 }
 
@@ -45,11 +45,12 @@ void RepeatedRuns::measure_energy(Executor& executor, Device& device, const std:
   energy_ = measure_layer_energy(executor, device, *meter, 1.0);
 }
 
-void RepeatedRuns::sample(Executor& executor, Device& device) {
+void RepeatedRuns::sample(Executor& executor, Device& device, KernelTracer* tracer) {
   Progress progress("sampling counters");
   progress.stage(fmt::format("every {} us", *options_.sample_us));
   try {
-    sampled_ = sample_step(executor, device, *options_.sample_us * 1000);
+    if (tracer == nullptr) fail("kernels cannot be traced");
+    sampled_ = sample_step(executor, device, *options_.sample_us * 1000, *tracer);
   } catch (const Error& error) {
     why_no_samples_ = error.what(), remedy_ = error.hint();
   }

@@ -22,14 +22,15 @@ class RepeatedRuns {
 
   // `counters_refused`: other counters were asked for, and this user may not read them.
   bool wanted(bool counters_refused) const;
-  // The plan must have run before. `name`: of the device.
-  void measure(Executor& executor, Device& device, const std::string& name, bool counters_refused);
+  // The plan must have run before. `name`: of the device. `tracer`: null if kernels cannot be traced.
+  void measure(Executor& executor, Device& device, const std::string& name, KernelTracer* tracer,
+               bool counters_refused);
   // Tables and notes. The profile has its record and its trace already.
   void add_to(RunProfile& profile) const;
 
  private:
   void measure_energy(Executor& executor, Device& device, const std::string& name);
-  void sample(Executor& executor, Device& device);
+  void sample(Executor& executor, Device& device, KernelTracer* tracer);
   void measure_use(Executor& executor, Device& device, const std::string& name);
   std::string use_note() const;
 

@@ -56,6 +56,14 @@ TEST(GpuSamples, TheShiftOfTheClockIsFound) {
   }
 }
 
+TEST(GpuSamples, AnyIntervalFindsIt) {
+  for (const std::int64_t interval : {3, 4, 5, 9, 11, 16, 23}) {
+    const SyntheticRun run(1640 * kMicro, interval * kMicro);
+    const ClockShift shift = align_samples(run.samples, IntervalSet(run.kernels));
+    EXPECT_NEAR(double(shift.ns), 1640.0 * kMicro, double(interval * kMicro) / 4) << interval;
+  }
+}
+
 TEST(GpuSamples, LongSamplesStillFindIt) {
   const SyntheticRun run(1640 * kMicro, 60 * kMicro);
   const ClockShift shift = align_samples(run.samples, IntervalSet(run.kernels));
@@ -112,6 +120,8 @@ TEST(GpuSamples, SamplesThatSeveralLayersShareAreNotAlone) {
   const SampledUse both = assign_samples(run.samples, two, run.runs, 0, 2);
   EXPECT_NEAR(both.no_layer.seconds, use.layers[0].seconds + use.layers[1].seconds, 1e-12);
   EXPECT_NEAR(both.idle.seconds, use.idle.seconds, 1e-12);
+  const SyntheticRun short_samples(0, 1 * kMicro);
+  EXPECT_EQ(assign_samples(short_samples.samples, two, run.runs, 0, 2).layers[1].alone_s, 0);
 }
 
 TEST(GpuSamples, ARunOverTimeIsFinerThanItsSamples) {

@@ -162,10 +162,8 @@ SampledStep sample_step(Executor& executor, Device& device, std::int64_t interva
   return step;
 }
 
-SampledStep sample_step(Executor& executor, Device& device, std::int64_t interval_ns) {
-  const auto tracer = make_kernel_tracer(device);
-  if (tracer == nullptr) fail("only GPUs are sampled");
-  return sample_step(executor, device, interval_ns, *tracer,
+SampledStep sample_step(Executor& executor, Device& device, std::int64_t interval_ns, KernelTracer& tracer) {
+  return sample_step(executor, device, interval_ns, tracer,
                      [&](std::int64_t interval) { return make_gpu_sampler(device, interval); });
 }
 

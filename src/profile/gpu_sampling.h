@@ -55,8 +55,8 @@ SampledStep assigned_samples(const Plan& plan, const std::vector<GpuSample>& sam
 
 // Runs the plan some hundred times as it is, while its kernels are traced, too. The plan must have run
 // before. Throws as make_gpu_sampler does.
-SampledStep sample_step(Executor& executor, Device& device, std::int64_t interval_ns);
-// The same by this tracer and such a sampler.
+// The tracer must have been told that counters follow it.
+SampledStep sample_step(Executor& executor, Device& device, std::int64_t interval_ns, KernelTracer& tracer);
 using MakeSampler = std::function<std::unique_ptr<GpuSampler>(std::int64_t interval_ns)>;
 SampledStep sample_step(Executor& executor, Device& device, std::int64_t interval_ns, KernelTracer& tracer,
                         const MakeSampler& make_sampler);

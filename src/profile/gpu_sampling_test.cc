@@ -145,7 +145,8 @@ TEST_F(GpuSampling, TheSamplerGoesBeforeTheTraceEnds) {
 TEST_F(GpuSampling, AFailureIsTheCallersToTell) {
   EXPECT_THROW(sample(20'000, true), Error);
   EXPECT_EQ(gpu_.log, "trace sample free ");
-  EXPECT_THROW(sample_step(executor_, *device_, 20'000), Error) << "a CPU";
+  FakeTracer tracer(gpu_);
+  EXPECT_THROW(sample_step(executor_, *device_, 20'000, tracer), Error) << "a CPU";
 }
 
 TEST_F(GpuSampling, MetricsBecomeTheUseOfParts) {

@@ -11,9 +11,12 @@
 namespace headroom {
 
 Profiler::Profiler(std::int64_t steps, bool nvtx, TracerOptions tracer, std::vector<std::string> counters)
-    : origin_ns_(spans::now_ns()), counters_(std::move(counters)), tracer_options_(tracer) {
+    : origin_ns_(spans::now_ns()),
+      counters_(std::move(counters)),
+      tracer_options_(tracer),
+      keeps_tracer_(tracer.counters_follow) {
   watch_.steps = steps;
-  tracer_options_.counters_follow = !counters_.empty();
+  tracer_options_.counters_follow |= !counters_.empty();
   spans::start(nvtx);
 }
 
@@ -68,7 +71,7 @@ void Profiler::count_next(const Plan& plan) {
   counter_watch_.end = [this](std::int64_t) { counts_->close(); };
   counter_watch_.detach = [this] {
     counts_->release();
-    tracer_.reset();  // detaches what it kept for the counters
+    if (!keeps_tracer_) tracer_.reset();  // detaches what it kept for the counters
     done_ = true;
   };
 }
@@ -98,6 +101,7 @@ void Profiler::detach() {
 
 Trace Profiler::finish() {
   if (tracing_) detach();
+  tracer_.reset();
   const std::vector<ThreadSpans> threads = spans::stop();
   std::size_t count = 0;
   for (const ThreadSpans& thread : threads) count += thread.events.size();

@@ -29,6 +29,9 @@ class Profiler {
   void add_counters(Measurement& measurement) const;
   bool counters_refused() const { return counts_ != nullptr && counts_->refused(); }
   std::int64_t origin_ns() const { return origin_ns_; }
+  // Between the watched steps and finish() it can trace others, if its options say that counters follow.
+  // Null: kernels cannot be traced.
+  KernelTracer* tracer() { return tracer_.get(); }
 
   Trace finish();
 
@@ -43,6 +46,7 @@ class Profiler {
   std::unique_ptr<StepCounts> counts_;
   Device* device_ = nullptr;
   TracerOptions tracer_options_;
+  bool keeps_tracer_;
   int rank_ = 0;
   std::optional<SpanRecorder> span_recorder_;
   std::unique_ptr<KernelTracer> tracer_;
