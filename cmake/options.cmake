@@ -20,6 +20,13 @@ if(HEADROOM_NATIVE)
   else()
     target_compile_options(headroom_options INTERFACE -mcpu=native)
   endif()
+  # What finds out whether the program can run here must itself run everywhere.
+  set(any_processor -mcpu=generic)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(any_processor -march=x86-64)
+  endif()
+  set_source_files_properties(src/device/cpu/processor_extensions.cc src/cli/processor_guard.cc PROPERTIES
+    COMPILE_OPTIONS ${any_processor} SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 endif()
 if(HEADROOM_SANITIZE)
   target_compile_options(headroom_options INTERFACE -fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer)

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "data/download.h"
 #include "data/image.h"
+#include "device/cpu/extension_names.h"
 #include "ops/cpu/gemm_tile.h"
 
 namespace headroom::testing {
@@ -88,6 +89,38 @@ TEST_F(CliDoctor, NamesTheTileOfMatrixProducts) {
   EXPECT_EQ(tile({}), tile({{"HEADROOM_TILE", std::string(gemm_tile::versions()[0].name)}}));
   expect_refused({"train", "mlp"}, {"HEADROOM_TILE", "no instructions 'avx1024'", "unset HEADROOM_TILE"},
                  {{"HEADROOM_TILE", "avx1024"}});
+}
+
+TEST_F(CliDoctor, TellsWhatTheProgramWasBuiltForAndWhatTheProcessorHas) {
+  const Json cpu = succeed_json({"doctor"}).at("cpu");
+  EXPECT_EQ(cpu.at("built_for"), Json(extension_names(program_extensions)));
+  EXPECT_EQ(cpu.at("extensions"), Json(extension_names(processor_extensions())));
+  const Json check = checks().at("instructions");
+  const std::vector<std::string> unused = extension_names(processor_extensions() & ~program_extensions);
+  EXPECT_EQ(check.at("state"), unused.empty() ? "ok" : "poor");
+  for (const std::string& name : extension_names(processor_extensions()))
+    EXPECT_NE(check.at("details").get<std::string>().find(name), std::string::npos) << check;
+}
+
+// The emulated processor is one of 2008: it has no AVX, or nothing beyond Armv8.0.
+TEST_F(CliDoctor, AProgramForAnotherProcessorSaysSoAndStops) {
+#if defined(__x86_64__)
+  const std::string emulator = "/usr/bin/qemu-x86_64", processor = "Nehalem", lacking = "avx";
+#else
+  const std::string emulator = "/usr/bin/qemu-aarch64", processor = "cortex-a53", lacking = "atomics";
+#endif
+  if (!std::filesystem::exists(emulator)) GTEST_SKIP() << "no " << emulator << " here (package qemu-user)";
+  if (std::ranges::count(extension_names(program_extensions), lacking) == 0)
+    GTEST_SKIP() << "this program was built without " << lacking;
+  const Streams streams{file("out").string(), file("err").string()};
+  const int code = wait_for(start_program(
+      folder(), {emulator, "-cpu", processor, HEADROOM_PROGRAM, "--version"}, environment(), streams));
+  EXPECT_EQ(code, 2);
+  EXPECT_EQ(read_file(streams.out), "");
+  const std::string said = read_file(streams.err);
+  for (const std::string& part :
+       Words{"headroom: this program was built for", " " + lacking, "HEADROOM_NATIVE=OFF"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
 }
 
 TEST_F(CliDoctor, AWrongRequestIsRefused) {

@@ -18,6 +18,7 @@
 #include "data/download.h"
 #include "data/image.h"
 #include "data/known_datasets.h"
+#include "device/cpu/extension_names.h"
 #include "machine/machine.h"
 #include "ops/cpu/blas.h"
 #include "ops/cpu/gemm_tile.h"
@@ -71,6 +72,8 @@ class Doctor {
              {{"name", cpu.name},
               {"threads", cpu.threads},
               {"vector_bytes", cpu.vector_bytes},
+              {"built_for", extension_names(program_extensions)},
+              {"extensions", extension_names(processor_extensions())},
               {"gemm_tile", gemm_tile::used().name},
               {"memory_bytes", cpu.memory_bytes}}},
             {"gpus", gpu_list},
@@ -95,12 +98,22 @@ class Doctor {
         fmt::format("{}, {} thread{}, vectors of {} bits, {} of memory", cpu.name, cpu.threads,
                     cpu.threads == 1 ? "" : "s", 8 * cpu.vector_bytes,
                     human_bytes(static_cast<double>(cpu.memory_bytes))));
+    extensions();
     add("matrix products", true, products());
     const std::string blas = blas_version();
     std::string capitals = blas;
     std::ranges::transform(capitals, capitals.begin(), [](unsigned char c) { return std::toupper(c); });
     add("OpenBLAS (cpu:blas)", capitals.find("OPENMP") != std::string::npos, blas,
         "install libopenblas-openmp-dev and build again: the threads of this one compete with ours", "poor");
+  }
+
+  void extensions() {
+    const std::string used = extension_text(program_extensions),
+                      unused = extension_text(processor_extensions() & ~program_extensions);
+    add("instructions", unused.empty(),
+        "built for " + (used.empty() ? "any processor" : used) +
+            (unused.empty() ? "" : "; the processor also has " + unused),
+        "build on this machine with HEADROOM_NATIVE=ON, the default: kernels then use all of them", "poor");
   }
 
   // "register tiles of avx512, 12 x 32 in fp32; also here: avx2, sse2"
