@@ -97,9 +97,8 @@ if(HEADROOM_HAS_CUDA)
     file(GLOB inject_sources CONFIGURE_DEPENDS src/inject/cuda/*.cc)
     add_library(headroom_inject SHARED ${inject_sources} src/inject/aggregator.cc src/inject/launch_counter.cc
       src/inject/live_ranges.cc src/profile/gpu_counters.cc src/profile/cuda/cupti_errors.cc
-      src/profile/cuda/cupti_session.cc
-      src/profile/cuda/cupti_ranges.cc src/profile/cuda/metric_host.cc src/device/cuda/library.cc src/base/text.cc
-      src/base/units.cc)
+      src/profile/cuda/cupti_session.cc src/profile/cuda/cupti_ranges.cc src/profile/cuda/metric_host.cc
+      src/device/cuda/library.cc src/base/text.cc src/base/units.cc)
     target_include_directories(headroom_inject PRIVATE src include)
     target_include_directories(headroom_inject SYSTEM PRIVATE ${HEADROOM_CUPTI_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_definitions(headroom_inject PRIVATE HEADROOM_HAS_CUPTI)

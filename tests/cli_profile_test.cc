@@ -97,7 +97,10 @@ TEST_F(CliProfile, CodeDescribesTheKernelsThatAToolLists) {
   put("code",
       "code for sm_90\n Function : _Z4axpyPf\n /*0000*/ FFMA R5, R2, R4, R3 ; /* 0x0 */\n"
       " /*0010*/ EXIT ; /* 0x0 */\n");
-  put("cuobjdump", "#!/bin/sh\n[ $1 = -res-usage ] && exec cat usage\n[ $3 = _Z4axpyPf ] && exec cat code\n");
+  put("cuobjdump",
+      "#!/bin/sh\ncase $1 in\n-res-usage) exec cat usage ;;\n"
+      "-xelf) echo _Z4axpyPf > a.cubin && echo _Z6gatherPf > b.cubin ;;\n"
+      "-sass) [ \"${2##*/}\" = a.cubin ] && exec cat code ;;\nesac\n");
   std::filesystem::permissions(file("cuobjdump"), std::filesystem::perms::owner_all);
   const auto described = [&](const std::string& part) {
     return run_shell("PATH=.:$PATH \"$0\" profile --json --code " + part);

@@ -27,7 +27,7 @@ std::filesystem::path find_tool() {
   folders.emplace_back("/usr/local/cuda/bin");
   for (const std::string& folder : folders)
     if (const auto file = std::filesystem::path(folder) / kTool; ::access(file.c_str(), X_OK) == 0)
-      return file;
+      return std::filesystem::absolute(file);  // it is called from another folder
   throw Error(Blame::run, fmt::format("the machine code cannot be read: there is no {}", kTool),
               Hint{"install the CUDA toolkit's binary utilities, or add their folder to PATH"});
 }
