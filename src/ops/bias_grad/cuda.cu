@@ -7,7 +7,7 @@
 namespace headroom::cuda {
 namespace {
 
-__device__ unsigned arrivals[BiasSplits::kMaxTiles];
+__device__ unsigned bias_arrivals[BiasSplits::kMaxTiles];
 
 // The sum over the rows of threads of a block that is `width` wide; the first row gets it.
 template <int kBlock, class C>
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kBlock)
     return;
   }
   if (first) parts[split * channels + channel] = sum;
-  if (!last_to_arrive(arrivals + tile, static_cast<unsigned>(s.splits))) return;
+  if (!last_to_arrive(bias_arrivals + tile, static_cast<unsigned>(s.splits))) return;
   sum = 0;
   if (channel < channels)
 #pragma unroll 8
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kBlock)
     return;
   }
   if (threadIdx.x == 0) parts[channel * s.splits + split] = sum;
-  if (!last_to_arrive(arrivals + channel, static_cast<unsigned>(s.splits))) return;
+  if (!last_to_arrive(bias_arrivals + channel, static_cast<unsigned>(s.splits))) return;
   sum = 0;
   for (std::int64_t k = threadIdx.x; k < s.splits; k += kBlock) sum += __ldcg(parts + channel * s.splits + k);
   sum = block_sum(sum);

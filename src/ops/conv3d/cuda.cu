@@ -18,10 +18,10 @@ __device__ std::int64_t reader(const WindowAxis& a, std::int64_t at, std::int64_
   return start / a.stride < a.output ? start / a.stride : -1;
 }
 
-struct Place {
+struct Voxel {
   std::int64_t d, h, w;
 };
-__device__ Place place_of(std::int64_t flat, std::int64_t rows, std::int64_t columns) {
+__device__ Voxel place_of(std::int64_t flat, std::int64_t rows, std::int64_t columns) {
   const Cut w = cut(flat, columns), h = cut(w.whole, rows);
   return {h.whole, h.rest, w.rest};
 }
@@ -35,7 +35,7 @@ struct Direction {
   __device__ std::int64_t made() const { return kBackward ? c.group_channels() : c.group_maps(); }
   __device__ std::int64_t from() const { return kBackward ? c.window.outputs() : c.window.inputs(); }
   __device__ std::int64_t to() const { return kBackward ? c.window.inputs() : c.window.outputs(); }
-  __device__ Place place(std::int64_t flat) const {
+  __device__ Voxel place(std::int64_t flat) const {
     const Window3d& w = c.window;
     return kBackward ? place_of(flat, w.rows.input, w.columns.input)
                      : place_of(flat, w.rows.output, w.columns.output);
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t made_blocks = (go.made() + kMaps - 1) / kMaps, places = go.to();
   for (std::int64_t i = thread_number(); i < c.batch * c.groups * made_blocks * places; i += thread_count()) {
     const Cut at = cut(i, places), block = cut(at.whole, made_blocks), image = cut(block.whole, c.groups);
-    const Place to = go.place(at.rest);
+    const Voxel to = go.place(at.rest);
     const std::int64_t first = block.rest * kMaps, group = image.rest;
     const T* source = x + block.whole * go.summed() * go.from();
     const T* weights = w + group * c.group_maps() * c.depth();
@@ -105,14 +105,14 @@ __global__ void __launch_bounds__(kThreads)
   C sum[kTaps] = {};
   for (std::int64_t i = threadIdx.x; i < c.batch * w.outputs(); i += kThreads) {
     const Cut at = cut(i, w.outputs());
-    const Place to = place_of(at.rest, w.rows.output, w.columns.output);
+    const Voxel to = place_of(at.rest, w.rows.output, w.columns.output);
     const C slope = widen(dy[(at.whole * c.maps + map.whole) * w.outputs() + at.rest]);
     const T* volume = x + (at.whole * c.channels + channel) * w.inputs();
 #pragma unroll
     for (int k = 0; k < kTaps; ++k) {
       const std::int64_t tap = pair.rest * kTaps + k;
       if (tap >= w.taps()) break;
-      const Place of = place_of(tap, w.rows.kernel, w.columns.kernel);
+      const Voxel of = place_of(tap, w.rows.kernel, w.columns.kernel);
       const std::int64_t d = w.depth.source(to.d, of.d), h = w.rows.source(to.h, of.h),
                          v = w.columns.source(to.w, of.w);
       if (d >= 0 && h >= 0 && v >= 0)

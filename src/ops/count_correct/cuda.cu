@@ -7,8 +7,8 @@
 namespace headroom::cuda {
 namespace {
 
-__device__ unsigned arrivals;
-__device__ unsigned long long total;  // integers: the order of additions does not matter
+__device__ unsigned correct_arrivals;
+__device__ unsigned long long correct_total;  // integers: the order of additions does not matter
 
 // The label is the first maximum when all before it are less and none after it is more. `lanes` threads share
 // a row: a power of two up to 32, or the whole block.
@@ -43,9 +43,9 @@ __global__ void compare(std::int64_t rows, std::int64_t classes, int lanes, cons
       right &= __shfl_xor_sync(~0u, static_cast<int>(right), step) != 0;
     correct = __syncthreads_count(right && lane == 0);
   }
-  if (threadIdx.x == 0) atomicAdd(&total, static_cast<unsigned long long>(correct));
-  if (!last_to_arrive(&arrivals, gridDim.x)) return;
-  if (threadIdx.x == 0) *count = narrow<T>(static_cast<Compute<T>>(atomicExch(&total, 0ull)));
+  if (threadIdx.x == 0) atomicAdd(&correct_total, static_cast<unsigned long long>(correct));
+  if (!last_to_arrive(&correct_arrivals, gridDim.x)) return;
+  if (threadIdx.x == 0) *count = narrow<T>(static_cast<Compute<T>>(atomicExch(&correct_total, 0ull)));
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 namespace headroom::cuda {
 namespace {
 
-__device__ unsigned arrivals;
-__device__ unsigned long long total;  // correct rows: the order in which integers are added does not matter
+__device__ unsigned loss_arrivals;
+// Correct rows: the order in which integers are added does not matter.
+__device__ unsigned long long loss_correct;
 
 // The score of a row's label; NaN, which no score exceeds and none falls short of, where there is no such
 // class.
@@ -34,12 +35,13 @@ template <class T>
 __device__ void finish(double loss, int correct, double batch, double* parts, T* out, T* count) {
   loss = block_sum(loss);
   if (threadIdx.x == 0) parts[blockIdx.x] = loss;
-  if (threadIdx.x == 0 && count != nullptr) atomicAdd(&total, static_cast<unsigned long long>(correct));
-  if (!last_to_arrive(&arrivals, gridDim.x)) return;
+  if (threadIdx.x == 0 && count != nullptr)
+    atomicAdd(&loss_correct, static_cast<unsigned long long>(correct));
+  if (!last_to_arrive(&loss_arrivals, gridDim.x)) return;
   loss = block_total(parts, gridDim.x);
   if (threadIdx.x != 0) return;
   *out = narrow<T>(static_cast<Compute<T>>(loss / batch));
-  if (count != nullptr) *count = narrow<T>(static_cast<Compute<T>>(atomicExch(&total, 0ull)));
+  if (count != nullptr) *count = narrow<T>(static_cast<Compute<T>>(atomicExch(&loss_correct, 0ull)));
 }
 
 template <class T, int kPer>

@@ -6,7 +6,7 @@
 namespace headroom::cuda {
 namespace {
 
-__device__ unsigned arrivals;
+__device__ unsigned penalty_arrivals;
 
 __device__ double square(double x) { return x * x; }
 
@@ -33,7 +33,7 @@ __global__ void sum_squares(const __grid_constant__ TensorTable table, double* p
   for (std::int64_t i = from + threadIdx.x; i < piece.end; i += kThreads) sum += square(widen(x[i]));
   sum = block_sum(sum);
   if (threadIdx.x == 0) parts[before + blockIdx.x] = sum;
-  if (!finish || !last_to_arrive(&arrivals, gridDim.x)) return;
+  if (!finish || !last_to_arrive(&penalty_arrivals, gridDim.x)) return;
   sum = block_total(parts, std::int64_t{before} + gridDim.x);
   if (threadIdx.x != 0) return;
   const auto penalty = static_cast<Compute<T>>(scale * sum);

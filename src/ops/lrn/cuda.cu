@@ -19,16 +19,16 @@ __device__ C quotient(const Lrn& p, C s) {
   return power(s, static_cast<C>(-p.beta));
 }
 
-struct Place {
+struct LrnPlace {
   std::int64_t channel, column;  // column: of channel 0, so that channel c lies at column + c * plane
 };
-__device__ Place place_of(const Lrn& p, std::int64_t i) {
+__device__ LrnPlace place_of(const Lrn& p, std::int64_t i) {
   const Cut plane = cut(i, p.plane), row = cut(plane.whole, p.channels);
   return {row.rest, row.whole * p.channels * p.plane + plane.rest};
 }
 
 template <class T>
-__device__ Compute<T> scale_at(const Lrn& p, const Place& at, const T* x) {
+__device__ Compute<T> scale_at(const Lrn& p, const LrnPlace& at, const T* x) {
   using C = Compute<T>;
   const std::int64_t first = at.channel > p.before ? at.channel - p.before : 0,
                      last = at.channel + p.after < p.channels ? at.channel + p.after : p.channels - 1;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads)
   using C = Compute<T>;
   const C factor = static_cast<C>(2 * p.factor * p.beta);
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) {
-    const Place at = place_of(p, i);
+    const LrnPlace at = place_of(p, i);
     // Those whose window holds this channel: before and after change places.
     const std::int64_t first = at.channel > p.after ? at.channel - p.after : 0,
                        last = at.channel + p.before < p.channels ? at.channel + p.before : p.channels - 1;

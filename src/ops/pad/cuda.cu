@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads) gather_copies(PadAxes p, std::int64_
   }
 }
 
-std::int64_t product(const std::int64_t* extents, int rank) {
+std::int64_t elements_of(const std::int64_t* extents, int rank) {
   std::int64_t n = 1;
   for (int a = 0; a < rank; ++a) n *= extents[a];
   return n;
@@ -94,7 +94,7 @@ std::int64_t product(const std::int64_t* extents, int rank) {
 }  // namespace
 
 void pad(DType dtype, const PadAxes& p, const void* x, void* y, cudaStream_t stream) {
-  const std::int64_t n = product(p.output, p.rank);
+  const std::int64_t n = elements_of(p.output, p.rank);
   dispatch_floats(dtype, [&]<class T>() {
     pad_elements<<<blocks_striding(n), kThreads, 0, stream>>>(p, n, static_cast<const T*>(x),
                                                               static_cast<T*>(y));
@@ -103,7 +103,7 @@ void pad(DType dtype, const PadAxes& p, const void* x, void* y, cudaStream_t str
 }
 
 void pad_grad(DType dtype, const PadAxes& p, const void* dy, void* dx, cudaStream_t stream) {
-  const std::int64_t n = product(p.input, p.rank);
+  const std::int64_t n = elements_of(p.input, p.rank);
   dispatch_floats(dtype, [&]<class T>() {
     gather_copies<<<blocks_striding(n), kThreads, 0, stream>>>(p, n, static_cast<const T*>(dy),
                                                                static_cast<T*>(dx));

@@ -15,13 +15,13 @@ constexpr std::int64_t kBlock = 256;  // windows taken together: their state sta
 
 // The rows of the input that one output row reads.
 struct OutputRow {
-  AxisTaps depth, rows;
+  PoolTaps depth, rows;
 };
 
 OutputRow output_row(const Pool3d& p, std::int64_t r) {
   const Window3d& w = p.window;
-  return {axis_taps(w.depth, r / w.rows.output, p.count_include_pad),
-          axis_taps(w.rows, r % w.rows.output, p.count_include_pad)};
+  return {pool_taps(w.depth, r / w.rows.output, p.count_include_pad),
+          pool_taps(w.rows, r % w.rows.output, p.count_include_pad)};
 }
 
 // Calls body(windows, places) for each tap of the windows [begin, end) of a row: window j of `windows` reads
@@ -71,7 +71,7 @@ template <class T>
 std::vector<T> column_divisors(const Pool3d& p) {
   std::vector<T> list;
   for (std::int64_t j = 0; j < p.window.columns.output; ++j)
-    list.push_back(static_cast<T>(axis_taps(p.window.columns, j, p.count_include_pad).shared));
+    list.push_back(static_cast<T>(pool_taps(p.window.columns, j, p.count_include_pad).shared));
   return list;
 }
 

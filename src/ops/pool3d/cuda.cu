@@ -7,27 +7,28 @@
 namespace headroom::cuda {
 namespace {
 
-struct Place {
+struct PoolPlace {
   std::int64_t volume, d, h, w;
 };
-__device__ Place place_of(std::int64_t flat, std::int64_t slices, std::int64_t rows, std::int64_t columns) {
+__device__ PoolPlace place_of(std::int64_t flat, std::int64_t slices, std::int64_t rows,
+                              std::int64_t columns) {
   const Cut w = cut(flat, columns), h = cut(w.whole, rows), d = cut(h.whole, slices);
   return {d.whole, d.rest, h.rest, w.rest};
 }
-__device__ Place output_place(const Window3d& w, std::int64_t flat) {
+__device__ PoolPlace output_place(const Window3d& w, std::int64_t flat) {
   return place_of(flat, w.depth.output, w.rows.output, w.columns.output);
 }
-__device__ Place input_place(const Window3d& w, std::int64_t flat) {
+__device__ PoolPlace input_place(const Window3d& w, std::int64_t flat) {
   return place_of(flat, w.depth.input, w.rows.input, w.columns.input);
 }
 
 // Calls body(index in the volume) for the elements of a window; returns how many divide its mean.
 template <class Body>
-__device__ std::int64_t each_tap(const Pool3d& p, const Place& at, Body&& body) {
+__device__ std::int64_t each_tap(const Pool3d& p, const PoolPlace& at, Body&& body) {
   const Window3d& w = p.window;
-  const AxisTaps depth = axis_taps(w.depth, at.d, p.count_include_pad),
-                 rows = axis_taps(w.rows, at.h, p.count_include_pad),
-                 columns = axis_taps(w.columns, at.w, p.count_include_pad);
+  const PoolTaps depth = pool_taps(w.depth, at.d, p.count_include_pad),
+                 rows = pool_taps(w.rows, at.h, p.count_include_pad),
+                 columns = pool_taps(w.columns, at.w, p.count_include_pad);
   for (std::int64_t d = 0; d < depth.count; ++d)
     for (std::int64_t h = 0; h < rows.count; ++h) {
       const std::int64_t slice = depth.begin + d * w.depth.dilation, row = rows.begin + h * w.rows.dilation;
@@ -52,7 +53,7 @@ __device__ bool holds(const WindowAxis& a, std::int64_t i, std::int64_t at) {
 }
 
 template <class Body>
-__device__ void each_reader(const Window3d& w, const Place& at, Body&& body) {
+__device__ void each_reader(const Window3d& w, const PoolPlace& at, Body&& body) {
   const Readers depth = readers_of(w.depth, at.d), rows = readers_of(w.rows, at.h),
                 columns = readers_of(w.columns, at.w);
   for (std::int64_t d = depth.first; d <= depth.last; ++d) {
@@ -60,12 +61,12 @@ __device__ void each_reader(const Window3d& w, const Place& at, Body&& body) {
     for (std::int64_t h = rows.first; h <= rows.last; ++h) {
       if (!holds(w.rows, h, at.h)) continue;
       for (std::int64_t v = columns.first; v <= columns.last; ++v)
-        if (holds(w.columns, v, at.w)) body(Place{at.volume, d, h, v});
+        if (holds(w.columns, v, at.w)) body(PoolPlace{at.volume, d, h, v});
     }
   }
 }
 
-__device__ std::int64_t flat_output(const Window3d& w, const Place& at) {
+__device__ std::int64_t flat_output(const Window3d& w, const PoolPlace& at) {
   return ((at.volume * w.depth.output + at.d) * w.rows.output + at.h) * w.columns.output + at.w;
 }
 
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
     max_windows(const __grid_constant__ Pool3d p, const T* x, T* y, std::int64_t* places) {
   using C = Compute<T>;
   for (std::int64_t o = thread_number(); o < p.volumes * p.window.outputs(); o += thread_count()) {
-    const Place at = output_place(p.window, o);
+    const PoolPlace at = output_place(p.window, o);
     const T* volume = x + at.volume * p.window.inputs();
     C best = -static_cast<C>(INFINITY);
     std::int64_t place = -1;
@@ -92,7 +93,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads) mean_windows(const __grid_constant__ Pool3d p, const T* x, T* y) {
   using C = Compute<T>;
   for (std::int64_t o = thread_number(); o < p.volumes * p.window.outputs(); o += thread_count()) {
-    const Place at = output_place(p.window, o);
+    const PoolPlace at = output_place(p.window, o);
     const T* volume = x + at.volume * p.window.inputs();
     C sum = 0;
     const std::int64_t divisor = each_tap(p, at, [&](std::int64_t i) { sum += widen(volume[i]); });
@@ -104,10 +105,10 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     max_windows_grad(const __grid_constant__ Pool3d p, const T* dy, const std::int64_t* places, T* dx) {
   for (std::int64_t i = thread_number(); i < p.volumes * p.window.inputs(); i += thread_count()) {
-    const Place at = input_place(p.window, i);
+    const PoolPlace at = input_place(p.window, i);
     const std::int64_t here = i - at.volume * p.window.inputs();
     Compute<T> sum = 0;
-    each_reader(p.window, at, [&](const Place& reader) {
+    each_reader(p.window, at, [&](const PoolPlace& reader) {
       const std::int64_t o = flat_output(p.window, reader);
       if (places[o] == here) sum += widen(dy[o]);
     });
@@ -120,12 +121,12 @@ __global__ void __launch_bounds__(kThreads)
     mean_windows_grad(const __grid_constant__ Pool3d p, const T* dy, T* dx) {
   using C = Compute<T>;
   for (std::int64_t i = thread_number(); i < p.volumes * p.window.inputs(); i += thread_count()) {
-    const Place at = input_place(p.window, i);
+    const PoolPlace at = input_place(p.window, i);
     C sum = 0;
-    each_reader(p.window, at, [&](const Place& reader) {
-      const std::int64_t shared = axis_taps(p.window.depth, reader.d, p.count_include_pad).shared *
-                                  axis_taps(p.window.rows, reader.h, p.count_include_pad).shared *
-                                  axis_taps(p.window.columns, reader.w, p.count_include_pad).shared;
+    each_reader(p.window, at, [&](const PoolPlace& reader) {
+      const std::int64_t shared = pool_taps(p.window.depth, reader.d, p.count_include_pad).shared *
+                                  pool_taps(p.window.rows, reader.h, p.count_include_pad).shared *
+                                  pool_taps(p.window.columns, reader.w, p.count_include_pad).shared;
       sum += widen(dy[flat_output(p.window, reader)]) / static_cast<C>(shared > 0 ? shared : 1);
     });
     dx[i] = narrow<T>(sum);

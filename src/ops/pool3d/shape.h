@@ -13,11 +13,11 @@ struct Pool3d {
 };
 
 // The inputs that one output reads along an axis, `dilation` apart, and how many elements divide its mean.
-struct AxisTaps {
+struct PoolTaps {
   std::int64_t begin, count, shared;
 };
 
-HEADROOM_HOST_DEVICE inline AxisTaps axis_taps(const WindowAxis& a, std::int64_t i, bool include_pad) {
+HEADROOM_HOST_DEVICE inline PoolTaps pool_taps(const WindowAxis& a, std::int64_t i, bool include_pad) {
   const std::int64_t start = i * a.stride - a.pad;
   const auto taps_before = [&](std::int64_t end) {
     if (end <= start) return std::int64_t{0};

@@ -12,7 +12,7 @@ template <class T>
 using Tensors = RecurrentTensors<T, Compute<T>>;
 
 // Where a cell of one step stands.
-struct Place {
+struct CellPlace {
   std::int64_t dir, item, unit, cell, step;  // cell: within [dirs, batch, hidden]
 };
 
@@ -47,7 +47,8 @@ template <class T>
 class Step {
  public:
   using C = Compute<T>;
-  __device__ Step(const RecurrentProblem& s, const Tensors<T>& t, const Scratch<C>& scratch, const Place& p)
+  __device__ Step(const RecurrentProblem& s, const Tensors<T>& t, const Scratch<C>& scratch,
+                  const CellPlace& p)
       : s_(s),
         t_(t),
         p_(p),
@@ -101,7 +102,7 @@ class Step {
 
   const RecurrentProblem& s_;
   const Tensors<T>& t_;
-  const Place& p_;
+  const CellPlace& p_;
   std::int64_t place_;
   const C* before_;
   C* after_;
@@ -123,7 +124,8 @@ __global__ void __launch_bounds__(kThreads)
 
 // The first half of a gru that resets before the product: z, and r h, for all cells.
 template <class T>
-__device__ void begin_gru(const RecurrentProblem& s, const Step<T>& step, const Place& p, Compute<T>* more) {
+__device__ void begin_gru(const RecurrentProblem& s, const Step<T>& step, const CellPlace& p,
+                          Compute<T>* more) {
   const auto z = sigmoid(step.gate(0)), r = sigmoid(step.gate(1));
   if (!is_first_lane()) return;
   more[p.cell] = z;
@@ -132,7 +134,7 @@ __device__ void begin_gru(const RecurrentProblem& s, const Step<T>& step, const 
 }
 
 template <class T>
-__device__ Compute<T> end_gru(const RecurrentProblem& s, const Step<T>& step, const Place& p,
+__device__ Compute<T> end_gru(const RecurrentProblem& s, const Step<T>& step, const CellPlace& p,
                               const Compute<T>* more) {
   using C = Compute<T>;
   C z = 0, sum = step.by_input(2);
@@ -174,7 +176,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t cells = s.cells();
   for (std::int64_t cell = thread_number() / 32; cell < s.dirs * cells; cell += thread_count() / 32) {
     const Cut dir = cut(cell, cells), unit = cut(dir.rest, s.hidden);
-    const Place p{dir.whole, unit.whole, unit.rest, cell, n};
+    const CellPlace p{dir.whole, unit.whole, unit.rest, cell, n};
     const Step<T> step(s, t, scratch, p);
     const bool covered = step.covered();
     if (begins) {

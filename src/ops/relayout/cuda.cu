@@ -8,9 +8,10 @@
 namespace headroom::cuda {
 namespace {
 
-constexpr int kShort = 32;            // the longest short axis
-constexpr int kStretch = 4096;        // elements of a block there
-constexpr int kTile = 32, kDeep = 4;  // a thread of a tile moves kDeep elements, kThreads / kTile rows apart
+constexpr int kShort = 32;      // the longest short axis
+constexpr int kStretch = 4096;  // elements of a block there
+// A thread of a tile moves kTileDeep elements, kThreads / kSquare rows apart.
+constexpr int kSquare = 32, kTileDeep = 4;
 
 template <class To, class From>
 __device__ To converted(From x, float scale) {
@@ -69,21 +70,21 @@ __global__ void __launch_bounds__(kThreads) move_stretches(Stretches s, float sc
 template <class From, class To>
 __global__ void __launch_bounds__(kThreads)
     move_tiles(Relayout p, std::int64_t across, std::int64_t tiles, const From* x, To* y) {
-  __shared__ To tile[kTile][kTile + 1];
-  constexpr int kStep = kThreads / kTile;
-  const int lane = threadIdx.x % kTile, line = threadIdx.x / kTile;
+  __shared__ To tile[kSquare][kSquare + 1];
+  constexpr int kStep = kThreads / kSquare;
+  const int lane = threadIdx.x % kSquare, line = threadIdx.x / kSquare;
   for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    const Cut column = cut(t, across), image = cut(column.whole, (p.rows + kTile - 1) / kTile);
-    const std::int64_t r0 = image.rest * kTile, c0 = column.rest * kTile,
+    const Cut column = cut(t, across), image = cut(column.whole, (p.rows + kSquare - 1) / kSquare);
+    const std::int64_t r0 = image.rest * kSquare, c0 = column.rest * kSquare,
                        base = image.whole * p.rows * p.columns;
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u)
+    for (int u = 0; u < kTileDeep; ++u)
       if (const std::int64_t r = r0 + line + u * kStep; r < p.rows && c0 + lane < p.columns)
         tile[line + u * kStep][lane] =
             converted<To>(x[base + r * p.columns + c0 + lane], static_cast<float>(p.scale));
     __syncthreads();
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u)
+    for (int u = 0; u < kTileDeep; ++u)
       if (const std::int64_t c = c0 + line + u * kStep; c < p.columns && r0 + lane < p.rows)
         y[base + c * p.rows + r0 + lane] = tile[lane][line + u * kStep];
     __syncthreads();
@@ -109,7 +110,7 @@ void move(const Relayout& p, const void* from, void* to, cudaStream_t stream) {
     else
       move_stretches<From, To, false><<<blocks, kThreads, 0, stream>>>(s, scale, x, y);
   } else {
-    const std::int64_t across = (p.columns + kTile - 1) / kTile, down = (p.rows + kTile - 1) / kTile;
+    const std::int64_t across = (p.columns + kSquare - 1) / kSquare, down = (p.rows + kSquare - 1) / kSquare;
     const std::int64_t tiles = p.batch * across * down;
     move_tiles<From, To><<<blocks_for(tiles, 1), kThreads, 0, stream>>>(p, across, tiles, x, y);
   }

@@ -8,7 +8,7 @@
 namespace headroom::cuda {
 namespace {
 
-__device__ unsigned arrivals;
+__device__ unsigned error_arrivals;
 
 // A pack's squares in the type of the arithmetic, all else in fp64.
 template <class T>
@@ -35,7 +35,7 @@ __global__ void sum_errors(std::int64_t n, double count, bool whole, const T* a,
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) parts[blockIdx.x] = sum;
-  if (!last_to_arrive(&arrivals, gridDim.x)) return;
+  if (!last_to_arrive(&error_arrivals, gridDim.x)) return;
   sum = block_total(parts, gridDim.x);
   if (threadIdx.x == 0) *loss = narrow<T>(static_cast<Compute<T>>(sum / count));
 }
