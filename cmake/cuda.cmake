@@ -3,6 +3,10 @@
 # predicted.
 set(HEADROOM_CUDA AUTO CACHE STRING "Build for NVIDIA GPUs: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE HEADROOM_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(HEADROOM_QUICK_CUDA "Compile kernels without optimising them, on machines without a GPU" OFF)
+if(EXISTS /dev/nvidia0)
+  set(HEADROOM_QUICK_CUDA OFF)
+endif()
 
 set(HEADROOM_HAS_CUDA OFF)
 if(HEADROOM_CUDA)
@@ -75,6 +79,9 @@ if(HEADROOM_HAS_CUDA)
     target_include_directories(${target} PRIVATE src)
     target_compile_options(${target} PRIVATE --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Werror
                            --Werror=all-warnings)
+    if(HEADROOM_QUICK_CUDA)
+      target_compile_options(${target} PRIVATE -Xcicc=-O1)
+    endif()
     if(HEADROOM_CCACHE)
       set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER ${HEADROOM_CCACHE})
     endif()
