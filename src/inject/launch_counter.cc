@@ -23,7 +23,9 @@ void LaunchCounter::find_passes() {
         note("no " + name + ": it takes more than one run of a kernel, and nothing runs twice");
       continue;
     }
-    passes_.push_back({p, counters.size()});
+    const bool instrumented = std::ranges::any_of(
+        pass.metrics, [](const std::string& metric) { return metric.find("_sass_") != metric.npos; });
+    passes_.push_back({p, counters.size(), instrumented});
     counters.push_back(counter_key(p + 1, "launches"));
     for (const std::string& name : pass.counters) counters.push_back(counter_key(p + 1, name));
   }
@@ -59,6 +61,11 @@ std::size_t LaunchCounter::next_pass() {
   return order_[next_++];
 }
 
+std::size_t LaunchCounter::launches_of_window() const {
+  if (passes_[pass_].instrumented) return kInstrumentedLaunches;
+  return windows_ < passes_.size() ? kFirstLaunches : kLaunches;
+}
+
 bool LaunchCounter::may_open() {
   if (counter_ == nullptr || passes_.empty()) return false;
   if (skip_ > 0) {
@@ -70,7 +77,7 @@ bool LaunchCounter::may_open() {
 
 void LaunchCounter::open() {
   pass_ = next_pass();
-  room_ = windows_ < passes_.size() ? kFirstLaunches : kLaunches;
+  room_ = launches_of_window();
   launches_.clear();
   spoiled_ = whole_ = false;
   attempt([&] {
@@ -84,7 +91,8 @@ void LaunchCounter::close() {
   if (!open_) return;
   open_ = false;
   ++windows_;
-  skip_ = windows_ / kDenseWindows * kLaunches;
+  const std::size_t rounds = windows_ / kDenseWindows;
+  skip_ = rounds * rounds * kLaunches;
   attempt([&] { read_window(); });
   const std::lock_guard lock(mutex_);
   to_.header().counting.windows = static_cast<std::int64_t>(windows_);

@@ -21,7 +21,10 @@ class LaunchCounter {
  public:
   static constexpr std::size_t kFirstLaunches = 100;  // of a window, until every pass had one
   static constexpr std::size_t kLaunches = 400;       // of later windows
-  static constexpr std::size_t kDenseWindows = 16;    // one after the other, before pauses grow
+  // Of a window that counts by added instructions: each of its kernels takes CUPTI longer the more it may
+  // hold. An H200 needed more than 5 s for some kernels of a window of 400.
+  static constexpr std::size_t kInstrumentedLaunches = 50;
+  static constexpr std::size_t kDenseWindows = 16;  // one after the other, before pauses grow
 
   // Sums go to the aggregator, under its lock.
   LaunchCounter(std::unique_ptr<RangeCounter> counter, std::mutex& mutex, Aggregator& to);
@@ -43,9 +46,11 @@ class LaunchCounter {
   struct Pass {
     std::size_t number;  // of the counter's passes
     std::size_t first;   // of its counters among all; there stands the number of launches
+    bool instrumented;   // counts by instructions that CUPTI adds to the kernels
   };
   void find_passes();
   std::size_t next_pass();
+  std::size_t launches_of_window() const;
   bool may_open();
   void open();
   void close();

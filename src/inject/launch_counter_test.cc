@@ -117,6 +117,16 @@ TEST_F(LaunchCounters, WindowsAreSmallThenLargeThenFarApart) {
   EXPECT_EQ(aggregator.record().header.counting.launches, 60'000);
 }
 
+TEST_F(LaunchCounters, WindowsWithAddedInstructionsAreSmall) {
+  CounterPasses all{.chip = "chip"};
+  all.passes.push_back({.counters = {"fma"}, .metrics = {"smsp__sass_thread_inst.sum"}});
+  start(all);
+  for (int i = 0; i < 500; ++i) launch("a", 1);
+  counter->finish();
+  ASSERT_EQ(gpu.sizes.size(), 10u);
+  for (const std::size_t size : gpu.sizes) EXPECT_EQ(size, LaunchCounter::kInstrumentedLaunches);
+}
+
 // Steps as long as two windows must not tie a pass to a half of the step.
 TEST_F(LaunchCounters, EveryKernelMeetsEveryPass) {
   start(2);
