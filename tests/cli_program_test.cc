@@ -105,7 +105,7 @@ TEST_F(CliProgram, ACrashKeepsWhatRan) {
   EXPECT_TRUE(std::filesystem::exists(file("folder/record.json")));
 }
 
-TEST_F(CliProgram, SaysThatNoCudaWasUsed) {
+TEST_F(CliProgram, SaysThatNoGpuWasUsed) {
   const Outcome outcome = run({"profile", "--", "true"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(holds(outcome.err, "no CUDA was used")) << outcome.err;

@@ -1,15 +1,21 @@
 #include "inject/launch_counter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <numeric>
 
 namespace headroom::inject {
 
-LaunchCounter::LaunchCounter(std::unique_ptr<RangeCounter> counter, std::mutex& mutex, Aggregator& to)
-    : counter_(std::move(counter)), mutex_(mutex), to_(to) {
+LaunchCounter::LaunchCounter(std::unique_ptr<RangeCounter> counter, std::mutex& mutex, Aggregator& to,
+                             Clock now)
+    : counter_(std::move(counter)), mutex_(mutex), to_(to), now_(std::move(now)), began_(now_()) {
   find_passes();
+}
+
+double LaunchCounter::steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // A pass that takes several runs would have to repeat kernels of the program.
@@ -66,23 +72,22 @@ std::size_t LaunchCounter::launches_of_window() const {
   return windows_ < passes_.size() ? kFirstLaunches : kLaunches;
 }
 
-bool LaunchCounter::may_open() {
+// Every pass has a window, whatever it takes.
+bool LaunchCounter::may_open() const {
   if (counter_ == nullptr || passes_.empty()) return false;
-  if (skip_ > 0) {
-    --skip_;
-    return false;
-  }
-  return true;
+  return windows_ < passes_.size() || spent_ < kDenseSeconds || spent_ < kShare * (now_() - began_);
 }
 
-void LaunchCounter::open() {
+void LaunchCounter::open(bool whole) {
   pass_ = next_pass();
-  room_ = launches_of_window();
+  room_ = whole ? 1 : launches_of_window();
   launches_.clear();
-  spoiled_ = whole_ = false;
+  spoiled_ = false, whole_ = whole;
+  opened_ = now_();
   attempt([&] {
-    counter_->prepare(passes_[pass_].number, room_);
+    counter_->prepare(passes_[pass_].number, room_, whole ? RangeMode::pushed : RangeMode::kernels);
     counter_->start();
+    if (whole) counter_->push(0);
     open_ = true;
   });
 }
@@ -91,9 +96,8 @@ void LaunchCounter::close() {
   if (!open_) return;
   open_ = false;
   ++windows_;
-  const std::size_t rounds = windows_ / kDenseWindows;
-  skip_ = rounds * rounds * kLaunches;
   attempt([&] { read_window(); });
+  spent_ += now_() - opened_;
   const std::lock_guard lock(mutex_);
   to_.header().counting.windows = static_cast<std::int64_t>(windows_);
   to_.header().counting.launches = static_cast<std::int64_t>(seen_);
@@ -107,16 +111,12 @@ void LaunchCounter::lose(const std::string& why) {
 
 void LaunchCounter::read_window() {
   const std::size_t dropped = counter_->dropped();
+  if (whole_) counter_->pop();
   if (!counter_->stop()) return lose("CUPTI asked for another run of its kernels");
   std::vector<RangeValues> ranges = counter_->read();
   if (spoiled_) return lose("two threads launched kernels at the same time");
   if (counter_->dropped() != dropped) return lose("CUPTI had no room for all kernels");
   std::ranges::stable_sort(ranges, {}, &RangeValues::range);
-  if (whole_ && ranges.size() > 1) {
-    for (std::size_t r = 1; r < ranges.size(); ++r)
-      std::ranges::transform(ranges[0].values, ranges[r].values, ranges[0].values.begin(), std::plus());
-    ranges.resize(1);
-  }
   if (ranges.size() != launches_.size())
     return lose("CUPTI has " + std::to_string(ranges.size()) + " ranges for " +
                 std::to_string(launches_.size()) + " launches");
@@ -137,7 +137,7 @@ void LaunchCounter::launch(Launch launch) {
   if (open_ && (whole_ || launches_.size() == room_)) close();
   if (!open_) {
     if (!may_open()) return;
-    open();
+    open(false);
   }
   if (open_) launches_.push_back(std::move(launch));
 }
@@ -146,8 +146,7 @@ void LaunchCounter::graph(std::string range) {
   ++seen_;
   close();
   if (!may_open()) return;
-  open();
-  whole_ = true;
+  open(true);
   if (open_) launches_.push_back({kWholeGraph, std::move(range)});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -15,26 +16,28 @@ namespace headroom::inject {
 inline constexpr const char* kWholeGraph = "(graph)";
 
 // Counts the launches of a program in windows, each with one pass of the counters and a range for every
-// kernel. To open and close a window takes long, so that windows lie further apart the more there were. An
+// kernel. Windows take long, so that after some seconds of them the program runs without for a while. An
 // error ends the counting, never the program. Not safe for several threads at once.
 class LaunchCounter {
  public:
   static constexpr std::size_t kFirstLaunches = 100;  // of a window, until every pass had one
   static constexpr std::size_t kLaunches = 400;       // of later windows
-  // Of a window that counts by added instructions: each of its kernels takes CUPTI longer the more it may
-  // hold. An H200 needed more than 5 s for some kernels of a window of 400.
+  // Of a window that counts by added instructions, where each kernel takes an H200 tens of milliseconds.
   static constexpr std::size_t kInstrumentedLaunches = 50;
-  static constexpr std::size_t kDenseWindows = 16;  // one after the other, before pauses grow
+  static constexpr double kDenseSeconds = 8;  // of windows one after the other
+  static constexpr double kShare = 0.2;       // of the time since the first launch, for later windows
 
+  using Clock = std::function<double()>;  // seconds
   // Sums go to the aggregator, under its lock.
-  LaunchCounter(std::unique_ptr<RangeCounter> counter, std::mutex& mutex, Aggregator& to);
+  LaunchCounter(std::unique_ptr<RangeCounter> counter, std::mutex& mutex, Aggregator& to,
+                Clock now = steady_seconds);
+  static double steady_seconds();
 
   struct Launch {
     std::string kernel, range;  // range: a path; empty: none
     CountedKernel size = {};
   };
-  // Before the launch of a kernel, or of a graph. A graph has a window of its own: the sum of its ranges
-  // counts.
+  // Before the launch of a kernel, or of a graph. A graph has a window of its own, with one range.
   void launch(Launch launch);
   void graph(std::string range);
   void exchange();  // before a kernel that waits for other processes: it is not counted
@@ -51,8 +54,8 @@ class LaunchCounter {
   void find_passes();
   std::size_t next_pass();
   std::size_t launches_of_window() const;
-  bool may_open();
-  void open();
+  bool may_open() const;
+  void open(bool whole);
   void close();
   void read_window();
   void add(const Launch& launch, const std::vector<double>& values);
@@ -67,7 +70,9 @@ class LaunchCounter {
   std::vector<Pass> passes_;
   std::vector<std::size_t> order_;  // of the passes in this round
   std::minstd_rand random_;
-  std::size_t next_ = 0, pass_ = 0, room_ = 0, skip_ = 0, windows_ = 0, seen_ = 0;
+  Clock now_;
+  double began_ = 0, opened_ = 0, spent_ = 0;  // seconds; spent: in windows
+  std::size_t next_ = 0, pass_ = 0, room_ = 0, windows_ = 0, seen_ = 0;
   bool open_ = false, whole_ = false, spoiled_ = false;
   std::vector<Launch> launches_;  // of the open window
 };

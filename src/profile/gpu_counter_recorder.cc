@@ -57,7 +57,7 @@ void GpuCounterRecorder::begin_run() {
   if (part_ >= parts_.size()) return;
   const Part& part = parts_[part_];
   attempt([&] {
-    if (!prepared_) counter_->prepare(part.pass, part.last - part.first);
+    if (!prepared_) counter_->prepare(part.pass, part.last - part.first, RangeMode::pushed);
     prepared_ = true;
     counter_->start();
     running_ = true;

@@ -17,7 +17,7 @@ class FakeRanges final : public RangeCounter {
     passes_.missing = {"bulk-read"};
   }
   const CounterPasses& passes() const override { return passes_; }
-  void prepare(std::size_t pass, std::size_t max_ranges) override {
+  void prepare(std::size_t pass, std::size_t max_ranges, RangeMode) override {
     pass_ = pass, left_ = passes_.passes[pass].runs;
     log_ += fmt::format("[{}:{}", pass, max_ranges);
   }

@@ -69,7 +69,7 @@ TEST(ProgramCounters, AreOfAStepAndSortedByTime) {
   const ProgramCounts counts = program_counts(traced_steps(), {fake.record()});
   ASSERT_EQ(counts.kernels.size(), 3u);
   EXPECT_EQ(counts.kernels[0].first, "backward");
-  const Counted& forward = row_of(counts.kernels, "forward");
+  const Counted forward = row_of(counts.kernels, "forward");
   EXPECT_DOUBLE_EQ(forward.counters.at("0:launches"), 1);
   EXPECT_DOUBLE_EQ(forward.counters.at("1:cycles"), 100) << "of one launch, however many were counted";
   EXPECT_DOUBLE_EQ(forward.counters.at("2:branches"), 7);

@@ -5,9 +5,11 @@
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -17,6 +19,7 @@ struct Fake {
   bool enabled = false, configured = false, started = false;
   std::size_t room = 0;
   std::vector<std::string> ranges;  // kernels of the window
+  bool user_ranges = false, pushed = false;
   std::size_t decoded = 0;
   std::string name;  // of the range that was asked for last
 };
@@ -62,13 +65,13 @@ void fake_launch(const char* kernel, unsigned blocks) {
   params.blockDimX = 128, params.blockDimY = params.blockDimZ = 1;
   call_back(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_ENTER, kernel, &params);
   if (fake().started && std::strstr(kernel, "nccl") != nullptr) std::abort();  // it would wait for ever
-  if (fake().started) fake().ranges.emplace_back(kernel);
+  if (fake().started && !fake().user_ranges) fake().ranges.emplace_back(kernel);
   call_back(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_EXIT, kernel, &params);
 }
 void fake_graph_launch() {
   call_back(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_ENTER, nullptr, nullptr);
-  for (const char* kernel : {"ab", "abc"})
-    if (fake().started) fake().ranges.emplace_back(kernel);
+  if (fake().pushed)  // kernels of a graph are no ranges by themselves
+    for (const char* kernel : {"ab", "abc"}) fake().ranges.back() += kernel;
   call_back(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_EXIT, nullptr, nullptr);
 }
 void fake_capture(bool begins) {
@@ -151,15 +154,26 @@ CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterD
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p) {
-  if (!fake().enabled || fake().started || p->range != CUPTI_AutoRange ||
-      p->replayMode != CUPTI_KernelReplay || p->pConfig[0] != 1)
+  const bool user = p->range == CUPTI_UserRange;
+  if (!fake().enabled || fake().started || p->replayMode != (user ? CUPTI_UserReplay : CUPTI_KernelReplay) ||
+      p->pConfig[0] != 1)
     return CUPTI_ERROR_INVALID_OPERATION;
+  fake().user_ranges = user;
   fake().room = p->maxRangesPerPass, fake().configured = true;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
   if (!fake().configured || fake().started) return CUPTI_ERROR_INVALID_OPERATION;
   fake().started = true, fake().ranges.clear();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params*) {
+  if (!fake().started || !fake().user_ranges || fake().pushed) return CUPTI_ERROR_INVALID_OPERATION;
+  fake().pushed = true, fake().ranges.emplace_back();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params*) {
+  if (!std::exchange(fake().pushed, false)) return CUPTI_ERROR_INVALID_OPERATION;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {

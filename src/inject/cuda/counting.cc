@@ -152,8 +152,8 @@ void start_counter(CUcontext context) {
   try {
     std::int64_t warp_slots = 0;
     const int device = current_device(warp_slots);
-    c.counter = std::make_unique<LaunchCounter>(make_cupti_ranges(device, c.counters, RangeMode::kernels),
-                                                state().mutex, state().aggregator);
+    c.counter = std::make_unique<LaunchCounter>(make_cupti_ranges(device, c.counters), state().mutex,
+                                                state().aggregator);
     c.context = context;
     const std::lock_guard lock(state().mutex);
     state().aggregator.header().counting.warp_slots = warp_slots;

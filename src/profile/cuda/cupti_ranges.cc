@@ -54,8 +54,7 @@ std::vector<std::uint8_t> availability(CUcontext context) {
 
 class CuptiRanges final : public RangeCounter {
  public:
-  CuptiRanges(int device, const std::vector<std::string>& counters, RangeMode mode)
-      : mode_(mode), context_(driver_.current_context()) {
+  CuptiRanges(int device, const std::vector<std::string>& counters) : context_(driver_.current_context()) {
     require_profiling(device, CUPTI_PROFILER_RANGE_PROFILING);
     host_ = std::make_unique<MetricHost>(chip_name(device), availability(context_));
     passes_ = split_into_passes(counters, host_->chip(), [this](const auto& m) { return host_->runs_of(m); });
@@ -66,8 +65,9 @@ class CuptiRanges final : public RangeCounter {
 
   // Each pass has a profiler of its own: one that counted by hardware ends the process with a signal when it
   // is to count by added instructions.
-  void prepare(std::size_t pass, std::size_t max_ranges) override {
+  void prepare(std::size_t pass, std::size_t max_ranges, RangeMode mode) override {
     disable();
+    mode_ = mode;
     HEADROOM_CUPTI_PARAMS(RangeProfiler_Enable, enable);
     enable.ctx = context_;
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerEnable(&enable));
@@ -103,6 +103,7 @@ class CuptiRanges final : public RangeCounter {
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerPushRange(&p));
   }
   void pop() override {
+    driver_.synchronize();
     HEADROOM_CUPTI_PARAMS(RangeProfiler_PopRange, p);
     p.pRangeProfilerObject = profiler_;
     HEADROOM_CUPTI_PROFILER_CHECK(RangeProfilerPopRange(&p));
@@ -169,7 +170,7 @@ class CuptiRanges final : public RangeCounter {
     cupti_profiler().RangeProfilerDisable(&p);
   }
 
-  RangeMode mode_;
+  RangeMode mode_ = RangeMode::pushed;
   Driver driver_;
   ProfilerSession session_;
   CUcontext context_;
@@ -189,9 +190,8 @@ std::string cupti_chip_of(int device) {
   return chip_name(device);
 }
 
-std::unique_ptr<RangeCounter> make_cupti_ranges(int device, const std::vector<std::string>& counters,
-                                                RangeMode mode) {
-  return std::make_unique<CuptiRanges>(device, counters, mode);
+std::unique_ptr<RangeCounter> make_cupti_ranges(int device, const std::vector<std::string>& counters) {
+  return std::make_unique<CuptiRanges>(device, counters);
 }
 
 }  // namespace headroom
@@ -209,9 +209,7 @@ namespace {
 }  // namespace
 
 std::string cupti_chip_of(int) { no_ranges(); }
-std::unique_ptr<RangeCounter> make_cupti_ranges(int, const std::vector<std::string>&, RangeMode) {
-  no_ranges();
-}
+std::unique_ptr<RangeCounter> make_cupti_ranges(int, const std::vector<std::string>&) { no_ranges(); }
 
 }  // namespace headroom
 

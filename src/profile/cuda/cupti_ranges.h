@@ -4,15 +4,10 @@
 
 namespace headroom {
 
-// What a range is: what lies between push and pop, or each kernel by itself, without them. Kernels of the
-// second kind run one after the other.
-enum class RangeMode { pushed, kernels };
-
 std::string cupti_chip_of(int device);  // "GH100"; throws without CUPTI
 
 // Counts in the context that is current on this thread, of this device. Throws if it cannot be counted, and
 // says why: no CUPTI, no right, another profiler.
-std::unique_ptr<RangeCounter> make_cupti_ranges(int device, const std::vector<std::string>& counters,
-                                                RangeMode mode = RangeMode::pushed);
+std::unique_ptr<RangeCounter> make_cupti_ranges(int device, const std::vector<std::string>& counters);
 
 }  // namespace headroom

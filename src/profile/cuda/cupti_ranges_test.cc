@@ -46,7 +46,7 @@ class CudaRanges : public ::testing::Test {
     result.resize(ranges.size());
     const CounterPasses& all = counter->passes();
     for (std::size_t pass = 0; pass < all.passes.size(); ++pass) {
-      counter->prepare(pass, ranges.size());
+      counter->prepare(pass, ranges.size(), RangeMode::pushed);
       for (bool complete = false; !complete;) {
         counter->start();
         for (std::size_t r = 0; r < ranges.size(); ++r) {
@@ -142,7 +142,7 @@ TEST_F(CudaRanges, RecordsWhatOtherMachinesEvaluate) {
   const auto counter = make_cupti_ranges(kDevice, {"issued", "global-loads", "global-stores", "dram-read"});
   const CounterPasses& all = counter->passes();
   ASSERT_EQ(all.runs(), 1) << all.text();
-  counter->prepare(0, 1);
+  counter->prepare(0, 1, RangeMode::pushed);
   counter->start();
   counter->push(0);
   axpy(), device_->stream().synchronize();
