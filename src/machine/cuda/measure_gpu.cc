@@ -81,6 +81,7 @@ class GpuMeasurement {
     say("bandwidth of L2 and memory");
     levels();
     for (const UnitName& unit : kUnits) rate(unit);
+    byte_rate();
     return machine_;
   }
 
@@ -263,6 +264,14 @@ class GpuMeasurement {
     machine_.burst_flops[unit.name] = best.burst;
     machine_.sustained_flops[unit.name] = best.sustained;
     machine_.notes.push_back(fmt::format("{}: {}", unit.name, how));
+  }
+
+  // Tensor cores multiply twice as many bytes as halves. No loop of ours measures this.
+  void byte_rate() {
+    if (machine_.compute_capability < 80) return;
+    machine_.peak_flops["int8"] = 2 * std::max(machine_.peak_flops["fp16"], machine_.peak_flops["bf16"]);
+    machine_.basis = {{"default", "measured"}, {"peak_flops.int8", "computed"}};
+    machine_.notes.push_back("int8: twice the rate of fp16 or bf16");
   }
 
   Device& gpu_;

@@ -32,6 +32,11 @@ TEST_F(CudaRoofline, MeasuresEveryCeiling) {
   for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16"})
     EXPECT_GT(machine.peak_flops.at(precision), 1e11) << precision;
   EXPECT_GT(machine.peak_flops.at("fp16"), machine.peak_flops.at("fp32"));
+  if (machine.compute_capability >= 80) {
+    EXPECT_GE(machine.peak_flops.at("int8"), 2 * machine.peak_flops.at("fp16"));
+    EXPECT_EQ(machine.basis_of("peak_flops.int8"), "computed");
+  }
+  EXPECT_EQ(machine.basis_of("peak_flops.fp16"), "measured");
   EXPECT_GT(machine.levels.front().bytes_per_s, machine.memory().bytes_per_s);
   EXPECT_GT(machine.launch.host_s, 1e-7);
   EXPECT_LT(machine.launch.host_s, 1e-3);
