@@ -4,6 +4,14 @@
   const {kinds, prepare, frame, zoomable, colourOf, numberText} = window.headroomCharts;
   const rowHeight = 22, gap = 4, labels = 110, axisHeight = 26;
 
+  // Names of streams differ at their end: what does not fit is cut off in front.
+  function fitting(context, name, width) {
+    let shown = name;
+    for (let cut = 1; cut < name.length && context.measureText(shown).width > width; ++cut)
+      shown = "\u2026" + name.slice(cut);
+    return shown;
+  }
+
   class Blocks {
     constructor(figure, data) {
       this.data = data;
@@ -65,7 +73,7 @@
       context.restore();
       context.fillStyle = ink;
       this.data.rows.forEach((name, row) => {
-        if (name) context.fillText(name, 2, row * (rowHeight + gap) + 15, this.left - 8);
+        if (name) context.fillText(fitting(context, name, this.left - 8), 2, row * (rowHeight + gap) + 15);
       });
     }
 
