@@ -5,34 +5,15 @@
 #include <cstdlib>
 #include <vector>
 
+#include "machine/testing/clock_tick.h"
 #include "machine/timing.h"
 
 namespace headroom {
 namespace {
 
-// Seconds per clock tick: a chain of additions takes one tick each on every current processor.
-double tick_seconds() {
-  return undisturbed_seconds(0.02, Clock::cpu,
-                             [](std::int64_t passes) {
-                               const double begin = thread_cpu_s();
-                               std::int64_t x = 0;
-                               for (std::int64_t p = 0; p < passes * 100; ++p) {
-#pragma GCC unroll 10
-                                 for (int i = 0; i < 10; ++i) {
-                                   x += 1;
-                                   asm volatile("" : "+r"(x));
-                                 }
-                               }
-                               return thread_cpu_s() - begin;
-                             }) /
-         1000;
-}
-
 TEST(TimingVectorLoops, NoMultiplyAddIsOptimisedAway) {
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "ticks cannot be told in this build";
-#endif
-  const double tick = tick_seconds();
+  const std::optional<double> tick = testing::tick_seconds();
+  if (!tick) GTEST_SKIP() << "ticks cannot be told in this build";
   for (const VectorLoops& loop : vector_loops())
     for (const auto chains : {loop.fma_f32, loop.fma_f64}) {
       const double round = undisturbed_seconds(0.02, Clock::cpu,
@@ -42,7 +23,7 @@ TEST(TimingVectorLoops, NoMultiplyAddIsOptimisedAway) {
                                                  return thread_cpu_s() - begin;
                                                }) /
                            1000;
-      const double per_tick = loop.chains * tick / round;
+      const double per_tick = loop.chains * *tick / round;
       // A unit of half the width takes two ticks, and twice that where a neighbour keeps the same core busy:
       // additions have units enough for both, multiply-adds do not.
       EXPECT_GT(per_tick, 0.2) << loop.name;
