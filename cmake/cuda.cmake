@@ -41,7 +41,7 @@ if(HEADROOM_HAS_CUDA)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG")  # of host code, which only starts kernels; theirs is always the highest
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG")  # of host code, which only starts kernels
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # linked by name below, so that C++ alone links what we install
   file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS src/*.cu)
   set(cuda_test_sources ${cuda_sources})
