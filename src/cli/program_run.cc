@@ -56,15 +56,7 @@ ProcessFolder::ProcessFolder(const std::string& out, const char* name) {
     fs::create_directories(path_);
     return;
   }
-  std::string made = (fs::temp_directory_path() / "headroom-XXXXXX").string();
-  if (::mkdtemp(made.data()) == nullptr)
-    fail("cannot make a folder in {}: {}", fs::temp_directory_path().string(), std::strerror(errno));
-  path_ = made, temporary_ = true;
-}
-
-ProcessFolder::~ProcessFolder() {
-  std::error_code ignored;
-  if (temporary_) fs::remove_all(path_, ignored);
+  path_ = temporary_.emplace().path();
 }
 
 InjectedProgram::InjectedProgram(std::vector<std::string> command, const std::string& layers)

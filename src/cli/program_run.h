@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/child_process.h"
+#include "cli/scratch_folder.h"
 #include "profile/sampler.h"
 
 namespace headroom::cli {
@@ -15,14 +16,11 @@ class ProcessFolder {
  public:
   // `name` within the folder of the profile; what an earlier profile left there is removed.
   ProcessFolder(const std::string& out, const char* name);
-  ~ProcessFolder();
-  ProcessFolder(const ProcessFolder&) = delete;
-  ProcessFolder& operator=(const ProcessFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::optional<ScratchFolder> temporary_;
   std::filesystem::path path_;
-  bool temporary_ = false;
 };
 
 struct EndedProgram {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -14,7 +16,8 @@ class ScratchFolder {
   ScratchFolder() {
     const std::filesystem::path root = std::filesystem::temp_directory_path();
     std::string name = (root / "headroom-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) fail("cannot make a folder in {}", root.string());
+    if (::mkdtemp(name.data()) == nullptr)
+      fail("cannot make a folder in {}: {}", root.string(), std::strerror(errno));
     path_ = name;
   }
   ~ScratchFolder() {
