@@ -27,9 +27,9 @@ struct Region {  // launches [begin, end) repeat with the period
 struct Candidate {
   std::size_t period = 0;
   std::vector<Region> regions;
-  std::size_t covered = 0, steps = 0;
-  std::size_t block_kinds = 0;  // kinds of launches in a block
-  double kinds = 0;             // their share of the kinds around
+  std::size_t covered = 0, steps = 0;  // covered: kernels
+  std::size_t block_kinds = 0;         // of kernels in a block
+  double kinds = 0;                    // their share of the kinds around
 };
 
 // How often two equal launches lie so far apart.
@@ -82,17 +82,36 @@ std::vector<Region> repeated_regions(const std::vector<int>& launches, std::size
   return regions;
 }
 
-std::size_t kinds_of_block(const std::vector<int>& launches, const Region& region, std::size_t period) {
-  const auto first = launches.begin() + std::ptrdiff_t(region.begin);
-  return std::unordered_set<int>(first, first + std::ptrdiff_t(period)).size();
-}
+// The launches, and how many different kernels each of them holds.
+class Launches {
+ public:
+  Launches(const std::vector<int>& launches, const std::vector<std::size_t>& kernels) : list(launches) {
+    before_.push_back(0);
+    for (std::size_t i = 0; i < launches.size(); ++i)
+      before_.push_back(before_.back() + (kernels.empty() ? 1 : kernels[i]));
+  }
+  std::size_t kernels(std::size_t begin, std::size_t end) const { return before_[end] - before_[begin]; }
+  std::size_t all_kernels() const { return before_.back(); }
+  std::size_t kinds(std::size_t begin, std::size_t end) const {
+    std::unordered_set<int> seen;
+    std::size_t kinds = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      if (seen.insert(list[i]).second) kinds += kernels(i, i + 1);
+    return kinds;
+  }
+
+  const std::vector<int>& list;
+
+ private:
+  std::vector<std::size_t> before_;  // the kernels in front of each launch
+};
 
 // A loop over one kernel repeats with every period. Such regions are none of a candidate that has blocks of
 // many kinds.
-void drop_poorer_regions(const std::vector<int>& launches, Candidate& candidate) {
+void drop_poorer_regions(const Launches& launches, Candidate& candidate) {
   std::vector<std::size_t> kinds;
   for (const Region& region : candidate.regions)
-    kinds.push_back(kinds_of_block(launches, region, candidate.period));
+    kinds.push_back(launches.kinds(region.begin, region.begin + candidate.period));
   if (kinds.empty()) return;
   candidate.block_kinds = std::ranges::max(kinds);
   std::vector<Region> kept;
@@ -101,28 +120,31 @@ void drop_poorer_regions(const std::vector<int>& launches, Candidate& candidate)
   candidate.regions = std::move(kept);
 }
 
-// The share of the kinds of launches in the candidate's part of the run that one block holds.
-double share_of_kinds(const std::vector<int>& launches, const Candidate& candidate) {
-  std::unordered_map<int, std::size_t> around;
+// The share of the kinds of kernels in the candidate's part of the run that one block holds. Launches that
+// occur once do not count.
+double share_of_kinds(const Launches& launches, const Candidate& candidate) {
+  std::unordered_set<int> once, repeated;
+  std::size_t around = 0;
   for (std::size_t i = candidate.regions.front().begin; i < candidate.regions.back().end; ++i)
-    ++around[launches[i]];
-  std::erase_if(around, [](const auto& kind) { return kind.second < 2; });
-  return around.empty() ? 0 : double(candidate.block_kinds) / double(around.size());
+    if (!once.insert(launches.list[i]).second && repeated.insert(launches.list[i]).second)
+      around += launches.kernels(i, i + 1);
+  return around == 0 ? 0 : double(candidate.block_kinds) / double(around);
 }
 
-bool covers_enough(const Candidate& c, std::size_t launches) {
-  const double share = double(c.covered) / double(launches);
+bool covers_enough(const Candidate& c, std::size_t kernels) {
+  const double share = double(c.covered) / double(kernels);
   return share >= kMinCoverage || (c.block_kinds >= kManyKinds && share >= kMinCoverageOfMany);
 }
 
-// The shortest block that holds most kinds of launches around it, else the one that covers most.
-std::optional<Candidate> best_candidate(const std::vector<int>& launches) {
+// The shortest block that holds most kinds of kernels around it, else the one that covers most.
+std::optional<Candidate> best_candidate(const Launches& launches) {
   std::optional<Candidate> best, shortest;
-  for (const std::size_t period : candidate_periods(launches)) {
-    Candidate c{.period = period, .regions = repeated_regions(launches, period)};
+  for (const std::size_t period : candidate_periods(launches.list)) {
+    Candidate c{.period = period, .regions = repeated_regions(launches.list, period)};
     drop_poorer_regions(launches, c);
-    for (const Region& region : c.regions) c.covered += region.length(), c.steps += region.length() / period;
-    if (c.steps < kMinSteps || !covers_enough(c, launches.size())) continue;
+    for (const Region& region : c.regions)
+      c.covered += launches.kernels(region.begin, region.end), c.steps += region.length() / period;
+    if (c.steps < kMinSteps || !covers_enough(c, launches.all_kernels())) continue;
     c.kinds = share_of_kinds(launches, c);
     const auto score = [](const Candidate& of) { return of.kinds * double(of.covered); };
     if (c.kinds >= kEnoughKinds && (!shortest || c.block_kinds >= kTimesTheKinds * shortest->block_kinds))
@@ -154,9 +176,10 @@ std::size_t FoundSteps::steps() const {
 }
 
 std::optional<FoundSteps> find_steps(const std::vector<int>& launches,
-                                     const std::vector<std::int64_t>& begins) {
+                                     const std::vector<std::int64_t>& begins,
+                                     const std::vector<std::size_t>& kernels) {
   if (launches.size() < kMinSteps) return {};
-  const std::optional<Candidate> found = best_candidate(launches);
+  const std::optional<Candidate> found = best_candidate(Launches(launches, kernels));
   if (!found) return {};
   const std::size_t period = found->period;
   const Region& longest = *std::ranges::max_element(found->regions, {}, &Region::length);

@@ -57,6 +57,10 @@ std::vector<int> symbols_of(std::vector<Launch>& launches) {
   return symbols;
 }
 
+std::size_t different_names(const Launch& launch) {
+  return std::set<int>(launch.names.begin(), launch.names.end()).size();
+}
+
 // The last steps of the last runs. A run's last step ends where the next begins, so that its pauses count: of
 // several steps the last one only marks that end.
 std::vector<Trace::Window> windows_of(const std::vector<Launch>& launches, const FoundSteps& found, int rank,
@@ -146,7 +150,10 @@ std::vector<Trace::Window> searched_windows(Trace& trace, int rank, int max_step
   std::vector<Launch> launches = launches_of(trace, rank);
   std::vector<std::int64_t> begins;
   for (const Launch& launch : launches) begins.push_back(launch.begin_ns);
-  const std::optional<FoundSteps> found = find_steps(symbols_of(launches), begins);
+  const std::vector<int> symbols = symbols_of(launches);
+  std::vector<std::size_t> kernels;
+  for (const Launch& launch : launches) kernels.push_back(different_names(launch));
+  const std::optional<FoundSteps> found = find_steps(symbols, begins, kernels);
   if (!found) return {};
   if (words.empty())
     words = fmt::format("Steps were found by their launches: the same {} again and again, {} steps in all.",

@@ -82,6 +82,29 @@ TEST(StepWindows, ALaunchOfAGraphIsOneLaunch) {
   EXPECT_TRUE(trace.windows[0].captured);
 }
 
+// A framework warms up kernel by kernel before it captures, and copies a batch before each launch of the
+// graph.
+TEST(StepWindows, TheCapturedStepCountsAndNotItsWarmUp) {
+  const std::vector<std::string> kernels = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+  FakeProcess process;
+  for (int i = 0; i < 10; ++i) {
+    process.kernel("gather", 5);
+    for (const std::string& name : kernels) process.kernel(name, 10);
+    process.pause(20);
+  }
+  for (int i = 0; i < 30; ++i) {
+    process.kernel("gather", 5);
+    process.graph_launch();
+    for (std::size_t k = 0; k < kernels.size(); ++k) process.kernel(kernels[k], 10, k + 1);
+    process.pause(20);
+  }
+  Trace trace = trace_of({process.finish()});
+  const std::string words = set_step_windows(trace, {.max_steps = 20});
+  EXPECT_TRUE(has(words, "the same 2 again and again, 30 steps")) << words;
+  ASSERT_EQ(trace.windows.size(), 1u);
+  EXPECT_TRUE(trace.windows[0].captured);
+}
+
 TEST(StepWindows, ARangeCanBeTheStep) {
   Trace trace = training(6);
   EXPECT_EQ(set_step_windows(trace, {.range = "step", .max_steps = 4}), "A step is an NVTX range 'step'.");
