@@ -92,5 +92,24 @@ TEST_F(CudaProgram, CountsGraphsAsAWhole) {
   EXPECT_NE(json.at("notes").dump().find("only as a whole"), std::string::npos) << json.at("notes");
 }
 
+// PyTorch's AlexNet: nearly every kernel belongs to a module, forward or backward, or to the optimiser.
+TEST_F(CudaProgram, NamesTheLayersOfPytorch) {
+  if (run_shell("python3 -c 'import torch; torch.zeros(1).cuda()'").code != 0)
+    GTEST_SKIP() << "python3 has no PyTorch that sees a GPU";
+  const std::string model = HEADROOM_SOURCE_DIR "/examples/two-frameworks/alexnet.py";
+  const Json json = Json::parse(succeed({"profile", "--layers", "torch", "--json", "--", "python3", model,
+                                         "--batch", "16", "--steps", "30"})
+                                    .out);
+  double layers = 0, all = 0;
+  for (const Json& row : json.at("tables").at("range_kernels")) {
+    const auto range = row.at("range").get<std::string>();
+    const double percent = row.at("percent").get<double>();
+    all += percent;
+    for (const char* const begins : {"AlexNet > ", "CrossEntropyLoss", "Optimizer.step"})
+      if (range.starts_with(begins)) layers += percent;
+  }
+  EXPECT_GE(layers, 0.97 * all) << json.at("tables").at("range_kernels");
+}
+
 }  // namespace
 }  // namespace headroom::testing

@@ -9,43 +9,47 @@ std::string joined_path(const std::string& outer, const std::string& name) {
 
 }  // namespace
 
-bool ForwardOperators::begin(std::int64_t mark, const std::string& path) {
+void ForwardOperators::began(std::int64_t mark, const std::string& path, std::uint64_t thread) {
   const std::lock_guard lock(mutex_);
-  if (!operators_.try_emplace(mark, Operator{path}).second) return false;
+  const auto [it, is_new] = operators_.try_emplace(mark, Operator{path, thread});
+  if (!is_new) {
+    if (it->second.thread == thread) it->second.path = path;
+    return;
+  }
   order_.push_back(mark);
   if (order_.size() > kMaxOperators) {
     operators_.erase(order_.front());
     order_.pop_front();
   }
-  return true;
 }
 
-void ForwardOperators::end(std::int64_t mark) {
-  const std::lock_guard lock(mutex_);
-  if (const auto it = operators_.find(mark); it != operators_.end()) it->second.ended = true;
-}
-
-std::string ForwardOperators::ended(std::int64_t mark) const {
+std::string ForwardOperators::forward(std::int64_t mark, std::uint64_t thread, bool in_backward) const {
   const std::lock_guard lock(mutex_);
   const auto it = operators_.find(mark);
-  return it != operators_.end() && it->second.ended ? it->second.path : "";
+  return it != operators_.end() && (in_backward || it->second.thread != thread) ? it->second.path : "";
+}
+
+bool is_backward_range(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function");
 }
 
 LivePath opened_range(const LivePath* around, const std::string& name, std::int64_t mark,
-                      ForwardOperators& operators) {
+                      std::uint64_t thread, ForwardOperators& operators) {
   const std::string outer = around != nullptr ? around->without_ops : "";
+  const bool in_backward = (around != nullptr && around->in_backward) || is_backward_range(name);
   if (mark == 0) {
     const std::string path = joined_path(outer, name);
-    return {path, path};
+    return {path, path, in_backward};
   }
-  if (mark > 0)
-    if (const std::string forward = operators.ended(mark); !forward.empty()) {
+  if (mark > 0) {
+    if (const std::string forward = operators.forward(mark, thread, in_backward); !forward.empty()) {
       const std::string path = joined_path(forward, "backward");
-      return {path, path};
+      return {path, path, in_backward};
     }
-  const bool first = mark > 0 && operators.begin(mark, outer);
-  if (!outer.empty()) return {outer, outer, first};
-  return {around != nullptr ? around->path : name, "", first};
+    if (!in_backward) operators.began(mark, outer, thread);
+  }
+  if (!outer.empty()) return {outer, outer, in_backward};
+  return {around != nullptr ? around->path : name, "", in_backward};
 }
 
 }  // namespace headroom::inject

@@ -17,12 +17,12 @@ class BothPaths {
     const std::int64_t mark = operator_mark(name);
     std::vector<Open>& stack = stacks_[thread];
     stack.push_back({name, mark, ++now_,
-                     opened_range(stack.empty() ? nullptr : &stack.back().live, name, mark, operators_)});
+                     opened_range(stack.empty() ? nullptr : &stack.back().live, name, mark,
+                                  std::uint64_t(thread) + 1, operators_)});
   }
   void close(int thread) {
     const Open range = stacks_[thread].back();
     stacks_[thread].pop_back();
-    if (range.live.first) operators_.end(range.mark);
     aggregator_.range(range.name, std::uint64_t(thread) + 1, {range.begin_ns, ++now_}, range.mark);
   }
   void launch(int thread) {
@@ -93,15 +93,42 @@ TEST(LiveRanges, NameLaunchesAsARecordDoes) {
   for (std::size_t i = 0; i < both.live().size(); ++i) EXPECT_EQ(both.live()[i], step[i % step.size()]);
 }
 
+// `item` and `detach` make no gradient: they have the number of the next operator that does.
+TEST(LiveRanges, OperatorsWithoutAGradientAreNotTheLayer) {
+  BothPaths both;
+  constexpr int kMain = 0, kBackward = 1;
+  both.open(kMain, "aten::item, seq = 7"), both.close(kMain);
+  both.open(kMain, "Net");
+  both.open(kMain, "norm");
+  both.open(kMain, "aten::detach, seq = 7");
+  both.launch(kMain);
+  both.close(kMain), both.close(kMain);
+  both.open(kMain, "conv1");
+  both.open(kMain, "aten::conv2d, seq = 7");
+  both.launch(kMain);
+  both.close(kMain), both.close(kMain), both.close(kMain);
+  for (const int thread : {kBackward, kMain}) {  // a CPU's backward pass runs on the thread that calls it
+    both.open(thread, "autograd::engine::evaluate_function: ConvolutionBackward0");
+    both.open(thread, "ConvolutionBackward0, seq = 7");
+    both.launch(thread);
+    both.close(thread), both.close(thread);
+  }
+  const std::vector<std::string> want = {"Net > norm", "Net > conv1", "Net > conv1 > backward",
+                                         "Net > conv1 > backward"};
+  EXPECT_EQ(both.live(), want);
+  EXPECT_EQ(both.recorded(), want);
+}
+
 TEST(LiveRanges, RemembersTheLastOperators) {
   ForwardOperators operators;
-  EXPECT_TRUE(operators.begin(1, "first"));
-  EXPECT_FALSE(operators.begin(1, "second")) << "of the backward pass";
-  EXPECT_EQ(operators.ended(1), "") << "it still runs";
-  operators.end(1);
-  EXPECT_EQ(operators.ended(1), "first");
-  for (std::int64_t mark = 2; mark < 100'000; ++mark) operators.begin(mark, "other");
-  EXPECT_EQ(operators.ended(1), "") << "forgotten";
+  constexpr std::uint64_t kForward = 1, kBackward = 2;
+  operators.began(1, "first", kForward);
+  operators.began(1, "of the backward pass", kBackward);
+  EXPECT_EQ(operators.forward(1, kForward, false), "") << "of the same thread: it is forward";
+  EXPECT_EQ(operators.forward(1, kForward, true), "first");
+  EXPECT_EQ(operators.forward(1, kBackward, false), "first");
+  for (std::int64_t mark = 2; mark < 100'000; ++mark) operators.began(mark, "other", kForward);
+  EXPECT_EQ(operators.forward(1, kBackward, false), "") << "forgotten";
 }
 
 }  // namespace

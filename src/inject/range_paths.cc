@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "inject/live_ranges.h"
+
 namespace headroom::inject {
 
 struct RangePaths::Range {
@@ -15,6 +17,7 @@ struct RangePaths::Open {
   std::int64_t end_ns;
   int path;         // with operators, where nothing else is around them
   int without_ops;  // -1: none
+  bool in_backward;
 };
 
 namespace {
@@ -50,20 +53,23 @@ int RangePaths::path_id(int outer, const std::string& name) {
 
 RangePaths::Open RangePaths::opened(const std::vector<Open>& around, const Range& range) {
   const int outer = around.empty() ? -1 : around.back().without_ops;
+  const bool in_backward = (!around.empty() && around.back().in_backward) || is_backward_range(*range.name);
   if (range.mark == 0) {
     const int path = path_id(outer, *range.name);
-    return {range.end_ns, path, path};
+    return {range.end_ns, path, path, in_backward};
   }
   if (const auto it = forward_.find(range.mark);
-      it != forward_.end() && it->second.end_ns <= range.begin_ns) {
+      it != forward_.end() && (in_backward || it->second.lane != range.lane)) {
     const int path = path_id(it->second.path, "backward");
-    return {range.end_ns, path, path};
+    return {range.end_ns, path, path, in_backward};
   }
-  if (outer >= 0) return {range.end_ns, outer, outer};
-  return {range.end_ns, around.empty() ? path_id(-1, *range.name) : around.back().path, -1};
+  if (outer >= 0) return {range.end_ns, outer, outer, in_backward};
+  return {range.end_ns, around.empty() ? path_id(-1, *range.name) : around.back().path, -1, in_backward};
 }
 
-// The first operator with a sequence number is the one of the forward pass.
+// Operators without a gradient have the number of the next one that has one, so of several with a sequence
+// number the last is that of the forward pass. The backward pass runs later: on another thread, or within its
+// engine's ranges.
 void RangePaths::find_forward_paths(const std::vector<Range>& ranges) {
   std::unordered_map<std::int64_t, Forward> found;
   std::vector<Open> open;
@@ -74,9 +80,12 @@ void RangePaths::find_forward_paths(const std::vector<Range>& ranges) {
     close_until(open, range.begin_ns);
     const int around = open.empty() ? -1 : open.back().without_ops;
     open.push_back(opened(open, range));
-    if (range.mark <= 0) continue;
-    const auto [it, is_new] = found.try_emplace(range.mark, Forward{range.begin_ns, range.end_ns, around});
-    if (!is_new && range.begin_ns < it->second.begin_ns) it->second = {range.begin_ns, range.end_ns, around};
+    if (range.mark <= 0 || open.back().in_backward) continue;
+    const auto it = found.try_emplace(range.mark, Forward{lane, range.begin_ns, around}).first;
+    if (it->second.lane == lane)
+      it->second.path = around;
+    else if (range.begin_ns < it->second.first_ns)
+      it->second = {lane, range.begin_ns, around};
   }
   std::erase_if(found, [](const auto& forward) { return forward.second.path < 0; });
   forward_ = std::move(found);

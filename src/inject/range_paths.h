@@ -21,8 +21,9 @@ class RangePaths {
   struct Range;
   struct Open;
   struct Forward {
-    std::int64_t begin_ns = 0, end_ns = 0;
-    int path = -1;
+    std::uint32_t lane = 0;
+    std::int64_t first_ns = 0;  // of this lane
+    int path = -1;              // around the last one of it
   };
 
   void find_forward_paths(const std::vector<Range>& ranges);

@@ -61,14 +61,13 @@ int push(std::string name, nvtxDomainHandle_t domain = nullptr) {
   std::vector<OpenRange>& ranges = open_ranges();
   OpenRange range{std::move(name), now_ns(), domain, mark};
   if (state().counts)
-    range.live =
-        opened_range(ranges.empty() ? nullptr : &ranges.back().live, range.name, mark, forward_operators());
+    range.live = opened_range(ranges.empty() ? nullptr : &ranges.back().live, range.name, mark,
+                              thread_number(), forward_operators());
   ranges.push_back(std::move(range));
   return static_cast<int>(ranges.size()) - 1;
 }
 
 void record(const OpenRange& range, std::uint64_t thread) {
-  if (range.live.first) forward_operators().end(range.mark);
   if (state().counts) return;
   const std::lock_guard lock(state().mutex);
   state().aggregator.range(range.name, thread, {range.begin_ns, now_ns()}, range.mark);
