@@ -14,6 +14,24 @@ def scaled(maps, width):
     return nearest + 8 if nearest < 0.9 * maps * width else nearest
 
 
+def captured(step):
+    """The step as one CUDA graph, after some steps that load and choose kernels."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+
+    def replay():
+        graph.replay()
+        return loss
+    return replay
+
+
 def train(make_network, side):
     words = argparse.ArgumentParser(description="Train a network on random images and print the time of a step.")
     words.add_argument("--batch", type=int, default=64)
@@ -23,6 +41,7 @@ def train(make_network, side):
     words.add_argument("--channels", type=int, default=3, help="of an image")
     words.add_argument("--classes", type=int, default=1000)
     words.add_argument("--threads", type=int, default=0, help="of a CPU; 0: all")
+    words.add_argument("--graph", action="store_true", help="on a GPU: capture the step in a CUDA graph")
     words.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = words.parse_args()
     if options.threads > 0:
@@ -36,13 +55,19 @@ def train(make_network, side):
     labels = torch.randint(options.classes, (options.batch,), device=device)
     loss_of = torch.nn.CrossEntropyLoss()
     update = torch.optim.SGD(network.parameters(), lr=0.001, momentum=0.9)
-    seconds = []
-    for _ in range(options.steps):
-        begin = time.perf_counter()
+
+    def step():
         update.zero_grad()
         loss = loss_of(network(images), labels)
         loss.backward()
         update.step()
+        return loss
+
+    run = captured(step) if options.graph and device.type == "cuda" else step
+    seconds = []
+    for _ in range(options.steps):
+        begin = time.perf_counter()
+        loss = run()
         loss.item()  # waits for the device
         seconds.append(time.perf_counter() - begin)
     parameters = sum(p.numel() for p in network.parameters())

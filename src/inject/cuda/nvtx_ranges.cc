@@ -16,7 +16,7 @@ struct OpenRange {
   std::int64_t begin_ns;
   nvtxDomainHandle_t domain;
   std::int64_t mark;
-  LivePath live = {};  // only while counters are counted
+  LivePath live = {};
 };
 
 ForwardOperators& forward_operators() {
@@ -60,9 +60,8 @@ int push(std::string name, nvtxDomainHandle_t domain = nullptr) {
   if (name.empty()) name = "range";
   std::vector<OpenRange>& ranges = open_ranges();
   OpenRange range{std::move(name), now_ns(), domain, mark};
-  if (state().counts)
-    range.live = opened_range(ranges.empty() ? nullptr : &ranges.back().live, range.name, mark,
-                              thread_number(), forward_operators());
+  range.live = opened_range(ranges.empty() ? nullptr : &ranges.back().live, range.name, mark, thread_number(),
+                            forward_operators());
   ranges.push_back(std::move(range));
   return static_cast<int>(ranges.size()) - 1;
 }
@@ -174,14 +173,7 @@ void take_over(const NvtxExportTableCallbacks& table) {
 
 }  // namespace
 
-std::string current_range() {
-  if (state().counts) return open_ranges().empty() ? "" : open_ranges().back().live.path;
-  std::string path;
-  for (const OpenRange& range : open_ranges())
-    if (range.mark == 0) path += (path.empty() ? "" : " > ") + range.name;
-  if (path.empty() && !open_ranges().empty()) return open_ranges().front().name;  // an operator
-  return path;
-}
+std::string current_range() { return open_ranges().empty() ? "" : open_ranges().back().live.path; }
 
 }  // namespace headroom::inject
 
