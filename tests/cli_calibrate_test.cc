@@ -36,6 +36,21 @@ TEST_F(CliCalibrate, ThisMachineIsKnownFromThenOn) {
   EXPECT_EQ(succeed_json({"predict", "lenet5"}).at("predictions").at(0).at("basis"), "calibrated");
 }
 
+// From the timings of a file, without the machine: the same rows give the same constants.
+TEST_F(CliCalibrate, TimingsOfAFileAreFittedAgain) {
+  const std::string saved = succeed_json({"calibrate", "--seconds", "1.5"}).at("file");
+  const Json before = Json::parse(read_file(saved));
+  Json changed = before;
+  changed["kinds"]["all"]["efficiency"] = 0.123;
+  write_file(saved, changed.dump());
+  const Json summary = succeed_json({"calibrate", "--refit", saved});
+  EXPECT_EQ(summary.at("file"), saved);
+  const Json after = Json::parse(read_file(saved));
+  EXPECT_EQ(after.at("rows"), before.at("rows"));
+  EXPECT_NEAR(after.at("kinds").at("all").at("efficiency").get<double>(),
+              before.at("kinds").at("all").at("efficiency").get<double>(), 1e-3);
+}
+
 // It is of one machine: another number of threads, and a damaged file, are said and not used.
 TEST_F(CliCalibrate, ACalibrationOfAnotherMachineIsSaid) {
   const std::string saved = succeed_json({"calibrate", "--seconds", "1.5"}).at("file");

@@ -15,6 +15,9 @@ struct CalibrateOptions {
   double seconds = 60;                 // for the probes; the fit comes on top
 };
 
+// How the probe of a number runs: in one of the precisions, and with which kernels.
+EngineOptions probe_options(const CalibrateOptions& options, std::uint64_t number);
+
 // Times the steps of random networks on a device, training and inference in turn, and fits constants to them.
 // No counters, no rights needed. `progress` is told the share of the time that has passed, and the probe.
 StepCalibration calibrate_steps(Device& device, const Machine& machine, const CalibrateOptions& options,

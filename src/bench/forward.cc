@@ -37,10 +37,11 @@ ForwardTiming bench_forward(Device& device, const Machine& machine, const Engine
   const RandomBatch data(device, program, request.batch);
   ready.executor->bind(program.images, data.image(0));
   timing.forward_s = sample(device, sampling(request), [&] { ready.executor->run(); });
-  timing.predicted_forward = predicted_run(ready.plan(), machine);
+  timing.predicted_forward = predicted_run(ready.plan(), machine, RunsAre::waited_for);
   if (request.steps) {
     timing.step_s = time_steps(engine, device, request);
-    timing.predicted_step = predicted_run(engine.ready(Mode::train, request.batch).plan(), machine);
+    timing.predicted_step =
+        predicted_run(engine.ready(Mode::train, request.batch).plan(), machine, RunsAre::waited_for);
   }
   return timing;
 }

@@ -1,44 +1,13 @@
 #include "bench/probes.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <vector>
 
-#include "base/random.h"
 #include "base/text.h"
+#include "bench/probe_draw.h"
 
 namespace headroom {
 namespace {
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t number, std::uint64_t stream = 71) : random_(number, stream) {}
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(random_.below(next_++, std::uint64_t(n)));
-  }
-  double uniform() { return random_.uniform(next_++); }
-  bool often() { return below(3) > 0; }
-  // Whole numbers as likely to be in [low, 2 low] as in any other octave; multiples of `unit` most of the
-  // time.
-  std::int64_t size(std::int64_t low, std::int64_t high, std::int64_t unit = 1) {
-    const double x =
-        std::exp(std::log(double(low)) + random_.uniform(next_++) * std::log(double(high) / double(low)));
-    const auto n = static_cast<std::int64_t>(std::lround(x));
-    return unit == 1 || below(5) == 0 ? std::clamp(n, low, high) : std::max(unit, n / unit * unit);
-  }
-  template <class T>
-  T one_of(const std::vector<T>& list) {
-    return list[static_cast<std::size_t>(below(std::int64_t(list.size())))];
-  }
-  std::string activation() {
-    return one_of<std::string>({"relu", "relu", "relu", "tanh", "sigmoid", "gelu"});
-  }
-
- private:
-  Philox random_;
-  std::uint64_t next_ = 0;
-};
 
 std::string name(const char* what, int i) { return fmt::format("{}{}", what, i); }
 
@@ -210,43 +179,10 @@ Net small_convnet(Draw& draw) {
   return net.linear("out", {.units = draw.size(1, 100)});
 }
 
-// As the middle of a deep network: many channels from the first layer on, and most extents even.
-Net wide_convnet(Draw& draw) {
-  std::int64_t size = draw.size(7, 56, 7), maps = draw.size(64, 512, 64);
-  Net net("wide convnet", {maps, size, size});
-  const int layers = 2 + static_cast<int>(draw.below(3));
-  for (int i = 0; i < layers; ++i) {
-    const std::int64_t kernel = draw.one_of<std::int64_t>({1, 3, 3, 5}),
-                       stride = size >= 14 && draw.below(4) == 0 ? 2 : 1;
-    maps = draw.size(64, 1024, 64);
-    net.conv2d(name("conv", i),
-               {.maps = maps, .kernel = kernel, .stride = stride, .pad = kernel / 2, .activation = "relu"});
-    size = (size + stride - 1) / stride;
-    if (size >= 14 && draw.below(3) == 0) {
-      net.max_pool(name("pool", i), {.kernel = 2, .stride = 2});
-      size /= 2;
-    }
-  }
-  return net.global_avg_pool("gap").linear("out", {.units = draw.size(10, 1000)});
-}
-
-Net wide_perceptron(Draw& draw) {
-  Net net("wide perceptron", {draw.size(256, 8192, 64)});
-  const int layers = 1 + static_cast<int>(draw.below(3));
-  for (int i = 0; i < layers; ++i)
-    net.linear(name("hidden", i), {.units = draw.size(256, 8192, 64), .activation = draw.activation()});
-  return net.linear("out", {.units = draw.often() ? 10 : draw.size(10, 1000)});
-}
-
 using Make = Net (*)(Draw&);
 constexpr Make kKinds[] = {perceptron,        plain_convnet, residual_convnet,  plain_convnet,
                            parallel_branches, perceptron,    depthwise_convnet, plain_convnet,
                            residual_convnet,  attention_net};
-
-Probe numbered(Net net, std::uint64_t number, double size, bool round_batch, std::int64_t batch) {
-  net.name = fmt::format("probe {}: {}", number, net.name);
-  return {std::move(net), size, round_batch, batch};
-}
 
 }  // namespace
 
@@ -271,11 +207,20 @@ Probe draw_small_probe(std::uint64_t number) {
   return numbered(std::move(net), number, 0, false, batch);
 }
 
-Probe draw_wide_probe(std::uint64_t number) {
-  Draw draw(number, 73);
-  Net net = (number % 3 == 2 ? wide_perceptron : wide_convnet)(draw);
-  const double size = 0.3 + 0.7 * draw.uniform();
-  return numbered(std::move(net), number, size, draw.often(), 0);
+// Small ones first: a busy machine then has timings, whatever the next ones take.
+ProbeTurns::ProbeTurns(bool on_gpu)
+    : kinds_(on_gpu ? std::vector<Kind>{{draw_small_probe, 0.2}, {draw_layer_probe, 0.55}, {draw_probe, 0.25}}
+                    : std::vector<Kind>{{draw_small_probe, 0.25}, {draw_probe, 0.75}}) {}
+
+// The kind that is furthest behind its share.
+ProbeTurns::Turn ProbeTurns::next() {
+  const auto behind = [](const Kind& kind) { return kind.seconds / kind.share; };
+  last_ = static_cast<std::size_t>(std::ranges::min_element(kinds_, {}, behind) - kinds_.begin());
+  Kind& kind = kinds_[last_];
+  const std::uint64_t number = kind.next++;
+  return {kind.draw(number), number};
 }
+
+void ProbeTurns::took(double seconds) { kinds_[last_].seconds += seconds; }
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "headroom/net.h"
 
@@ -21,7 +22,31 @@ Probe draw_probe(std::uint64_t number);
 // Perceptrons and convolutions of some microseconds an image, and networks as above with one or a few images.
 Probe draw_small_probe(std::uint64_t number);
 
-// Convolutions and linear layers wide enough for the tensor cores of a GPU.
-Probe draw_wide_probe(std::uint64_t number);
+// One or two layers of the sizes that networks have: convolutions of 1x1 to 11x11, strided, grouped and
+// depthwise, of 1 to 2,048 channels and 7 to 224 pixels, products of up to some thousands each way, with the
+// pools, norms and sums around them. They are quick to build, and any few of them in a row spread over all
+// sizes.
+Probe draw_layer_probe(std::uint64_t number);
+
+// Which probe comes next, so that each kind has its share of the time: on a GPU half of it is for layers.
+class ProbeTurns {
+ public:
+  explicit ProbeTurns(bool on_gpu);
+  struct Turn {
+    Probe probe;
+    std::uint64_t number = 0;  // of its kind
+  };
+  Turn next();
+  void took(double seconds);  // the probe of the last turn
+
+ private:
+  struct Kind {
+    Probe (*draw)(std::uint64_t) = nullptr;
+    double share = 0, seconds = 0;
+    std::uint64_t next = 0;
+  };
+  std::vector<Kind> kinds_;
+  std::size_t last_ = 0;
+};
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "bench/calibrate_steps.h"
@@ -43,17 +44,23 @@ TEST(Probes, SmallOnesHaveLittleToDo) {
   EXPECT_GT(batches.size(), 5u);
 }
 
-TEST(Probes, WideOnesFillTensorCores) {
-  const auto device = open_device("cpu");
-  for (std::uint64_t number = 0; number < 30; ++number) {
-    const Probe probe = draw_wide_probe(number);
-    const Target target = target_of(device->capabilities(), {});
-    const Plan plan = build(probe.net, build_request({}, target, Mode::train, 2)).plan;
-    for (const Step& step : plan.steps) {
-      if (step.problem.op != "conv2d") continue;
-      EXPECT_GE(step.problem.inputs[0].shape[1], 64) << probe.net.name;
+// Each kind has its share of the time, whatever its probes take; layers are for GPUs.
+TEST(Probes, TurnsShareTheTime) {
+  for (const bool gpu : {false, true}) {
+    ProbeTurns turns(gpu);
+    std::map<std::string, double> seconds;
+    double all = 0;
+    for (int turn = 0; turn < 400; ++turn) {
+      const std::string net = turns.next().probe.net.name;
+      const bool small = net.find("small") != std::string::npos;
+      const bool layer = net.find("layers") != std::string::npos ||
+                         net.find("convolution") != std::string::npos ||
+                         net.find("grouped") != std::string::npos;
+      const double took = small ? 0.01 : layer ? 0.02 : 0.3;
+      seconds[layer ? "layer" : "other"] += took, all += took;
+      turns.took(took);
     }
-    EXPECT_GE(probe.size, 0.3);
+    EXPECT_NEAR(seconds["layer"] / all, gpu ? 0.55 : 0, 0.05);
   }
 }
 

@@ -18,7 +18,7 @@ constexpr const char* kCalibrateNote =
     "those rows. Inside: measurements within the 90 % interval. Width: (high - low) / predicted.";
 
 struct CalibrateRequest {
-  std::string table, machine, out, leave_out;
+  std::string table, machine, out, leave_out, refit;
   bool shared = false;
   std::int64_t rows = 0;
   std::uint64_t seed = 0;
@@ -35,6 +35,15 @@ bool measures(const CalibrateRequest& r) {
   reject(Hint{"headroom calibrate --table rows.csv --machine h200 -o mine.json; without these options it "
               "measures this machine"},
          "--table is missing");
+}
+
+// True: from the timings of an earlier calibration; nothing else is asked for then.
+bool refits(const CalibrateRequest& r) {
+  if (r.refit.empty()) return false;
+  if (!r.table.empty() || !r.machine.empty() || !r.out.empty())
+    reject(Hint{"headroom calibrate --refit FILE writes to FILE"},
+           "--refit excludes --table, --machine and --output");
+  return true;
 }
 
 void require_request(const CalibrateRequest& r) {
@@ -113,6 +122,7 @@ void print_fitted(const CalibrateRequest& r, const TableCalibration& result) {
 }
 
 void run(const CalibrateRequest& r) {
+  if (refits(r)) return run_refit(r.refit, r.common);
   if (measures(r)) return run_calibrate_device(r.common, {r.precisions, r.seconds, r.out, r.files});
   require_request(r);
   const TimingTable table = read_timing_table(r.table);
@@ -142,6 +152,8 @@ void add_calibrate(Command app) {
   verb.option("--leave-out", r->leave_out, "with --shared: leave out this device and judge on it");
   verb.option("--seed", r->seed, "seed of the choice of --rows");
   verb.option("--seconds", r->seconds, "without --table: time for random networks on this machine");
+  verb.option("--refit", r->refit,
+              "fit the timings of this calibration again, a file of calibrations/ in the cache folder");
   verb.option("--device", r->common.device, "without --table: cpu, cuda, or cuda:1 for the second GPU");
   verb.option("--precision", r->precisions,
               "without --table: some of fp32, fp64, on GPUs also tf32, bf16, fp16, with commas between them; "

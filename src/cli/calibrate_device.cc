@@ -33,7 +33,7 @@ Sheet kinds_sheet(const StepCalibration& c) {
                kind.errors.mean, kind.errors.median, kind.errors.p90, kind.errors.coverage});
   };
   for (const auto& [name, kind] : c.kinds)
-    if (name.find(' ') != std::string::npos) add(name, kind);
+    if (is_step_kind(name)) add(name, kind);
   add("all steps", c.kinds.at(""));
   return sheet;
 }
@@ -42,10 +42,10 @@ std::string summary(const StepCalibration& c) {
   return fmt::format(
       "Steps not seen by the fit: {:.1f} % off in the median, {:.1f} % in the mean; {:.0f} % inside the "
       "interval.\n"
-      "Whole runs not seen:       {:.1f} % off in the median, {:.1f} % in the mean; interval {:.2f} to "
-      "{:.2f} times.\n",
+      "Whole runs not seen:       {:.1f} % off in the median, {:.1f} % in the mean; {:.0f} % inside the "
+      "interval, {:.0f} % wide in the median.\n",
       c.step_errors.median, c.step_errors.mean, c.step_errors.coverage, c.run_errors.median,
-      c.run_errors.mean, c.run_factors.low, c.run_factors.high);
+      c.run_errors.mean, c.run_errors.coverage, c.run_errors.median_width);
 }
 
 std::vector<EngineOptions> engines_for(Common common, const std::string& precisions, DeviceKind device) {
@@ -60,8 +60,7 @@ std::vector<EngineOptions> engines_for(Common common, const std::string& precisi
   return engines;
 }
 
-void print_calibrated(const StepCalibration& c, const Common& common) {
-  const std::string file = calibration_file(c.machine).string();
+void print_calibrated(const StepCalibration& c, const std::string& file, const Common& common) {
   if (common.json) {
     Json json = to_json(c);
     json.erase("rows"), json.erase("runs");
@@ -71,7 +70,9 @@ void print_calibrated(const StepCalibration& c, const Common& common) {
   print(fmt::format("{} ({}), {} timings of {} runs of random networks:\n\n", c.machine, c.title,
                     c.rows.size(), c.runs.size()));
   print(kinds_sheet(c).text(common.tables.view()));
-  print("\n" + summary(c) + fmt::format("saved to {}; `headroom predict` uses it from now on\n", file));
+  const bool used = file == calibration_file(c.machine).string();
+  print("\n" + summary(c) +
+        fmt::format("saved to {}{}\n", file, used ? "; `headroom predict` uses it from now on" : ""));
 }
 
 }  // namespace
@@ -92,8 +93,16 @@ void run_calibrate_device(Common common, const CalibrateDevice& r) {
   }();
   save_calibration(c);
   if (!r.constants.empty()) write_file(r.constants, shared_constants(c, machine).dump(1) + "\n");
-  print_calibrated(c, common);
+  print_calibrated(c, calibration_file(c.machine).string(), common);
   write_tables(r.files, "calibrate", {kinds_sheet(c)}, &machine);
+}
+
+void run_refit(const std::string& file, const Common& common) {
+  const StepCalibration before = step_calibration_from_json(parse_object(read_file(file), file), file);
+  StepCalibration c = fit_steps(before.rows, before.runs);
+  c.machine = before.machine, c.title = before.title, c.cores = before.cores, c.libraries = before.libraries;
+  write_file(file, to_json(c).dump(1) + "\n");
+  print_calibrated(c, file, common);
 }
 
 }  // namespace headroom::cli

@@ -50,7 +50,8 @@ class Scratch {
   // A block of random numbers between -1 and 1.
   const std::vector<std::byte>& pattern_of(DType dtype) {
     constexpr std::size_t kCount = 1 << 16;
-    std::vector<std::byte>& bytes = patterns_[dtype];
+    static thread_local std::map<DType, std::vector<std::byte>> patterns;  // as good for the next problem
+    std::vector<std::byte>& bytes = patterns[dtype];
     if (!bytes.empty()) return bytes;
     bytes.resize(kCount * size_of(dtype));
     const Philox random(17);
@@ -70,7 +71,6 @@ class Scratch {
   Buffer workspace_;
   std::vector<const void*> in_;
   std::vector<void*> out_;
-  std::map<DType, std::vector<std::byte>> patterns_;
 };
 
 class Stopwatch {

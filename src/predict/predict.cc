@@ -63,6 +63,7 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
   prediction.has_times = (machine.kind == "cpu") == (target.device.kind == DeviceKind::cpu);
   prediction.basis = model.basis();
   std::vector<ScheduledStep> schedule;
+  double steps_s = 0, newness = 0;
   for (const Step& step : plan.steps) {
     StepPrediction p = floor_of(step, machine, target);
     ScheduledStep scheduled{.stream = step.stream, .waits = step.waits};
@@ -73,6 +74,7 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
       p.low_s = std::max(p.floor_s, time.low) + exchange;
       p.high_s = std::max(p.predicted_s, time.high + exchange);
       p.limit = exchange > time.seconds ? "exchange" : time.bound;
+      steps_s += time.seconds, newness += time.seconds * time.novelty;
       scheduled.seconds = p.predicted_s, scheduled.gap = time.gap;
       scheduled.busy = std::min(p.predicted_s, std::max(p.floor_s, time.busy) + exchange);
     }
@@ -80,9 +82,13 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
     prediction.floor_s += p.floor_s;
     prediction.steps.push_back(std::move(p));
   }
-  if (prediction.has_times) prediction.predicted_s = model.run_start_s() + end_of_schedule(schedule);
+  if (prediction.has_times) {
+    prediction.predicted_s = model.run_start_s() + end_of_schedule(schedule);
+    prediction.wait_s = model.wait_s(machine);
+  }
   prediction.copies_s = copy_seconds(plan, machine);
-  const TimeModel::Factors factors = model.run_factors();
+  const TimeModel::Factors factors =
+      model.run_factors(prediction.predicted_s, steps_s > 0 ? newness / steps_s : 0);
   prediction.low_s = std::max(prediction.floor_s, factors.low * prediction.predicted_s);
   prediction.high_s = factors.high * prediction.predicted_s;
   return prediction;

@@ -26,6 +26,7 @@ struct Prediction {
   std::vector<StepPrediction> steps;
   double floor_s = 0, predicted_s = 0;
   double low_s = 0, high_s = 0;  // 90 % interval of the whole run
+  double wait_s = 0;             // more if the host waits for its end: runs are taken to be queued
   TimeModel::Basis basis = TimeModel::Basis::assumed;
   bool has_times = false;  // false: floors only
   // The batch from the host to a GPU, by its copy engine; 0: nothing to copy, or no link is known. It is part

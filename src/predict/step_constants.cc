@@ -62,7 +62,7 @@ StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& t
   a.family = main.family;
   a.kind = fmt::format("{} {}", step.kernel_name(), step.problem.op);
   if (is_16bit(float_type(step.problem)) || target.policy.tf32)
-    a.kind += target.policy.tf32 ? " tf32" : " 16bit";
+    a.kind += target.policy.tf32 ? kTf32Kind : k16bitKind;
   a.flops = step.work.flops() / std::max(1e-3, main.useful);
   const auto peak = machine.peak_flops.find(std::string(name_of(main.unit)));
   a.peak = peak != machine.peak_flops.end() ? peak->second : vector_peak(machine, float_type(step.problem));

@@ -7,6 +7,9 @@
 
 namespace headroom {
 
+// Ends of the names of kinds: kernels of one operator differ by precision.
+inline constexpr std::string_view kTf32Kind = " tf32", k16bitKind = " 16bit";
+
 // What the time of a step follows from, on one machine. Steps of one kind share constants.
 struct StepAmounts {
   std::string kind;    // "cpu:pixel_lanes conv2d": kernel and operator

@@ -37,6 +37,14 @@ std::string_view name_of(TimeModel::Basis basis) {
   }
 }
 
+// The machine waited for one kernel. Its own time is none of the wait, and the host's call to wait costs
+// nothing beside a run that goes on meanwhile.
+double TimeModel::wait_s(const Machine& machine) const {
+  if (machine.kind == "cpu") return 0;
+  const Machine::LaunchCosts& launch = machine.launch;
+  return std::max(0.0, launch.wait_s - launch.synchronize_s - launch.graph_node_s);
+}
+
 TimeModel::Basis basis_named(std::string_view name) {
   for (const auto basis : {TimeModel::Basis::calibrated, TimeModel::Basis::shared})
     if (name == name_of(basis)) return basis;

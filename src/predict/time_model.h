@@ -16,6 +16,7 @@ struct StepTime {
   double low = 0, high = 0;  // 90 % of such steps take a time between these
   double busy = 0;           // the part in which nothing else can use the device; the rest is latency
   double gap = 0;            // after it, until the next step of its stream begins
+  double novelty = 0;        // how far it lies from what the model was fitted to
   std::string bound;         // what takes most of it: "compute", "launch", or a memory level
 };
 
@@ -36,8 +37,12 @@ class TimeModel {
   struct Factors {
     double low = 1, high = 1;
   };
-  virtual Factors run_factors() const = 0;
+  // `novelty`: that of its steps, each for its time.
+  virtual Factors run_factors(double seconds, double novelty) const = 0;
   virtual double run_start_s() const { return 0; }  // what a run takes on top of its steps
+  // What it takes besides if the host waits for its end, instead of queueing the next run behind it: the way
+  // of the first launch to the device, and that of its end to the host.
+  virtual double wait_s(const Machine& machine) const;
 };
 std::string_view name_of(TimeModel::Basis basis);
 TimeModel::Basis basis_named(std::string_view name);  // "assumed" for any other name
@@ -52,7 +57,7 @@ class ConstantsModel final : public TimeModel {
   std::string_view name() const override { return name_; }
   Basis basis() const override { return basis_; }
   StepTime time(const Step& step, const Machine& machine, const Target& target) const override;
-  Factors run_factors() const override { return run_factors_; }
+  Factors run_factors(double, double) const override { return run_factors_; }
   bool has(const std::string& family) const { return kinds_.contains(family); }
 
  private:

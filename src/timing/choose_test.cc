@@ -22,7 +22,7 @@ class OneIsFast final : public TimeModel {
   bool knows(const Step& step, const Machine&, const Target&) const override {
     return unknown.empty() || step.kernel->name != unknown;
   }
-  Factors run_factors() const override { return {}; }
+  Factors run_factors(double, double) const override { return {}; }
   std::string unknown;
 
  private:

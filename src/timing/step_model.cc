@@ -10,8 +10,19 @@
 
 namespace headroom {
 
+std::string any_precision(const std::string& kind) {
+  std::string name = kind;
+  for (const std::string_view suffix : {kTf32Kind, k16bitKind})
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  return name + " *";
+}
+
+bool is_step_kind(const std::string& name) {
+  return name.find(' ') != std::string::npos && !name.ends_with('*');
+}
+
 const StepCalibration::Kind& StepCalibration::kind_of(const StepAmounts& amounts) const {
-  for (const std::string& name : {amounts.kind, amounts.family})
+  for (const std::string& name : {amounts.kind, any_precision(amounts.kind), amounts.family})
     if (const auto it = kinds.find(name); it != kinds.end()) return it->second;
   return kinds.at("");
 }
@@ -38,18 +49,27 @@ StepTime CalibratedModel::time(const Step& step, const Machine& machine, const T
   const StepTimeParts parts = parts_of(amounts, calibration_.kind_of(amounts).constants);
   const double seconds = calibration_.seconds_of(amounts) * calibration_.run.whole;
   const Intervals::Bucket& interval = calibration_.intervals.at(seconds);
+  const double novelty = calibration_.novelty_of(amounts);
   // A kind that no probe had is known by its family or by all steps: its interval is twice as wide.
-  const double wider = wider_ * (calibration_.kinds.contains(amounts.kind) ? 1 : 2);
+  const double wider =
+      wider_ * (calibration_.kinds.contains(amounts.kind) ? 1 + calibration_.growth * novelty : 2);
   return {.seconds = seconds,
           .low = seconds * std::pow(interval.low, wider),
           .high = seconds * std::pow(interval.high, wider),
           .busy = seconds * calibration_.busy_share(amounts),
           .gap = amounts.launches * calibration_.run.gap_s,
+          .novelty = novelty,
           .bound = bound_of(parts, amounts)};
 }
 
-TimeModel::Factors CalibratedModel::run_factors() const {
-  return {std::pow(calibration_.run_factors.low, wider_), std::pow(calibration_.run_factors.high, wider_)};
+TimeModel::Factors CalibratedModel::run_factors(double seconds, double novelty) const {
+  const Intervals::Bucket& interval = calibration_.run_intervals.at(seconds);
+  const double wider = wider_ * (1 + calibration_.run_growth * novelty);
+  return {std::min(1.0, std::pow(interval.low, wider)), std::max(1.0, std::pow(interval.high, wider))};
+}
+
+double CalibratedModel::wait_s(const Machine& machine) const {
+  return calibration_.run.wait_s > 0 ? calibration_.run.wait_s : TimeModel::wait_s(machine);
 }
 
 namespace {

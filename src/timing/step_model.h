@@ -26,6 +26,7 @@ struct StepRow {
 struct RunRow {
   int run = 0;
   double seconds = 0;
+  double alone = 0;  // the same where the host waits for each run; 0: not timed
 };
 
 // How the time of a run follows from those of its steps.
@@ -33,6 +34,7 @@ struct RunConstants {
   double whole = 1;    // factor of every step: in a run they meet other caches and clocks than alone
   double gap_s = 0;    // after every launch
   double start_s = 0;  // of the run
+  double wait_s = 0;   // more where the host waits for its end; 0: not known
 };
 // The seconds of a run. `seconds` are those of its rows, `busy` the shares of them that keep the device busy.
 double run_seconds(std::span<const StepRow> rows, std::span<const double> seconds,
@@ -42,24 +44,31 @@ double run_seconds(std::span<const StepRow> rows, std::span<const double> second
 struct StepCalibration {
   struct Kind {
     StepConstants constants;
-    Ridge correction;  // of log(measured / predicted); empty: none
+    Ridge correction;    // of log(measured / predicted); empty: none
+    FeatureRows places;  // of its rows: how new a step is to it
     std::size_t rows = 0;
     JudgedErrors errors;
   };
   std::string machine, title, libraries;
   int cores = 0;
-  std::map<std::string, Kind> kinds;  // of kinds, of families, and "" of all together
-  Intervals intervals;                // of steps
+  // Of kinds, of kernels in any precision ("cudnn conv2d *"), of families, and "" of all together.
+  std::map<std::string, Kind> kinds;
+  Intervals intervals, run_intervals;  // of steps, of whole runs
+  // Their logarithms are 1 + growth * novelty times as wide.
+  double growth = 0, run_growth = 0;
   RunConstants run;
-  TimeModel::Factors run_factors;        // of whole runs
   JudgedErrors step_errors, run_errors;  // on runs not seen
   std::vector<StepRow> rows;             // all of it follows from these
   std::vector<RunRow> runs;
 
-  const Kind& kind_of(const StepAmounts& amounts) const;  // the nearest: kind, family, all
+  const Kind& kind_of(const StepAmounts& amounts) const;  // the nearest: kind, kernel, family, all
   double seconds_of(const StepAmounts& amounts) const;
   double busy_share(const StepAmounts& amounts) const;  // of those seconds
+  // How far it lies from the nearest timed step of its kind; 1: four times as much of one amount.
+  double novelty_of(const StepAmounts& amounts) const;
 };
+std::string any_precision(const std::string& kind);  // the group of a kernel and operator in any precision
+bool is_step_kind(const std::string& name);          // not such a group, nor a family, nor all
 // Rejects fewer than `kMinStepRows` rows.
 inline constexpr std::size_t kMinStepRows = 20;
 StepCalibration fit_steps(std::vector<StepRow> rows, std::vector<RunRow> runs);
@@ -85,7 +94,8 @@ class CalibratedModel final : public TimeModel {
   bool knows(const Step& step, const Machine& machine, const Target& target) const override {
     return calibration_.kinds.contains(amounts_of(step, machine, target).kind);
   }
-  Factors run_factors() const override;
+  Factors run_factors(double seconds, double novelty) const override;
+  double wait_s(const Machine& machine) const override;
   double run_start_s() const override { return calibration_.run.start_s; }
   const std::string& libraries() const { return calibration_.libraries; }
   void widen(double times) { wider_ = times; }  // all intervals, by their logarithms

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "timing/step_model.h"
+#include "timing/step_fit.h"
 
 namespace headroom {
 namespace {
@@ -30,11 +30,11 @@ Json step_kind_json(const StepCalibration::Kind& k) {
 
 JudgedErrors step_errors_from(const Json& json) {
   return {.rows = json.value("rows", std::size_t{0}),
-          .mean = json.value("mean", 0.0),
-          .median = json.value("median", 0.0),
-          .p90 = json.value("p90", 0.0),
-          .coverage = json.value("coverage", 0.0),
-          .median_width = json.value("median_width", 0.0)};
+          .mean = json.value("mean_percent", 0.0),
+          .median = json.value("median_percent", 0.0),
+          .p90 = json.value("p90_percent", 0.0),
+          .coverage = json.value("coverage_percent", 0.0),
+          .median_width = json.value("median_width_percent", 0.0)};
 }
 
 double above_zero(const Json& json, const char* key, const std::string& origin) {
@@ -55,6 +55,23 @@ StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin
   if (json.contains("correction"))
     kind.correction = Ridge::from_json(json.at("correction"), origin, kStepPlaces);
   return kind;
+}
+
+// Of a pair of factors, in files of calibrations that knew one interval for all runs.
+Intervals run_intervals_from(const Json& json, const std::string& origin) {
+  if (json.contains("run_intervals")) return Intervals::from_json(json.at("run_intervals"), origin);
+  const Json& pair = json.at("run_interval");
+  return Intervals::from_buckets({{0, pair.at(0).get<double>(), pair.at(1).get<double>()}});
+}
+
+Json run_json(const RunRow& run) {
+  Json json = Json::array({run.run, rounded(run.seconds * 1e6)});
+  if (run.alone > 0) json.push_back(rounded(run.alone * 1e6));
+  return json;
+}
+RunRow run_from(const Json& json) {
+  return {json.at(0).get<int>(), json.at(1).get<double>() * 1e-6,
+          json.size() > 2 ? json.at(2).get<double>() * 1e-6 : 0};
 }
 
 Json step_row_json(const StepRow& r) {
@@ -86,13 +103,14 @@ Json to_json(const StepCalibration& c) {
   Json kinds = Json::object(), rows = Json::array(), runs = Json::array();
   for (const auto& [name, kind] : c.kinds) kinds[name.empty() ? "all" : name] = step_kind_json(kind);
   for (const StepRow& row : c.rows) rows.push_back(step_row_json(row));
-  for (const RunRow& run : c.runs) runs.push_back(Json::array({run.run, rounded(run.seconds * 1e6)}));
+  for (const RunRow& run : c.runs) runs.push_back(run_json(run));
   return {
       {kStepKey, kStepVersion},
       {"about",
        "constants of kernel times, fitted to the rows below; rows are run, kind, family, FLOP, peak FLOP/s, "
        "bytes, bytes/s, m, n, k, launches, us, stream, rows it waits for, lengths of rows in and out, taps, "
-       "stride, bytes/s of the largest memory where the bytes fit a cache"},
+       "stride, bytes/s of the largest memory where the bytes fit a cache; runs are their number, us, and us "
+       "where the host waits for each"},
       {"machine", c.machine},
       {"title", c.title},
       {"cores", c.cores},
@@ -100,8 +118,11 @@ Json to_json(const StepCalibration& c) {
       {"run",
        {{"whole", rounded(c.run.whole)},
         {"gap_us", rounded(c.run.gap_s * 1e6)},
-        {"start_us", rounded(c.run.start_s * 1e6)}}},
-      {"run_interval", {rounded(c.run_factors.low), rounded(c.run_factors.high)}},
+        {"start_us", rounded(c.run.start_s * 1e6)},
+        {"wait_us", rounded(c.run.wait_s * 1e6)}}},
+      {"run_intervals", c.run_intervals.to_json()},
+      {"growth", rounded(c.growth)},
+      {"run_growth", rounded(c.run_growth)},
       {"unseen_steps", to_json(c.step_errors)},
       {"unseen_runs", to_json(c.run_errors)},
       {"intervals", c.intervals.to_json()},
@@ -115,7 +136,7 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
   const auto twice = [](double low, double high) {
     return Json::array({rounded(low * low), rounded(high * high)});
   };
-  const Intervals::Bucket steps = c.intervals.at(1e-3);
+  const Intervals::Bucket steps = c.intervals.at(1e-3), runs = c.run_intervals.at(1e-3);
   Json kinds = Json::object();
   for (const auto& [name, kind] : c.kinds) {
     const StepConstants& k = kind.constants;
@@ -126,14 +147,14 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
                  {"memory_share", rounded(k.memory_share)},
                  {"cache_share", rounded(k.cache_share)}};
     if (machine.launch.host_s > 0) json["starts"] = rounded(k.start_s / machine.launch.host_s);
-    if (!name.empty()) kinds[name] = json;
+    if (!name.empty() && !name.ends_with('*')) kinds[name] = json;
     if (name.empty() && !c.kinds.contains("plain")) kinds["plain"] = json;
   }
   return {
       {"name", machine.kind},
       {"basis", name_of(TimeModel::Basis::shared)},
       {"interval", twice(steps.low, steps.high)},
-      {"run_interval", twice(c.run_factors.low, c.run_factors.high)},
+      {"run_interval", twice(runs.low, runs.high)},
       {"about",
        fmt::format(
            "fitted to {} timings of {} runs of random networks on {} ({} cores). "
@@ -155,9 +176,9 @@ StepCalibration step_calibration_from_json(const Json& json, const std::string& 
     c.cores = json.at("cores").get<int>(), c.libraries = json.at("libraries").get<std::string>();
     const Json& whole = json.at("run");
     c.run = {above_zero(whole, "whole", origin), above_zero(whole, "gap_us", origin) * 1e-6,
-             above_zero(whole, "start_us", origin) * 1e-6};
-    c.run_factors = {json.at("run_interval").at(0).get<double>(),
-                     json.at("run_interval").at(1).get<double>()};
+             above_zero(whole, "start_us", origin) * 1e-6, whole.value("wait_us", 0.0) * 1e-6};
+    c.run_intervals = run_intervals_from(json, origin);
+    c.growth = json.value("growth", 0.0), c.run_growth = json.value("run_growth", 0.0);
     c.step_errors = step_errors_from(json.at("unseen_steps")),
     c.run_errors = step_errors_from(json.at("unseen_runs"));
     c.intervals = Intervals::from_json(json.at("intervals"), origin);
@@ -165,8 +186,10 @@ StepCalibration step_calibration_from_json(const Json& json, const std::string& 
       c.kinds[name == "all" ? "" : name] = step_kind_from(kind, fmt::format("{}: kind '{}'", origin, name));
     if (!c.kinds.contains("")) reject("{}: kind 'all' is missing", origin);
     for (const Json& row : json.at("rows")) c.rows.push_back(step_row_from(row));
-    for (const Json& run : json.at("runs"))
-      c.runs.push_back({run.at(0).get<int>(), run.at(1).get<double>() * 1e-6});
+    for (const StepRow& row : c.rows)
+      if (const auto it = c.kinds.find(row.amounts.kind); it != c.kinds.end())
+        it->second.places.add(place_of_step(row.amounts));
+    for (const Json& run : json.at("runs")) c.runs.push_back(run_from(run));
     return c;
   } catch (const Json::exception& error) {
     reject("{}: {}", origin, error.what());

@@ -66,8 +66,9 @@ TEST(StepCalibration, FindsConstantsThatPredictRunsItDidNotSee) {
   EXPECT_LT(c.run_errors.median, 5);
   EXPECT_NEAR(c.run.whole, 1.1, 0.001) << "what a run takes beside its steps";
   EXPECT_GT(c.step_errors.coverage, 84);
-  EXPECT_LT(c.run_factors.low, 1);
-  EXPECT_GT(c.run_factors.high, 1);
+  EXPECT_GT(c.run_errors.coverage, 80);
+  EXPECT_LT(c.run_intervals.at(1e-3).low, 1);
+  EXPECT_GT(c.run_intervals.at(1e-3).high, 1);
   EXPECT_EQ(c.kinds.at("cpu.gemm linear").rows, 40u);
   EXPECT_NEAR(c.kinds.at("cpu.gemm linear").constants.efficiency, 0.8, 0.15);
 }
@@ -95,6 +96,53 @@ TEST(StepCalibration, UnknownKindsFallBack) {
   EXPECT_EQ(&c.kind_of({.kind = "new op", .family = "new"}), &c.kinds.at(""));
 }
 
+// Six steps of some microseconds say what a start costs in that precision, and nothing of the rate of a step
+// ten thousand times as long: that is taken from the same kernel in another precision.
+TEST(StepCalibration, FewShortStepsDoNotSetTheTimeOfALongOne) {
+  std::vector<StepRow> rows = made_up_rows(0.03);
+  const StepConstants truth{0.8, 6, 6, 6, 0.7, 0.7, 2e-6};
+  const auto step = [](double side) {
+    return StepAmounts{.kind = "cpu.gemm linear 16bit",
+                       .family = "cpu.gemm.16bit",
+                       .flops = 2 * side * side * side,
+                       .peak = 4e11,
+                       .bytes = 6 * side * side,
+                       .rate = 2e10,
+                       .m = side,
+                       .n = side,
+                       .k = side};
+  };
+  // Latencies grow with the size, which looks like a rate far too low.
+  for (int i = 0; i < 6; ++i) rows.push_back({step(8 + 2 * i), 2e-6 * (1 + i), 40 + i});
+  const StepCalibration c = fit_steps(rows, {});
+  EXPECT_NEAR(std::log(c.seconds_of(step(2000)) / parts_of(step(2000), truth).seconds()), 0, 0.5);
+  EXPECT_TRUE(c.kinds.contains("cpu.gemm linear *"));
+  EXPECT_EQ(&c.kind_of({.kind = "cpu.gemm linear tf32"}), &c.kinds.at("cpu.gemm linear *"));
+}
+
+// What lies far from all that was timed has a wider interval, and as wide as the long runs need that a fit
+// to the short ones was judged by.
+TEST(StepCalibration, IntervalsGrowWithTheDistanceFromWhatWasTimed) {
+  std::vector<StepRow> rows = made_up_rows(0.02, 60);
+  for (StepRow& row : rows) row.seconds *= std::pow(1 + row.amounts.flops / 1e8, 0.3);  // no formula has it
+  const StepCalibration c = fit_steps(rows, runs_of(rows, 1));
+  EXPECT_GT(c.growth, 0.05);
+  StepAmounts a = rows[0].amounts;
+  EXPECT_EQ(c.novelty_of(a), 0);
+  a.flops *= 64, a.m *= 64;
+  EXPECT_GT(c.novelty_of(a), 1);
+  EXPECT_GT(c.novelty_of({.kind = "new op", .family = "new"}), c.novelty_of(a));
+  EXPECT_EQ(fit_steps(made_up_rows(0), {}).growth, 0) << "without runs there is no long one";
+}
+
+TEST(StepCalibration, AWaitIsWhatARunAloneTakesMore) {
+  const std::vector<StepRow> rows = made_up_rows(0.03);
+  std::vector<RunRow> runs = runs_of(rows, 1);
+  EXPECT_EQ(fit_steps(rows, runs).run.wait_s, 0) << "not timed";
+  for (RunRow& run : runs) run.alone = run.seconds + 7e-6;
+  EXPECT_NEAR(fit_steps(rows, runs).run.wait_s, 7e-6, 1e-9);
+}
+
 TEST(StepCalibration, FewRowsAreRefused) {
   std::vector<StepRow> rows = made_up_rows(0, 5);
   EXPECT_THROW(fit_steps(rows, {}), Error);
@@ -104,7 +152,9 @@ TEST(StepCalibration, FileHoldsWhatWasFitted) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("headroom_steps_{}", ::getpid());
   ::setenv("HEADROOM_CACHE", folder.c_str(), 1);
   const std::vector<StepRow> rows = made_up_rows(0.1);
-  StepCalibration c = fit_steps(rows, runs_of(rows, 1));
+  std::vector<RunRow> timed_runs = runs_of(rows, 1);
+  for (RunRow& run : timed_runs) run.alone = run.seconds + 5e-6;
+  StepCalibration c = fit_steps(rows, timed_runs);
   c.machine = "here", c.title = "a machine", c.cores = 2;
   save_calibration(c);
   Machine machine;
@@ -115,6 +165,20 @@ TEST(StepCalibration, FileHoldsWhatWasFitted) {
   for (const StepRow& row : rows)
     EXPECT_NEAR(read->seconds_of(row.amounts) / c.seconds_of(row.amounts), 1, 1e-3);
   EXPECT_EQ(read->rows.size(), rows.size());
+  for (const auto& [a, b] : {std::pair{read->growth, c.growth}, {read->run_growth, c.run_growth}})
+    EXPECT_NEAR(a, b, 1e-5);
+  EXPECT_NEAR(read->run.wait_s, 5e-6, 1e-9);
+  EXPECT_NEAR(read->runs[0].alone / timed_runs[0].alone, 1, 1e-5);
+  EXPECT_EQ(read->novelty_of(rows[0].amounts), 0);
+  EXPECT_EQ(read->step_errors.median, to_json(c.step_errors).at("median_percent").get<double>());
+
+  // A file from before runs had intervals by their length.
+  Json old = to_json(c);
+  old.erase("run_intervals"), old.erase("growth"), old.erase("run_growth"), old.at("run").erase("wait_us");
+  old["run_interval"] = {0.5, 1.5};
+  const StepCalibration from_old = step_calibration_from_json(old, "old");
+  EXPECT_EQ(from_old.run_intervals.at(1).high, 1.5);
+  EXPECT_EQ(from_old.growth, 0);
 
   machine.cores = 3;
   EXPECT_FALSE(find_calibration(machine, why));
