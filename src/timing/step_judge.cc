@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
+#include "base/error.h"
 #include "timing/minimize.h"
 #include "timing/step_fit.h"
 
@@ -14,8 +16,15 @@ constexpr double kLargestShare = 0.25;  // of the runs: left out together, to se
 constexpr double kMaxGrowth = 3;
 constexpr std::size_t kMinFarRows = 20;
 
-// Both runs of a probe, training and evaluation, are left out together: they have steps in common.
-int fold_of(int run) { return run / 2 % kStepFolds; }
+// Both runs of a probe, training and evaluation, are left out together: they have steps in common. A few
+// runs are left out one by one.
+int fold_of(int run, std::size_t runs) { return (runs < 2 * kStepFolds ? run : run / 2) % kStepFolds; }
+
+std::size_t count_runs(const std::vector<StepRow>& rows) {
+  std::set<int> runs;
+  for (const StepRow& row : rows) runs.insert(row.run);
+  return runs.size();
+}
 
 // By row, from fits that did not see its run. Rows that none judged have 0 seconds.
 struct UnseenSteps {
@@ -44,9 +53,10 @@ UnseenSteps empty_of(const StepCalibration& c) {
 // Runs like those that were seen.
 UnseenSteps predict_folds(const StepCalibration& c) {
   UnseenSteps unseen = empty_of(c);
+  const std::size_t runs = count_runs(c.rows);
   for (int fold = 0; fold < kStepFolds; ++fold)
     predict_left_out(
-        c.rows, [&](const StepRow& row) { return fold_of(row.run) == fold; }, unseen);
+        c.rows, [&](const StepRow& row) { return fold_of(row.run, runs) == fold; }, unseen);
   return unseen;
 }
 
@@ -223,6 +233,8 @@ void judge_runs(StepCalibration& c, const UnseenSteps& folds, const UnseenSteps&
 }  // namespace
 
 void judge_calibration(StepCalibration& c) {
+  if (count_runs(c.rows) < 2)
+    reject(Hint{"give it more time: `seconds`"}, "timings of one run alone cannot be judged by another");
   const UnseenSteps folds = predict_folds(c), largest = predict_largest(c);
   judge_steps(c, folds, largest);
   judge_runs(c, folds, largest);

@@ -146,6 +146,11 @@ TEST(StepCalibration, AWaitIsWhatARunAloneTakesMore) {
 TEST(StepCalibration, FewRowsAreRefused) {
   std::vector<StepRow> rows = made_up_rows(0, 5);
   EXPECT_THROW(fit_steps(rows, {}), Error);
+  rows = made_up_rows(0.1, 20);
+  for (StepRow& row : rows) row.run %= 2;
+  EXPECT_GT(fit_steps(rows, {}).step_errors.rows, 0u) << "two runs judge each other";
+  for (StepRow& row : rows) row.run = 0;
+  EXPECT_THROW(fit_steps(rows, {}), Error);
 }
 
 TEST(StepCalibration, FileHoldsWhatWasFitted) {
