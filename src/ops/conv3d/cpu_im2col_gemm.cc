@@ -157,16 +157,12 @@ struct SlabProducts {
 
   void weight_gradient(const T* x, const T* dy, T* dw, T* scratch, int threads) const {
     T* partial = scratch + threads * matrix;  // threads x weights
-    int used = 0;
-#pragma omp parallel num_threads(threads) if (!omp_in_parallel())
-    {
-      const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-#pragma omp single
-      used = team;
+    const int used = inside_team() ? 1 : threads;
+    run_team(used, [&](int thread) {
       T* own = partial + thread * c.weights();
       std::fill(own, own + c.weights(), T{0});
       const std::int64_t items = c.batch * c.groups * slabs;
-      for (std::int64_t i = items * thread / team; i < items * (thread + 1) / team; ++i) {
+      for (std::int64_t i = items * thread / used; i < items * (thread + 1) / used; ++i) {
         const std::int64_t part = i / slabs;
         const Slab s = slab(i % slabs);
         const auto [b, ldb] = unrolled(s, x + part * group_input(), scratch + thread * matrix);
@@ -174,7 +170,7 @@ struct SlabProducts {
              dy + part * group_output() + first_column(s), c.window.outputs(), b, ldb, T{1},
              own + part % c.groups * group_weights(), c.depth());
       }
-    }
+    });
     parallel_for(c.weights(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         T sum = partial[i];

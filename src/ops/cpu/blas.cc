@@ -85,7 +85,7 @@ void tiled(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int6
             c + row * ldc + column, ldc);
   };
   const std::int64_t count = tiles.down * tiles.across;
-  const std::int64_t threads = std::min<std::int64_t>(count, omp_in_parallel() ? 1 : omp_get_max_threads());
+  const std::int64_t threads = std::min<std::int64_t>(count, team_limit());
   if (threads > 1) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast <int>(threads))
     for (std::int64_t tile = 0; tile < count; ++tile) compute(tile);

@@ -144,7 +144,7 @@ void int8_gemm(std::int64_t m, std::int64_t n, std::int64_t k, const ByteFactor&
   // Threads share panels; if there are too few of them, also the rows. A thread packs its panel itself.
   constexpr std::int64_t kLeastRows = 64;         // packing costs about as much as four rows
   constexpr std::int64_t kLeastProducts = 65536;  // of a piece: waking a thread costs as much
-  const std::int64_t count = (n + kPanel - 1) / kPanel, team = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const std::int64_t count = (n + kPanel - 1) / kPanel, team = team_limit();
   const std::int64_t chunks =
       std::clamp<std::int64_t>((team + count - 1) / count, 1, std::max<std::int64_t>(1, m / kLeastRows));
   const std::int64_t grain = kLeastProducts / std::max<std::int64_t>(1, m / chunks * k * kPanel) + 1;

@@ -82,7 +82,7 @@ template <class T>
 void WeightGradient<T>::run(const T* x, const T* dy, T* dw, T* workspace) const {
   const Plane plane = input_plane_of(c);
   const std::int64_t size = scratch().per_thread, blocks = (c.batch + kL<T> - 1) / kL<T>;
-  const std::int64_t pieces = omp_in_parallel() ? 1 : std::min<std::int64_t>(threads, blocks);
+  const std::int64_t pieces = inside_team() ? 1 : std::min<std::int64_t>(threads, blocks);
   auto piece = [&](std::int64_t thread) {
     T* sums = workspace + thread * size;
     T* in = sums + c.weights() * kL<T>;
@@ -95,8 +95,7 @@ void WeightGradient<T>::run(const T* x, const T* dy, T* dw, T* workspace) const 
       block(c, plane, in, gradient, sums);
     }
   };
-#pragma omp parallel for num_threads(static_cast <int>(pieces)) schedule(static, 1) if (pieces > 1)
-  for (std::int64_t thread = 0; thread < pieces; ++thread) piece(thread);
+  run_team(static_cast<int>(pieces), piece);
 
   for (std::int64_t i = 0; i < c.weights(); ++i) {
     simd::Vec<T> sum = simd::load(workspace + i * kL<T>);

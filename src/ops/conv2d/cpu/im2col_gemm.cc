@@ -73,21 +73,17 @@ struct Im2col {
 
   void weight_gradient(const T* x, const T* dy, T* dw, T* scratch, int threads) const {
     T* partial = scratch + threads * matrix;  // threads x weights
-    int used = 0;
-#pragma omp parallel num_threads(threads) if (!omp_in_parallel())
-    {
-      const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-#pragma omp single
-      used = team;
+    const int used = inside_team() ? 1 : threads;
+    run_team(used, [&](int thread) {
       T* own = partial + thread * c.weights();
       std::fill(own, own + c.weights(), T{0});
-      const std::int64_t begin = c.batch * thread / team, end = c.batch * (thread + 1) / team;
+      const std::int64_t begin = c.batch * thread / used, end = c.batch * (thread + 1) / used;
       for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i)
         multiply<kLibrary>(false, true, c.group_maps(), c.depth(), c.output_plane(), T{1},
                            dy + i * group_output(), c.output_plane(),
                            columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(), T{1},
                            own + i % c.groups * group_weights(), c.depth());
-    }
+    });
     parallel_for(c.weights(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         T sum = partial[i];

@@ -37,7 +37,7 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
       return [g = gather_sizes(p)](const LaunchArgs& a) {
         check_indices(g, a.in<I>(1));
         constexpr std::int64_t kColumns = 64;  // at least, for rows to be read in stretches
-        const std::int64_t threads = omp_get_max_threads(), work = g.count * g.inner;
+        const std::int64_t threads = team_limit(), work = g.count * g.inner;
         fill_parallel(g.outer * g.extent * g.inner, a.out<T>(0), T{0});
         auto add = [&](const Part& part) { add_slices(g, part, a.in<T>(0), a.in<I>(1), a.out<T>(0)); };
         if (g.outer >= threads)

@@ -34,7 +34,7 @@ void each_product(const MatmulProblem& p, const LaunchArgs& args, Body&& body) {
       body(args.in<T>(0) + p.a[static_cast<std::size_t>(i)], args.in<T>(1) + p.b[static_cast<std::size_t>(i)],
            args.out<T>(0) + i * p.m * p.n, i);
   };
-  if (shares_batch(p, omp_get_max_threads()))
+  if (shares_batch(p, team_limit()))
     parallel_for(p.count(), kElementwiseGrain / (p.m * p.n * p.k) + 1, products);
   else
     products(0, p.count(), 0);
