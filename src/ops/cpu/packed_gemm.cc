@@ -19,6 +19,19 @@ void scale_only(const GemmExtent& extent, T beta, T* c, std::int64_t ldc, const 
 }  // namespace
 
 template <class T>
+int product_threads(const gemm_tile::Tile<T>& tile, const GemmExtent& extent, int limit) {
+  const double rate =
+      7e9 * tile.lanes;  // FLOP/s: three quarters of the peak of a core of 2.3 GHz with two units
+  const auto columns = static_cast<double>(pieces(extent.n, tile.lanes) * tile.lanes);
+  const double seconds = 2.0 * static_cast<double>(extent.m * extent.k) * columns / rate;
+  const std::int64_t blocks =
+      pieces(extent.k, packed::block_terms<T>(extent.k)) * pieces(extent.n, packed::kBlockColumns);
+  return team_costs().threads_for(seconds, limit, static_cast<int>(std::min<std::int64_t>(blocks, 1000)));
+}
+template int product_threads(const gemm_tile::Tile<float>&, const GemmExtent&, int);
+template int product_threads(const gemm_tile::Tile<double>&, const GemmExtent&, int);
+
+template <class T>
 void packed_gemm(const gemm_tile::Tile<T>& tile, bool trans_a, bool trans_b, const GemmExtent& extent,
                  T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                  std::int64_t ldc, const AfterGemm<T>& after) {

@@ -17,4 +17,8 @@ void packed_gemm(const gemm_tile::Tile<T>& tile, bool trans_a, bool trans_b, con
                  T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                  std::int64_t ldc, const AfterGemm<T>& after = {});
 
+// How many of up to `limit` threads finish it earliest.
+template <class T>
+int product_threads(const gemm_tile::Tile<T>& tile, const GemmExtent& extent, int limit);
+
 }  // namespace headroom

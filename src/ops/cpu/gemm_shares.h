@@ -1,0 +1,123 @@
+#pragma once
+
+// How the threads of a product share its blocks. Part of packed_gemm.cc.
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+namespace headroom::packed {
+
+inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
+
+// The length of equal pieces, up to `most` long and multiples of `multiple`.
+inline std::int64_t even_pieces(std::int64_t whole, std::int64_t most, std::int64_t multiple) {
+  return pieces(pieces(whole, pieces(whole, most)), multiple) * multiple;
+}
+
+struct Range {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+};
+inline Range share(std::int64_t count, std::int64_t part, std::int64_t parts) {
+  return {count * part / parts, count * (part + 1) / parts};
+}
+
+// The threads lie over the result as a grid.
+struct Grid {
+  int down = 1, across = 1;
+  int size() const { return down * across; }
+};
+
+// The grid whose largest share is smallest; of nearly equal ones the one whose shares read the least of both
+// factors. Extents in panels of so many rows and columns.
+inline Grid grid_of(int threads, std::int64_t row_panels, std::int64_t column_panels, int rows, int columns) {
+  constexpr double kNearly = 1.1;
+  const auto each_grid = [&](auto&& look) {
+    for (int across = 1; across <= threads; ++across) {
+      const Grid grid{threads / across, across};
+      const auto down = pieces(row_panels, grid.down), right = pieces(column_panels, across);
+      look(grid, static_cast<double>(down * right), static_cast<double>(down * rows + right * columns));
+    }
+  };
+  double smallest = INFINITY, least = INFINITY;
+  each_grid([&](Grid, double tiles, double) { smallest = std::min(smallest, tiles); });
+  Grid best;
+  each_grid([&](Grid grid, double tiles, double lines) {
+    if (tiles <= kNearly * smallest && lines < least) best = grid, least = lines;
+  });
+  return best;
+}
+
+// The tiles of one share as tasks: a few tiles of a row each. A group of columns serves all rows before the
+// next one begins, because its part of B stays in the second-level cache.
+class ShareTasks {
+ public:
+  ShareTasks(Range down, Range across, std::int64_t group)
+      : down_(down), across_(across), group_(group), full_(across.size() / group) {}
+
+  std::int64_t count() const {
+    return down_.size() * (full_ * chunks(group_) + chunks(across_.size() - full_ * group_));
+  }
+
+  // tile(row panel, column panel) for each tile of a task.
+  template <class Tile>
+  void run(std::int64_t task, Tile&& tile) const {
+    const std::int64_t of_group = down_.size() * chunks(group_), group = std::min(task / of_group, full_),
+                       within = task - group * of_group, first = across_.begin + group * group_,
+                       end = std::min(first + group_, across_.end), each = chunks(end - first),
+                       begin = first + within % each * kTiles;
+    for (std::int64_t j = begin; j < std::min(begin + kTiles, end); ++j) tile(down_.begin + within / each, j);
+  }
+
+ private:
+  static constexpr std::int64_t kTiles = 8;  // some 10 us with AVX-512: long beside the choice of a task
+  static std::int64_t chunks(std::int64_t panels) { return pieces(panels, kTiles); }
+
+  Range down_, across_;
+  std::int64_t group_, full_;
+};
+
+// A thread does the tasks of its own share in order, which keeps its parts of the factors in its caches, then
+// what others have left: a core that another program holds up delays nobody.
+class TaskQueues {
+ public:
+  explicit TaskQueues(Grid grid) : grid_(grid) {
+    if (grid_.size() > 1) next_ = std::make_unique<Next[]>(static_cast<std::size_t>(2 * grid_.size()));
+  }
+
+  // Some of the tiles on each thread, all of them on all threads. All threads meet between two rounds.
+  template <class Tile>
+  void run(int thread, std::int64_t round, std::int64_t row_panels, std::int64_t column_panels,
+           std::int64_t group, Tile&& tile) const {
+    const int shares = grid_.size();
+    Next* const now = next_.get() + round % 2 * shares;
+    if (shares > 1 && thread < shares)
+      next_[static_cast<std::size_t>((round + 1) % 2 * shares + thread)].task = 0;
+    for (int i = 0; i < shares; ++i) {
+      const int whose = (thread + i) % shares;
+      const ShareTasks tasks(share(row_panels, whose / grid_.across, grid_.down),
+                             share(column_panels, whose % grid_.across, grid_.across), group);
+      const std::int64_t count = tasks.count();
+      if (shares == 1) {
+        for (std::int64_t task = 0; task < count; ++task) tasks.run(task, tile);
+        return;
+      }
+      std::atomic<std::int64_t>& next = now[whose].task;
+      while (next.load(std::memory_order_relaxed) < count)
+        if (const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed); task < count)
+          tasks.run(task, tile);
+    }
+  }
+
+ private:
+  struct alignas(64) Next {
+    std::atomic<std::int64_t> task = 0;
+  };
+  Grid grid_;
+  std::unique_ptr<Next[]> next_;  // two rounds of one for each share
+};
+
+}  // namespace headroom::packed
