@@ -38,6 +38,7 @@ struct Machine {
     bool operator==(const LaunchCosts&) const = default;
   };
   LaunchCosts launch;
+  std::vector<double> team_s;  // CPUs: waking 2, 4, 8, … threads and waiting for them, in seconds
   // The link between host and device, bytes per second in one direction; 0: unknown.
   struct HostLink {
     double bytes_per_s = 0;  // the faster direction, pinned

@@ -78,15 +78,20 @@ class Fields {
     return find(key) == nullptr ? 0 : need_amount(key, range);
   }
   double need_amount(const char* key, const Range& range) const {
-    const double number = positive(key);
-    if (number < range.low || number > range.high)
-      complain(key, "is {:g} {}, which no machine has; plausible: {:g} to {:g} {}", number, range.unit,
-               range.low, range.high, range.unit);
-    return number;
+    return plausible(key, positive(key, need(key)), range);
+  }
+  // A list of them; empty if not given.
+  std::vector<double> amounts(const char* key, const Range& range) const {
+    std::vector<double> list;
+    const Json* value = find(key);
+    if (value == nullptr) return list;
+    if (!value->is_array()) complain(key, "is {}, not a list", value->type_name());
+    for (const Json& item : *value) list.push_back(plausible(key, positive(key, item), range));
+    return list;
   }
   int count(const char* key, int highest = 1'000'000) const {
     if (find(key) == nullptr) return 0;
-    const double number = positive(key);
+    const double number = positive(key, need(key));
     if (number != std::floor(number) || number > highest)
       complain(key, "is {:g}, not a whole number from 1 to {}", number, highest);
     return static_cast<int>(number);
@@ -146,8 +151,13 @@ class Fields {
     if (!value.is_string()) complain(key, "is {}, not text", value.type_name());
     return value.get<std::string>();
   }
-  double positive(const char* key) const {
-    const Json& value = need(key);
+  double plausible(const char* key, double number, const Range& range) const {
+    if (number < range.low || number > range.high)
+      complain(key, "is {:g} {}, which no machine has; plausible: {:g} to {:g} {}", number, range.unit,
+               range.low, range.high, range.unit);
+    return number;
+  }
+  double positive(const char* key, const Json& value) const {
     if (!value.is_number()) complain(key, "is {}, not a number", value.type_name());
     const double number = value.get<double>();
     if (!std::isfinite(number) || number <= 0) complain(key, "is {}; it must be above 0", number);

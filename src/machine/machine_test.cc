@@ -406,13 +406,20 @@ TEST_F(Machines, LaunchCostsAndLinksAreKept) {
   json["host_link"] = {{"bytes_per_s", 55e9}, {"upload", 55e9}, {"download", 54e9}};
   json["rank_link"] = {{"ranks", 4}, {"latency_s", 1e-5}, {"bytes_per_s", 9e9}};
   json["burst_flops"] = {{"fp32", 6e13}};
+  json["team_s"] = {1e-6, 2e-6};
   const Machine machine = machine_from_json(json, "x");
+  EXPECT_EQ(machine.team_s, (std::vector{1e-6, 2e-6}));
   EXPECT_EQ(machine.launch, (Machine::LaunchCosts{.host_s = 2e-6, .graph_node_s = 1.1e-6, .wait_s = 7e-6}));
   EXPECT_EQ(machine.rank_link, (Machine::RankLink{4, 1e-5, 9e9}));
   EXPECT_EQ(machine.host_link.download, 54e9);
   EXPECT_EQ(machine.burst_flops.at("fp32"), 6e13);
-  for (const char* field : {"launch", "host_link", "rank_link", "burst_flops"})
+  for (const char* field : {"launch", "host_link", "rank_link", "burst_flops", "team_s"})
     EXPECT_EQ(to_json(machine).at(field), json.at(field)) << field;
+  for (const char* wrong : {"[0]", "[null]", "[9]", "{}", "3"}) {
+    Json bad = small();
+    bad["team_s"] = Json::parse(wrong);
+    EXPECT_TRUE(contains(refusal([&] { machine_from_json(bad, "x"); }).what(), "team_s")) << wrong;
+  }
   for (const char* field : {"launch", "host_link", "rank_link"})
     for (const char* wrong : {"[]", R"({"a": 3})", "3"}) {
       Json bad = small();

@@ -99,6 +99,7 @@ Json to_json(const Machine& machine) {
   put_part("sustained_flops", peaks_json(machine.sustained_flops));
   put_part("levels", levels_json(machine.levels));
   put_part("launch", launch_json(machine.launch));
+  put("team_s", machine.team_s);
   put_part("host_link", host_link_json(machine.host_link));
   put("peer_bytes_per_s", machine.peer_bytes_per_s);
   put_part("rank_link", rank_link_json(machine.rank_link));

@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "device/cpu/team.h"
 #include "device/device.h"
 #include "machine/bandwidth.h"
 #include "machine/cache_levels.h"
 #include "machine/fma_rate.h"
 #include "machine/pinned_team.h"
 #include "machine/timing.h"
+#include "machine/wake.h"
 
 namespace headroom {
 namespace {
@@ -81,22 +84,6 @@ std::vector<StreamRate> stream_rates(const std::vector<CacheLevel>& caches, int 
   return rates;
 }
 
-double wake_seconds(int threads, double seconds) {
-  std::vector<double> samples;
-  const double until = now_s() + seconds;
-  int awake = 0;  // written by the team, so that the compiler keeps the region
-  do {
-    const double begin = now_s();
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp master
-      ++awake;
-    }
-    samples.push_back(now_s() - begin);
-  } while (samples.size() < 50 || (now_s() < until && samples.size() < 100000));
-  return spread_of(std::move(samples)).median;
-}
-
 void measure_peaks(Machine& machine, int team, double seconds) {
   const std::pair<const char*, DType> kinds[] = {{"fp32", DType::f32}, {"fp64", DType::f64}};
   for (const auto& [name, dtype] : kinds) {
@@ -150,7 +137,7 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   if (team < cpu.threads)
     machine.doubt = fmt::format("{} threads share {} CPU{}, so these are the ceilings of {} thread{}",
                                 cpu.threads, team, team == 1 ? "" : "s", team, team == 1 ? "" : "s");
-  const PinnedTeam pinned(team, cpus);
+  std::optional<PinnedTeam> pinned(std::in_place, team, cpus);
   const std::vector<CacheLevel> caches = find_caches(cpus, team);
 
   say(team == 1 ? "multiply-adds on 1 thread" : fmt::format("multiply-adds on 1 and {} threads", team));
@@ -172,7 +159,10 @@ Machine measure_cpu(int threads, double seconds, const std::function<void(const 
   say("multiply-adds once more");  // a processor with a power limit may have another clock by now
   measure_peaks(machine, team, kFmaShare / 2 * seconds);
 
+  pinned.reset();  // new threads would share its CPU
   say("waking the thread team");
+  // Kernels choose their threads by it: what other programs spoiled is worse than nothing.
+  if (machine.doubt.empty()) machine.team_s = team_wake_seconds(team, kWakeShare * seconds);
   machine.launch.host_s = wake_seconds(cpu.threads, kWakeShare * seconds);
   return machine;
 }
@@ -186,11 +176,16 @@ Machine higher_ceilings(Machine now, const Machine& before) {
       raise(level.bytes_per_s, old.bytes_per_s);
       raise(level.one_core_bytes_per_s, old.one_core_bytes_per_s);
     }
+  if (now.team_s.empty()) now.team_s = before.team_s;
+  for (std::size_t i = 0; i < std::min(now.team_s.size(), before.team_s.size()); ++i)
+    now.team_s[i] = std::min(now.team_s[i], before.team_s[i]);
   if (before.launch.host_s > 0) now.launch.host_s = std::min(now.launch.host_s, before.launch.host_s);
   return now;
 }
 
-Machine here_or_measure(int threads, double seconds, bool keep, const Warn& warn) {
+namespace {
+
+Machine saved_or_measured(int threads, double seconds, bool keep, const Warn& warn) {
   if (std::error_code error; std::filesystem::exists(machine_file("here"), error)) {
     try {
       Machine saved = find_machine("here");
@@ -208,6 +203,17 @@ Machine here_or_measure(int threads, double seconds, bool keep, const Warn& warn
   } catch (const Error& error) {
     machine.notes.push_back(fmt::format("not saved: {}", error.what()));
   }
+  return machine;
+}
+
+}  // namespace
+
+Machine here_or_measure(int threads, double seconds, bool keep, const Warn& warn) {
+  Machine machine = saved_or_measured(threads, seconds, keep, warn);
+  if (machine.team_s.empty()) return machine;
+  std::vector<double> costs = machine.team_s;
+  costs.insert(costs.begin(), 0);  // one thread is awake
+  use_team_costs(TeamCosts(std::move(costs)));
   return machine;
 }
 

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdlib>
 #include <fstream>
 
@@ -43,6 +44,10 @@ TEST(Roofline, MeasuresEveryCeiling) {
   EXPECT_EQ(machine.memory().name, "memory");
   EXPECT_GE(stages.size(), 3u);
   EXPECT_GT(machine.launch.host_s, 1e-9);
+  if (machine.doubt.empty())
+    EXPECT_EQ(machine.team_s.size(), std::bit_width(static_cast<unsigned>(machine.cores)) - 1u);
+  else
+    EXPECT_TRUE(machine.team_s.empty()) << machine.doubt;
   for (const char* precision : {"fp32", "fp64"}) {
     EXPECT_GT(machine.one_core_peak_flops.at(precision), 1e8);
     EXPECT_GE(machine.peak_flops.at(precision), machine.one_core_peak_flops.at(precision));
@@ -103,10 +108,16 @@ TEST(Roofline, SurvivesBeingWritten) {
 
 TEST(Roofline, TwoMeasurementsKeepTheHigherOfEach) {
   Machine low = measured(), high = measured();
+  low.team_s = high.team_s = {1e-6, 2e-6};
   low.peak_flops["fp32"] /= 2;
   low.launch.host_s *= 3;
+  for (double& cost : low.team_s) cost *= 2;
   high.levels[0].bytes_per_s /= 4;
-  EXPECT_EQ(to_json(higher_ceilings(low, high)), to_json(measured()));
+  Machine both = measured();
+  both.team_s = high.team_s;
+  EXPECT_EQ(to_json(higher_ceilings(low, high)), to_json(both));
+  low.team_s.clear();
+  EXPECT_EQ(higher_ceilings(low, high).team_s, high.team_s) << "not measured this time";
 }
 
 // Threads that take turns on a CPU each look fast by their own clock.

@@ -102,6 +102,8 @@ std::string figure_lines(const Machine& machine) {
   lines.bytes("vector register", machine.vector_bytes, "vector_bytes");
   lines.seconds(gpu ? "starting one kernel" : "waking the thread team", machine.launch.host_s,
                 "launch.host_s");
+  for (std::size_t i = 0, threads = 2; i < machine.team_s.size(); ++i, threads *= 2)
+    lines.seconds(fmt::format("waking {} threads", threads).c_str(), machine.team_s[i], "team_s");
   lines.seconds("one kernel within a graph", machine.launch.graph_node_s, "launch.graph_node_s");
   lines.seconds("one kernel, waited for", machine.launch.wait_s, "launch.wait_s");
   lines.seconds("waiting for an idle device", machine.launch.synchronize_s, "launch.synchronize_s");

@@ -35,8 +35,10 @@ TEST(MachineTable, ThePageHoldsWhatElseWasMeasured) {
   Machine machine = find_machine("h200");
   machine.launch.graph_node_s = 1.13e-6;
   machine.host_link.upload = 55.2e9;
+  machine.team_s = {1.3e-6, 2.7e-6};
   const std::string page = machine_page(machine);
-  for (const char* part : {"within a graph", "1.13 us", "upload, pinned", "55.2 GB/s"})
+  for (const char* part : {"within a graph", "1.13 us", "upload, pinned", "55.2 GB/s", "waking 2 threads",
+                           "1.30 us", "waking 4 threads", "2.70 us"})
     EXPECT_TRUE(contains(page, part)) << part << "\n" << page;
 }
 

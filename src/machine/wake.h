@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+namespace headroom {
+
+// Seconds to wake a team of so many threads, as kernels do, and to wait for it: the median of `seconds` of
+// trials.
+double wake_seconds(int threads, double seconds);
+// The same of 2, 4, 8, … threads, up to `most`, of the fastest tenth: other programs only make them slower.
+std::vector<double> team_wake_seconds(int most, double seconds);
+
+}  // namespace headroom
