@@ -62,14 +62,14 @@ class ShareTasks {
     return down_.size() * (full_ * chunks(group_) + chunks(across_.size() - full_ * group_));
   }
 
-  // tile(row panel, column panel) for each tile of a task.
-  template <class Tile>
-  void run(std::int64_t task, Tile&& tile) const {
+  // strip(row panel, first column panel, end of column panels) of a task.
+  template <class Strip>
+  void run(std::int64_t task, Strip&& strip) const {
     const std::int64_t of_group = down_.size() * chunks(group_), group = std::min(task / of_group, full_),
                        within = task - group * of_group, first = across_.begin + group * group_,
                        end = std::min(first + group_, across_.end), each = chunks(end - first),
                        begin = first + within % each * kTiles;
-    for (std::int64_t j = begin; j < std::min(begin + kTiles, end); ++j) tile(down_.begin + within / each, j);
+    strip(down_.begin + within / each, begin, std::min(begin + kTiles, end));
   }
 
  private:
@@ -88,10 +88,10 @@ class TaskQueues {
     if (grid_.size() > 1) next_ = std::make_unique<Next[]>(static_cast<std::size_t>(2 * grid_.size()));
   }
 
-  // Some of the tiles on each thread, all of them on all threads. All threads meet between two rounds.
-  template <class Tile>
+  // Some of the strips on each thread, all of them on all threads. All threads meet between two rounds.
+  template <class Strip>
   void run(int thread, std::int64_t round, std::int64_t row_panels, std::int64_t column_panels,
-           std::int64_t group, Tile&& tile) const {
+           std::int64_t group, Strip&& strip) const {
     const int shares = grid_.size();
     Next* const now = next_.get() + round % 2 * shares;
     if (shares > 1 && thread < shares)
@@ -102,13 +102,13 @@ class TaskQueues {
                              share(column_panels, whose % grid_.across, grid_.across), group);
       const std::int64_t count = tasks.count();
       if (shares == 1) {
-        for (std::int64_t task = 0; task < count; ++task) tasks.run(task, tile);
+        for (std::int64_t task = 0; task < count; ++task) tasks.run(task, strip);
         return;
       }
       std::atomic<std::int64_t>& next = now[whose].task;
       while (next.load(std::memory_order_relaxed) < count)
         if (const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed); task < count)
-          tasks.run(task, tile);
+          tasks.run(task, strip);
     }
   }
 

@@ -173,10 +173,21 @@ class PackedProduct {
             pack_b(block, share(columns_of(block.columns), thread, threads));
           if (threads > 1 && (packs || round > 0)) barrier.wait();
           queues.run(thread, round, rows_of(block.rows), columns_of(block.columns), group,
-                     [&](std::int64_t i, std::int64_t j) {
-                       multiply_tile(block, i * tile_.rows, j * tile_.columns);
+                     [&](std::int64_t row_panel, std::int64_t first, std::int64_t end) {
+                       multiply_strip(block, row_panel * tile_.rows, first, end);
                      });
         }
+  }
+
+  // Tiles side by side, and what happens to finished ones: over all of them at once, because short pieces of
+  // rows take three times as long.
+  void multiply_strip(const Block<T>& block, std::int64_t row, std::int64_t first, std::int64_t end) const {
+    for (std::int64_t j = first; j < end; ++j) multiply_tile(block, row, j * tile_.columns);
+    if (!after_ || block.term + block.terms < k_) return;
+    const std::int64_t column = first * tile_.columns,
+                       columns = std::min(end * tile_.columns, block.columns) - column;
+    for (std::int64_t i = block.row + row; i < block.row + std::min(row + tile_.rows, block.rows); ++i)
+      after_(i, block.column + column, columns, c_ + i * ldc_ + block.column + column);
   }
 
   void pack_a(const Block<T>& block, Range panels) const {
@@ -230,9 +241,6 @@ class PackedProduct {
     T* const c = c_ + (block.row + row) * ldc_ + block.column + column;
     tile_.multiply(static_cast<int>(rows), static_cast<int>(columns), block.terms, factors, alpha_,
                    block.term == 0 ? beta_ : T{1}, c, ldc_);
-    if (!after_ || block.term + block.terms < k_) return;
-    for (std::int64_t i = 0; i < rows; ++i)
-      after_(block.row + row + i, block.column + column, columns, c + i * ldc_);
   }
 
   const gemm_tile::Tile<T>& tile_;

@@ -90,9 +90,11 @@ TEST(GemmShares, TasksCoverTheBlock) {
       run_team(threads, [&](int thread) {
         for (std::int64_t round = 0; round < 3; ++round) {
           if (round > 0) barrier.wait();
-          queues.run(thread, round, rows, columns, 24, [&](std::int64_t i, std::int64_t j) {
-            ++done[static_cast<std::size_t>(i * columns + j)];
-          });
+          queues.run(thread, round, rows, columns, 24,
+                     [&](std::int64_t i, std::int64_t first, std::int64_t end) {
+                       for (std::int64_t j = first; j < end; ++j)
+                         ++done[static_cast<std::size_t>(i * columns + j)];
+                     });
         }
       });
       for (const auto& times : done) EXPECT_EQ(times, 3) << threads << ": " << rows << " x " << columns;
