@@ -16,6 +16,11 @@ struct Format {
 
 Format format_of(DType dtype) { return dtype == DType::f16 ? Format{10, 5} : Format{7, 8}; }
 
+// 2^exponent, for normal numbers. A product with it is exact and much quicker than ldexp.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
 }  // namespace
 
 std::uint16_t half_bits(DType dtype, double value) {
@@ -23,15 +28,15 @@ std::uint16_t half_bits(DType dtype, double value) {
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
   if (std::isnan(value)) return static_cast<std::uint16_t>(f.infinity() | (1 << (f.fraction_bits - 1)));
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign | f.infinity());
-  int exponent = 0;
   const double size = std::abs(value);
-  std::frexp(size, &exponent);  // size = m 2^exponent, m in [0.5, 1)
+  // size = m 2^exponent, m in [1, 2). A subnormal double counts as 2^-1023: both formats have larger units.
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(size) >> 52) - 1023;
   // The spacing of the format at this size; below the normal numbers it stays constant.
-  const int unit = std::max(exponent - 1, 1 - f.bias()) - f.fraction_bits;
+  const int unit = std::max(exponent, 1 - f.bias()) - f.fraction_bits;
   // nearbyint rounds ties to even. A carry into the next power of two gives the format's next number.
-  const double steps = std::nearbyint(std::ldexp(size, -unit));
-  const int base = std::max(exponent - 1 + f.bias(), 1) - 1;  // exponent field, minus the implicit one
-  const double bits = size == 0 ? 0 : steps + std::ldexp(base, f.fraction_bits);
+  const double steps = std::nearbyint(size * power_of_two(-unit));
+  const int base = std::max(exponent + f.bias(), 1) - 1;  // exponent field, minus the implicit one
+  const double bits = steps + (base << f.fraction_bits);
   if (bits >= f.infinity()) return static_cast<std::uint16_t>(sign | f.infinity());
   return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(bits));
 }
@@ -42,7 +47,7 @@ double half_value(DType dtype, std::uint16_t bits) {
   const double sign = bits & 0x8000 ? -1 : 1;
   if (exponent == (1 << f.exponent_bits) - 1) return fraction ? NAN : sign * INFINITY;
   const int whole = exponent == 0 ? fraction : fraction + (1 << f.fraction_bits);
-  return sign * std::ldexp(whole, std::max(exponent, 1) - f.bias() - f.fraction_bits);
+  return sign * whole * power_of_two(std::max(exponent, 1) - f.bias() - f.fraction_bits);
 }
 
 }  // namespace headroom

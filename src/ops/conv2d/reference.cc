@@ -20,15 +20,17 @@ void for_each_product(const Conv2d& c, Visit&& visit) {
         for (std::int64_t ow = 0; ow < win.output.w; ++ow) {
           const std::int64_t y = ((n * c.maps + m) * win.output.h + oh) * win.output.w + ow;
           for (std::int64_t k = 0; k < c.group_channels(); ++k)
-            for (std::int64_t kh = 0; kh < win.kernel.h; ++kh)
+            for (std::int64_t kh = 0; kh < win.kernel.h; ++kh) {
+              const std::int64_t ih = oh * win.stride.h - win.pad.h + kh * win.dilation.h;
+              if (ih < 0 || ih >= win.input.h) continue;
+              const std::int64_t channel = m / c.group_maps() * c.group_channels() + k;
+              const std::int64_t x_row = ((n * c.channels + channel) * win.input.h + ih) * win.input.w;
+              const std::int64_t w_row = ((m * c.group_channels() + k) * win.kernel.h + kh) * win.kernel.w;
               for (std::int64_t kw = 0; kw < win.kernel.w; ++kw) {
-                const std::int64_t ih = oh * win.stride.h - win.pad.h + kh * win.dilation.h;
                 const std::int64_t iw = ow * win.stride.w - win.pad.w + kw * win.dilation.w;
-                if (ih < 0 || ih >= win.input.h || iw < 0 || iw >= win.input.w) continue;
-                const std::int64_t channel = m / c.group_maps() * c.group_channels() + k;
-                visit(((n * c.channels + channel) * win.input.h + ih) * win.input.w + iw,
-                      ((m * c.group_channels() + k) * win.kernel.h + kh) * win.kernel.w + kw, y);
+                if (iw >= 0 && iw < win.input.w) visit(x_row + iw, w_row + kw, y);
               }
+            }
         }
 }
 

@@ -14,15 +14,19 @@ void each_tap(const Conv3d& c, std::int64_t n, std::int64_t m, std::int64_t y, V
   const std::int64_t od = y / w.output_plane(), oh = y / w.columns.output % w.rows.output,
                      ow = y % w.columns.output;
   for (std::int64_t k = 0; k < c.group_channels(); ++k)
-    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
-      const std::int64_t id = w.depth.source(od, tap / (w.rows.kernel * w.columns.kernel)),
-                         ih = w.rows.source(oh, tap / w.columns.kernel % w.rows.kernel),
-                         iw = w.columns.source(ow, tap % w.columns.kernel);
-      if (id < 0 || ih < 0 || iw < 0) continue;
-      const std::int64_t channel = m / c.group_maps() * c.group_channels() + k;
-      visit((n * c.channels + channel) * w.inputs() + (id * w.rows.input + ih) * w.columns.input + iw,
-            (m * c.group_channels() + k) * w.taps() + tap, (n * c.maps + m) * w.outputs() + y);
-    }
+    for (std::int64_t kd = 0; kd < w.depth.kernel; ++kd)
+      for (std::int64_t kh = 0; kh < w.rows.kernel; ++kh) {
+        const std::int64_t id = w.depth.source(od, kd), ih = w.rows.source(oh, kh);
+        if (id < 0 || ih < 0) continue;
+        const std::int64_t channel = m / c.group_maps() * c.group_channels() + k;
+        const std::int64_t x_row =
+            (n * c.channels + channel) * w.inputs() + (id * w.rows.input + ih) * w.columns.input;
+        const std::int64_t w_row =
+            (m * c.group_channels() + k) * w.taps() + (kd * w.rows.kernel + kh) * w.columns.kernel;
+        for (std::int64_t kw = 0; kw < w.columns.kernel; ++kw)
+          if (const std::int64_t iw = w.columns.source(ow, kw); iw >= 0)
+            visit(x_row + iw, w_row + kw, (n * c.maps + m) * w.outputs() + y);
+      }
 }
 
 template <class Visit>

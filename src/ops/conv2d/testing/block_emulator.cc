@@ -1,6 +1,7 @@
 #include "ops/conv2d/testing/block_emulator.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -20,7 +21,8 @@ float as_half(float x) { return static_cast<float>(half_value(DType::f16, half_b
 // Towards zero, as the sums of tensor cores.
 float cut_off(double x) {
   const float near = static_cast<float>(x);
-  return std::abs(double(near)) > std::abs(x) ? std::nextafter(near, 0.0F) : near;
+  if (std::abs(double(near)) <= std::abs(x)) return near;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) - 1);  // the neighbour on the side of zero
 }
 
 // Two elements, each in two parts.
