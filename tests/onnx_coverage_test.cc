@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kBegin = "<!-- made by tests/onnx_coverage_test.cc -->\n";
 constexpr const char* kEnd = "<!-- end -->\n";
 
-std::string document(const std::string& name) {
+std::string coverage_page(const std::string& name) {
   return read_file(std::filesystem::path(HEADROOM_SOURCE_DIR) / name);
 }
 
@@ -103,7 +103,7 @@ std::string coverage_table() {
   std::filesystem::remove(path);
   std::string text = "| operator | on CPUs | on GPUs | trains | written |\n|---|---|---|---|---|\n";
   std::vector<std::string> untried, gaps;
-  for (const std::string& op : split(document("tests/golden/onnx_opset24.txt"), '\n')) {
+  for (const std::string& op : split(coverage_page("tests/golden/onnx_opset24.txt"), '\n')) {
     if (op.empty()) continue;
     const auto it = found.find(op);
     if (it != found.end())
@@ -117,7 +117,7 @@ std::string coverage_table() {
 }
 
 TEST(OnnxCoverage, TheTableOfTheDocumentsIsWhatTheCodeDoes) {
-  const std::string text = document("docs/onnx.md");
+  const std::string text = coverage_page("docs/onnx.md");
   const std::size_t begin = text.find(kBegin), end = text.find(kEnd);
   ASSERT_NE(begin, std::string::npos);
   ASSERT_NE(end, std::string::npos);

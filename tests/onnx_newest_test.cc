@@ -8,7 +8,7 @@
 namespace headroom::testing {
 namespace {
 
-auto with(std::vector<std::pair<std::string, std::int64_t>> numbers) {
+auto numbers_of(std::vector<std::pair<std::string, std::int64_t>> numbers) {
   return [numbers](onnx::NodeProto& n) {
     for (const auto& [name, value] : numbers) ModelMaker::set(n, name, value);
   };
@@ -16,7 +16,7 @@ auto with(std::vector<std::pair<std::string, std::int64_t>> numbers) {
 
 TEST(OnnxNewest, RunningProducts) {
   const auto expect = [](std::int64_t exclusive, std::int64_t reverse, const std::vector<double>& want) {
-    const auto attributes = with({{"exclusive", exclusive}, {"reverse", reverse}});
+    const auto attributes = numbers_of({{"exclusive", exclusive}, {"reverse", reverse}});
     ModelMaker m(26);
     m.input("x", {"2", "5"});
     store(m, "axis", whole({}, {1}));
@@ -50,9 +50,10 @@ TEST(OnnxNewest, DepthBehindRowsAndColumns) {
 TEST(OnnxNewest, WindowsOfAttention) {
   const Array q = floats({1, 1, 3, 1}, {1, 1, 1}), k = floats({1, 1, 3, 1}, {0, 0, 0}),
               v = floats({1, 1, 3, 1}, {2, 4, 9});
-  expect_result({"Attention", {q, k, v}, with({{"left_window_size", 1}, {"right_window_size", 0}}), 25},
+  expect_result({"Attention", {q, k, v}, numbers_of({{"left_window_size", 1}, {"right_window_size", 0}}), 25},
                 floats({1, 1, 3, 1}, {2, 3, 6.5}));
-  expect_result({"Attention", {q, k, v}, with({{"is_causal", 1}}), 25}, floats({1, 1, 3, 1}, {2, 3, 5}));
+  expect_result({"Attention", {q, k, v}, numbers_of({{"is_causal", 1}}), 25},
+                floats({1, 1, 3, 1}, {2, 3, 5}));
 }
 
 // Two columns of coordinates, as rows; then the elements that they name.

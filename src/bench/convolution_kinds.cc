@@ -7,13 +7,13 @@
 namespace headroom {
 namespace {
 
-const SamplerOptions kPasses = {.warm_ups = 1,
-                                .min_samples = 3,
-                                .max_samples = 25,
-                                .max_seconds = 6,
-                                .repeats = 1,
-                                .noise = kSettledNoise,
-                                .alternate = true};
+const SamplerOptions kKindSamples = {.warm_ups = 1,
+                                     .min_samples = 3,
+                                     .max_samples = 25,
+                                     .max_seconds = 6,
+                                     .repeats = 1,
+                                     .noise = kSettledNoise,
+                                     .alternate = true};
 
 bool is_convolution(const Step& step) {
   return step.phase == Phase::forward && step.problem.op.starts_with("conv2d");
@@ -72,7 +72,7 @@ std::vector<ConvolutionPass> time_convolutions(const std::vector<Engine*>& engin
   for (std::size_t i = 0; i < engines.size(); ++i)
     bodies.push_back(
         [&, i](int) { return run_pass(*engines[i], images, preprocess, batch, convolutions[i], passes[i]); });
-  const std::vector<Sampled> timed = sample_in_turn(kPasses, bodies);
+  const std::vector<Sampled> timed = sample_in_turn(kKindSamples, bodies);
   for (std::size_t i = 0; i < engines.size(); ++i) {
     passes[i].sum = timed[i];
     for (std::size_t k = 0; k < convolutions[i].size(); ++k) {

@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-double thread_seconds() {
+double own_seconds() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
@@ -24,10 +24,10 @@ double thread_seconds() {
 
 // Computes until this thread has had its core for so long, and says how long it was.
 double burn(double seconds) {
-  const double begin = thread_seconds();
-  while (thread_seconds() - begin < seconds) {
+  const double begin = own_seconds();
+  while (own_seconds() - begin < seconds) {
   }
-  return thread_seconds() - begin;
+  return own_seconds() - begin;
 }
 
 // Writes to pages that are not mapped yet.

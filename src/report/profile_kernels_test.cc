@@ -29,7 +29,7 @@ Trace small_gpu_trace() {
   return trace;
 }
 
-double number(const Sheet& sheet, std::size_t row, const char* key) {
+double cell_number(const Sheet& sheet, std::size_t row, const char* key) {
   return std::get<double>(sheet.at(row, key));
 }
 
@@ -39,18 +39,18 @@ TEST(ProfileKernels, EveryCellIsTheOneCountedByHand) {
   EXPECT_EQ(sheet.at(0, "name"), Cell("void gemm<4>(int)"));
   EXPECT_EQ(sheet.at(0, "short_name"), Cell("gemm<4>"));
   EXPECT_EQ(sheet.at(0, "calls"), Cell(std::int64_t{3}));
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "time_percent"), 100 * 6000.0 / 7000);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "total_ms"), 0.006);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "average_us"), 2);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "min_us"), 1);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "max_us"), 3);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "median_us"), 2);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "time_percent"), 100 * 6000.0 / 7000);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "total_ms"), 0.006);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "average_us"), 2);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "min_us"), 1);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "max_us"), 3);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "median_us"), 2);
   EXPECT_EQ(sheet.at(1, "name"), Cell("relu"));
   EXPECT_EQ(sheet.at(1, "calls"), Cell(std::int64_t{2}));
-  EXPECT_DOUBLE_EQ(number(sheet, 1, "total_ms"), 0.001);
-  EXPECT_DOUBLE_EQ(number(sheet, 1, "median_us"), 0.5);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 1, "total_ms"), 0.001);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 1, "median_us"), 0.5);
   EXPECT_EQ(sheet.at(2, "name"), Cell("empty"));
-  EXPECT_DOUBLE_EQ(number(sheet, 2, "time_percent"), 0);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 2, "time_percent"), 0);
   EXPECT_EQ(sheet.csv().substr(0, sheet.csv().find('\n')),
             "time_percent,total_ms,calls,average_us,min_us,max_us,median_us,short_name,name");
 }
@@ -59,19 +59,19 @@ TEST(ProfileKernels, WithoutWindowsEverythingCounts) {
   Trace trace = small_gpu_trace();
   trace.windows.clear();
   const Sheet sheet = kernels_sheet(trace);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "total_ms"), 0.066);
-  EXPECT_DOUBLE_EQ(number(sheet, 1, "total_ms"), 0.008);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "total_ms"), 0.066);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 1, "total_ms"), 0.008);
 }
 
 TEST(ProfileKernels, CallsAreCountedLikeKernels) {
   const Sheet sheet = calls_sheet(small_gpu_trace());
   ASSERT_EQ(sheet.rows(), 2u) << "cudaFree came after the window";
   EXPECT_EQ(sheet.at(0, "name"), Cell("cudaMemcpyAsync"));
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "time_percent"), 60);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "time_percent"), 60);
   EXPECT_EQ(sheet.at(1, "name"), Cell("cudaLaunchKernel"));
-  EXPECT_DOUBLE_EQ(number(sheet, 1, "total_ms"), 0.0004);
-  EXPECT_DOUBLE_EQ(number(sheet, 1, "average_us"), 0.2);
-  EXPECT_DOUBLE_EQ(number(sheet, 1, "median_us"), 0.2);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 1, "total_ms"), 0.0004);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 1, "average_us"), 0.2);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 1, "median_us"), 0.2);
 }
 
 TEST(ProfileKernels, OnACpuStepsPlayTheRole) {
@@ -82,8 +82,8 @@ TEST(ProfileKernels, OnACpuStepsPlayTheRole) {
   const Sheet sheet = kernels_sheet(trace);
   ASSERT_EQ(sheet.rows(), 1u);
   EXPECT_EQ(sheet.at(0, "name"), Cell("conv2d gemm"));
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "total_ms"), 0.0005);
-  EXPECT_DOUBLE_EQ(number(sheet, 0, "time_percent"), 100);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "total_ms"), 0.0005);
+  EXPECT_DOUBLE_EQ(cell_number(sheet, 0, "time_percent"), 100);
 }
 
 TEST(ProfileKernels, MajorityExceedsNinetyPercent) {

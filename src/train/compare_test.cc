@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-Dataset digits() { return load_dataset("glyphs", {.train_size = 400, .test_size = 100}); }
+Dataset compared_digits() { return load_dataset("glyphs", {.train_size = 400, .test_size = 100}); }
 
 TrainOptions options() {
   TrainOptions o;
@@ -21,8 +21,8 @@ TEST(CompareTraining, TheSameDeviceDoesNotDrift) {
   Engine a(find_net("mlp:hidden=32"), *device, {.seed = 1}),
       b(find_net("mlp:hidden=32"), *device, {.seed = 2});
   std::vector<std::int64_t> steps;
-  const auto list =
-      compare_training(a, b, digits(), options(), [&](const Divergence& d) { steps.push_back(d.step); });
+  const auto list = compare_training(a, b, compared_digits(), options(),
+                                     [&](const Divergence& d) { steps.push_back(d.step); });
   EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 2, 5, 8, 10, 16}));
   for (const Divergence& d : list) EXPECT_EQ(d.worst(), 0) << d.step;
 }
@@ -31,7 +31,7 @@ TEST(CompareTraining, PrecisionsDriftApartByRounding) {
   const auto device = open_device("cpu", 2);
   Engine a(find_net("mlp:hidden=32"), *device, {.seed = 1}),
       b(find_net("mlp:hidden=32"), *device, {.precision = DType::f64, .seed = 2});
-  const auto list = compare_training(a, b, digits(), options(), [](const Divergence&) {});
+  const auto list = compare_training(a, b, compared_digits(), options(), [](const Divergence&) {});
   EXPECT_GT(list.back().worst(), 0);
   EXPECT_LT(list.back().worst(), 1e-4);
   EXPECT_EQ(list.back().arrays.size(), 4u);
@@ -44,7 +44,7 @@ TEST(CompareTraining, AChangeOfTheFirstWeightsIsSeen) {
     Engine a(find_net("mlp:hidden=32"), *device, {.precision = DType::f64, .seed = 1}),
         b(find_net("mlp:hidden=32"), *device, {.precision = DType::f64, .seed = 1});
     const auto list = compare_training(
-        a, b, digits(), options(), [](const Divergence&) {}, change);
+        a, b, compared_digits(), options(), [](const Divergence&) {}, change);
     for (const ArrayDistance& array : list.front().arrays)
       if (array.name.ends_with("weight")) {
         EXPECT_NEAR(array.relative / change, 1, 0.5) << array.name;
@@ -59,7 +59,7 @@ TEST(CompareTraining, MeansThatAreZeroAreNotCompared) {
   net.conv2d("conv", {.maps = 4, .kernel = 5}).batch_norm("first").batch_norm("second").relu("relu");
   net.flatten().linear("fc", {.units = 10});
   Engine a(net, *device, {.seed = 1}), b(net, *device, {.precision = DType::f64, .seed = 1});
-  const auto list = compare_training(a, b, digits(), options(), [](const Divergence&) {});
+  const auto list = compare_training(a, b, compared_digits(), options(), [](const Divergence&) {});
   EXPECT_GT(list.back().worst(), 0);
   for (const ArrayDistance& array : list.back().arrays) EXPECT_LT(array.relative, 1e-3) << array.name;
 }

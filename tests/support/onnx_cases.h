@@ -25,7 +25,7 @@ inline const Json& onnx_cases() {
   return all;
 }
 
-inline DType dtype_of(const std::string& name) {
+inline DType dtype_named(const std::string& name) {
   if (name == "float32") return DType::f32;
   if (name == "int64") return DType::i64;
   if (name == "uint8") return DType::u8;
@@ -54,7 +54,7 @@ inline NamedTensor tensor_of(const Json& json) {
   NamedTensor wide{json["name"], {shape, DType::f64}, {}};
   wide.bytes.resize(values.size() * sizeof(double));
   if (!values.empty()) std::memcpy(wide.bytes.data(), values.data(), wide.bytes.size());
-  return as_type(wide, dtype_of(json["type"]));
+  return as_type(wide, dtype_named(json["type"]));
 }
 
 inline void set_attribute(onnx::NodeProto& node, const std::string& name, const Json& value) {
@@ -123,7 +123,7 @@ inline onnx::ModelProto model_of(const Json& c, bool all_stored) {
     if (all_stored)
       store(json);
     else
-      declare(json["name"], number_of(dtype_of(json["type"])), json["shape"]);
+      declare(json["name"], number_of(dtype_named(json["type"])), json["shape"]);
   if (graph.input().empty()) declare("unused", onnx::TensorProto::FLOAT, {1});  // a network needs an input
   for (const Json& json : c["outputs"]) {
     node.add_output(json["name"].get<std::string>());
