@@ -6,8 +6,8 @@
 namespace headroom::cuda {
 namespace {
 
-constexpr int kWide = 8;  // fp16 values of one store
-constexpr unsigned kInfinity = 0x7F800000;
+constexpr int kStored = 8;  // fp16 values of one store
+constexpr unsigned kInfiniteBits = 0x7F800000;
 // Blocks that find the largest value, for both operands: each ends with an atomic operation on one word.
 constexpr std::int64_t kMaxBlocks = 1024;
 
@@ -16,7 +16,7 @@ using Floats = Pack<float>;
 // Bits of floats without their sign are in the order of their values.
 __device__ inline unsigned larger(unsigned largest, float x) {
   const unsigned bits = __float_as_uint(x) & 0x7FFFFFFF;
-  return bits > largest && bits < kInfinity ? bits : largest;
+  return bits > largest && bits < kInfiniteBits ? bits : largest;
 }
 
 // Bound by one pass over both operands. Blocks below `blocks` are the first operand's.
@@ -64,16 +64,16 @@ __global__ void split_parts(Fp16x3Operands args, unsigned blocks, bool whole_a, 
   const int which = blockIdx.x < blocks ? 0 : 1;
   const Fp16x3Operand& x = args.of[which];
   const std::int64_t i = std::int64_t{which == 0 ? blockIdx.x : blockIdx.x - blocks} * kThreads + threadIdx.x;
-  const std::int64_t across = x.to_columns / kWide;
+  const std::int64_t across = x.to_columns / kStored;
   if (i >= x.to_rows * across) return;
   const std::int64_t row = x.to_rows * across < 0x80000000LL
                                ? static_cast<unsigned>(i) / static_cast<unsigned>(across)
                                : i / across;
-  const std::int64_t column = (i - row * across) * kWide;
-  float v[kWide] = {};
+  const std::int64_t column = (i - row * across) * kStored;
+  float v[kStored] = {};
   if (row < x.rows) {
     const float* from = x.from + row * x.ld + column;
-    if ((which == 0 ? whole_a : whole_b) && column + kWide <= x.columns) {
+    if ((which == 0 ? whole_a : whole_b) && column + kStored <= x.columns) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const Floats p = reinterpret_cast<const Floats*>(from)[h];
@@ -82,14 +82,14 @@ __global__ void split_parts(Fp16x3Operands args, unsigned blocks, bool whole_a, 
       }
     } else {
 #pragma unroll
-      for (int e = 0; e < kWide; ++e)
+      for (int e = 0; e < kStored; ++e)
         if (column + e < x.columns) v[e] = from[e];
     }
   }
   const float scale = power_of_two(scale_exponent(args.largest[which]));
   Pack<Half> hi, lo;
 #pragma unroll
-  for (int e = 0; e < kWide; ++e) {
+  for (int e = 0; e < kStored; ++e) {
     const float scaled = v[e] * scale;
     hi.v[e] = __float2half_rn(scaled);
     lo.v[e] = __float2half_rn(scaled - __half2float(hi.v[e]));  // of an infinity: NaN
@@ -153,7 +153,9 @@ void find_largest(const Fp16x3Operands& args, cudaStream_t stream) {
 }
 
 void split_fp16x3(const Fp16x3Operands& args, cudaStream_t stream) {
-  const auto blocks_of = [](const Fp16x3Operand& x) { return blocks_for(x.to_rows * x.to_columns / kWide); };
+  const auto blocks_of = [](const Fp16x3Operand& x) {
+    return blocks_for(x.to_rows * x.to_columns / kStored);
+  };
   const unsigned a = blocks_of(args.of[0]), b = blocks_of(args.of[1]);
   split_parts<<<a + b, kThreads, 0, stream>>>(args, a, whole_rows(args.of[0]), whole_rows(args.of[1]));
   HEADROOM_CUDA_LAUNCHED();

@@ -18,7 +18,7 @@ void cut_across(SkinnyArgs& args) {
 }
 
 template <class T, int kS>
-void launch(SkinnyArgs args, cudaStream_t stream) {
+void launch_across(SkinnyArgs args, cudaStream_t stream) {
   cut_across<T>(args);
   const dim3 grid(static_cast<unsigned>(tiles_of(args.rows, kAcrossTile<T>)),
                   static_cast<unsigned>(args.splits));
@@ -29,7 +29,7 @@ void launch(SkinnyArgs args, cudaStream_t stream) {
 }  // namespace
 
 void skinny_across(DType dtype, const SkinnyArgs& args, cudaStream_t stream) {
-  dispatch_skinny(dtype, args.columns, [&]<class T, int kS>() { launch<T, kS>(args, stream); });
+  dispatch_skinny(dtype, args.columns, [&]<class T, int kS>() { launch_across<T, kS>(args, stream); });
 }
 
 }  // namespace headroom::cuda

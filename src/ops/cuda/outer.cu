@@ -12,7 +12,7 @@ template <class T>
 constexpr int kColumns = sizeof(T) == 8 ? 2 : 4;  // of a thread
 // Of a row of B in shared memory: packs stay whole, and columns fall into different banks.
 template <class T>
-constexpr int kLine = 33 * kColumns<T>;
+constexpr int kOuterLine = 33 * kColumns<T>;
 
 // Element (line, k) for `lines` lines, a power of two, of which `have` exist; what is missing is 0.
 template <int kK, class T, class At>
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads) short_sums(OuterArgs args) {
   using C = Compute<T>;
   constexpr int kN = kColumns<T>;
   __shared__ __align__(16) C left[kThreads / kNarrowest * kRows][kK];
-  __shared__ __align__(16) C right[kK][kLine<T>];
+  __shared__ __align__(16) C right[kK][kOuterLine<T>];
   const int lane = static_cast<int>(threadIdx.x) % args.width,
             group = static_cast<int>(threadIdx.x) / args.width;
   const int groups = kThreads / args.width, rows = groups * kRows;

@@ -7,18 +7,20 @@ namespace headroom::cuda {
 namespace {
 
 constexpr int kWarps = kThreads / 32;
-constexpr int kDeep = 4;  // vectors of a lane in a run
+constexpr int kDeepVectors = 4;  // vectors of a lane in a run
 
-// A channel's elements are runs of kDeep * 32 vectors of kV elements, none across the end of a plane. The
-// warps of a block take turns with the runs of its part.
+// A channel's elements are runs of kDeepVectors * 32 vectors of kV elements, none across the end of a plane.
+// The warps of a block take turns with the runs of its part.
 template <int kV, class Body>
 __device__ void each_run(const BatchNorm& p, std::int64_t channel, int part, Body&& body) {
-  const std::int64_t vectors = p.plane / kV, per_plane = (vectors + 32 * kDeep - 1) / (32 * kDeep);
+  const std::int64_t vectors = p.plane / kV,
+                     per_plane = (vectors + 32 * kDeepVectors - 1) / (32 * kDeepVectors);
   const std::int64_t runs = p.rows * per_plane, parts = p.split.parts;
   const std::int64_t last = (part + 1) * runs / parts;
   for (std::int64_t r = part * runs / parts + threadIdx.x / 32; r < last; r += kWarps) {
     const Cut at = cut(r, per_plane);
-    body((at.whole * p.channels + channel) * vectors, at.rest * 32 * kDeep + threadIdx.x % 32, vectors);
+    body((at.whole * p.channels + channel) * vectors, at.rest * 32 * kDeepVectors + threadIdx.x % 32,
+         vectors);
   }
 }
 
@@ -30,16 +32,16 @@ __global__ void __launch_bounds__(kThreads) gather_planes(BatchNorm p, BatchNorm
   Sums sums;
   each_run<kV>(p, channel, blockIdx.x % p.split.parts,
                [&](std::int64_t base, std::int64_t first, std::int64_t end) {
-                 P x[kDeep], dy[kDeep];
+                 P x[kDeepVectors], dy[kDeepVectors];
 #pragma unroll
-                 for (int u = 0; u < kDeep; ++u)
+                 for (int u = 0; u < kDeepVectors; ++u)
                    if (first + 32 * u < end) {
                      x[u] = static_cast<const P*>(t.x)[base + first + 32 * u];
                      if constexpr (kBackward<kKind>)
                        dy[u] = static_cast<const P*>(t.dy)[base + first + 32 * u];
                    }
 #pragma unroll
-                 for (int u = 0; u < kDeep; ++u)
+                 for (int u = 0; u < kDeepVectors; ++u)
                    if (first + 32 * u < end)
 #pragma unroll
                      for (int v = 0; v < kV; ++v) gather<kKind>(sums, x[u].v[v], dy[u].v[v], center);
@@ -73,15 +75,15 @@ __global__ void __launch_bounds__(kThreads) apply_planes(BatchNorm p, BatchNormT
   const Apply<T, kKind> apply(shared);
   each_run<kV>(p, channel, part, [&](std::int64_t base, std::int64_t first, std::int64_t end) {
     constexpr bool kReadsX = kKind != BatchNormKind::inference_grad;
-    P x[kDeep] = {}, dy[kDeep] = {};
+    P x[kDeepVectors] = {}, dy[kDeepVectors] = {};
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u)
+    for (int u = 0; u < kDeepVectors; ++u)
       if (first + 32 * u < end) {
         if constexpr (kReadsX) x[u] = static_cast<const P*>(t.x)[base + first + 32 * u];
         if constexpr (kBackward<kKind>) dy[u] = static_cast<const P*>(t.dy)[base + first + 32 * u];
       }
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u)
+    for (int u = 0; u < kDeepVectors; ++u)
       if (first + 32 * u < end) {
         P y;
 #pragma unroll

@@ -7,7 +7,7 @@ namespace headroom::cuda {
 namespace {
 
 constexpr int kColumns = static_cast<int>(BatchNormSplit::kColumns), kHigh = kThreads / kColumns;
-constexpr int kDeep = 4;        // rows of a thread in flight
+constexpr int kDeepRows = 4;    // rows of a thread in flight
 constexpr int kApplyRows = 64;  // of a block
 
 __device__ inline Coefficients* coefficients_of(const BatchNorm& p, void* workspace) {
@@ -15,16 +15,16 @@ __device__ inline Coefficients* coefficients_of(const BatchNorm& p, void* worksp
   return reinterpret_cast<Coefficients*>(static_cast<double2*>(workspace) + sums);
 }
 
-// Calls body(place, is it there) for the rows first, first + kHigh, … before `end` of one column, kDeep at a
-// time.
+// Calls body(place, is it there) for the rows first, first + kHigh, … before `end` of one column, kDeepRows
+// at a time.
 template <class Load, class Use>
 __device__ void each_row(std::int64_t first, std::int64_t end, Load&& load, Use&& use) {
-  for (std::int64_t r = first; r < end; r += kDeep * kHigh) {
+  for (std::int64_t r = first; r < end; r += kDeepRows * kHigh) {
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u)
+    for (int u = 0; u < kDeepRows; ++u)
       if (r + u * kHigh < end) load(u, r + u * kHigh);
 #pragma unroll
-    for (int u = 0; u < kDeep; ++u)
+    for (int u = 0; u < kDeepRows; ++u)
       if (r + u * kHigh < end) use(u, r + u * kHigh);
   }
 }
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads) gather_columns(BatchNorm p, BatchNor
   Sums sums;
   if (column < width) {
     const double center = center_of<T, kKind>(p, t, cut(column, p.plane).whole);
-    T x[kDeep] = {}, dy[kDeep] = {};
+    T x[kDeepRows] = {}, dy[kDeepRows] = {};
     each_row(
         part * p.rows / p.split.parts + high, (part + 1) * p.rows / p.split.parts,
         [&](int u, std::int64_t r) {
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
                                   : finish<T, BatchNormKind::inference>(p, t, channel, {}, false));
   for (std::int64_t band = blockIdx.y; band < bands; band += gridDim.y) {
     const std::int64_t end = (band + 1) * kApplyRows;
-    T x[kDeep] = {}, dy[kDeep] = {};
+    T x[kDeepRows] = {}, dy[kDeepRows] = {};
     each_row(
         band * kApplyRows + threadIdx.x / kColumns, end < p.rows ? end : p.rows,
         [&](int u, std::int64_t r) {

@@ -6,7 +6,7 @@
 namespace headroom::cuda {
 namespace {
 
-constexpr int kWarps = kThreads / 32;
+constexpr int kSumWarps = kThreads / 32;
 
 // 32 sums by a block; eight threads share one and are added up at the end.
 template <class T>
@@ -18,15 +18,15 @@ __global__ void __launch_bounds__(kThreads)
   C sum = 0;
   if (i < n)
 #pragma unroll 8
-    for (int piece = static_cast<int>(threadIdx.x) / 32; piece < pieces; piece += kWarps)
+    for (int piece = static_cast<int>(threadIdx.x) / 32; piece < pieces; piece += kSumWarps)
       sum += partial[piece * n + i];
-  __shared__ C of_warp[kWarps][32];
+  __shared__ C of_warp[kSumWarps][32];
   of_warp[threadIdx.x / 32][threadIdx.x % 32] = sum;
   __syncthreads();
   if (threadIdx.x >= 32 || i >= n) return;
   C total = 0;
 #pragma unroll
-  for (int k = 0; k < kWarps; ++k) total += of_warp[k][threadIdx.x];
+  for (int k = 0; k < kSumWarps; ++k) total += of_warp[k][threadIdx.x];
   if (finish.bias != nullptr)
     total += widen(static_cast<const T*>(finish.bias)[i / finish.plane % finish.maps]);
   out[i] = narrow<T>(activate(finish.activation, total));

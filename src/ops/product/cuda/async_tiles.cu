@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads, 2) async_tiles(RungArgs args) {
 }
 
 template <class T>
-void launch(bool along_a, bool along_b, const RungArgs& args, cudaStream_t stream) {
+void launch_async(bool along_a, bool along_b, const RungArgs& args, cudaStream_t stream) {
   void (*const kernels[4])(RungArgs) = {async_tiles<T, false, false>, async_tiles<T, false, true>,
                                         async_tiles<T, true, false>, async_tiles<T, true, true>};
   const dim3 grid = grid_of_tiles(args, TileShape<T>::kTile, TileShape<T>::kTile);
@@ -72,7 +72,8 @@ void launch(bool along_a, bool along_b, const RungArgs& args, cudaStream_t strea
 
 void launch_async_tiles(bool is_double, bool along_a, bool along_b, const RungArgs& args, void* stream) {
   auto* const queue = static_cast<cudaStream_t>(stream);
-  is_double ? launch<double>(along_a, along_b, args, queue) : launch<float>(along_a, along_b, args, queue);
+  is_double ? launch_async<double>(along_a, along_b, args, queue)
+            : launch_async<float>(along_a, along_b, args, queue);
 }
 
 }  // namespace headroom::cuda

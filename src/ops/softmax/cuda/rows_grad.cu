@@ -31,8 +31,8 @@ __global__ void short_rows(std::int64_t rows, int columns, int lanes, bool log_o
 }
 
 template <class T>
-__global__ __launch_bounds__(1024) void long_rows(std::int64_t columns, bool log_of, const T* dy, const T* y,
-                                                  T* dx) {
+__global__ __launch_bounds__(1024) void long_rows_grad(std::int64_t columns, bool log_of, const T* dy,
+                                                       const T* y, T* dx) {
   using C = Compute<T>;
   const std::int64_t base = std::int64_t{blockIdx.x} * columns;
   C sum = 0;
@@ -72,8 +72,8 @@ void run(const SoftmaxShape& s, const T* dy, const T* y, T* dx, cudaStream_t str
           s.outer, static_cast<int>(s.length), split.lanes, s.log, dy, y, dx);
     });
   } else {
-    long_rows<<<static_cast<unsigned>(s.outer), long_row_threads(s.length), 0, stream>>>(s.length, s.log, dy,
-                                                                                         y, dx);
+    long_rows_grad<<<static_cast<unsigned>(s.outer), long_row_threads(s.length), 0, stream>>>(s.length, s.log,
+                                                                                              dy, y, dx);
   }
   HEADROOM_CUDA_LAUNCHED();
 }
