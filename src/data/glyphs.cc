@@ -34,7 +34,7 @@ class Draws {
   explicit Draws(Philox source) : source_(source) {}
   double uniform() {
     if (used_ == 4) block_ = source_.block(next_++), used_ = 0;
-    return std::ldexp(double(block_[used_++]), -32);
+    return double(block_[used_++]) * 0x1p-32;
   }
   double between(double low, double high) { return low + (high - low) * uniform(); }
   // Sum of four uniforms: close to normal and never beyond 3.5 deviations, so no digit becomes unreadable.

@@ -14,13 +14,12 @@ constexpr std::size_t kParts = 8, kSamplesOfAPart = 4;
 // side of it. Returns the largest such k, counted from 1; 0 if even the outermost samples are not sure
 // enough.
 std::size_t enclosing_rank(std::size_t samples) {
-  const double n = static_cast<double>(samples);
+  const double n = static_cast<double>(samples), orders = std::lgamma(n + 1), tosses = n * std::log(2.0);
   double outside = 0;  // probability that fewer than k of n fair coins show heads
   std::size_t k = 0;
   for (; k < samples / 2; ++k) {
     const double heads = static_cast<double>(k);
-    outside += std::exp(std::lgamma(n + 1) - std::lgamma(heads + 1) - std::lgamma(n - heads + 1) -
-                        n * std::log(2.0));
+    outside += std::exp(orders - std::lgamma(heads + 1) - std::lgamma(n - heads + 1) - tosses);
     if (2 * outside > 1 - kConfidence) break;
   }
   return k;
