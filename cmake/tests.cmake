@@ -73,6 +73,10 @@ if(NOT HEADROOM_SANITIZE)
   run_together(Gradients *Gradients.* 4)
   run_together(OnnxOperators *OnnxOperators.* 4)
   run_together(SmallNetwork *SmallNetwork.* 4)
+  # These share what takes long: a measured machine; a browser, and the training whose page it shows.
+  run_together(Roofline Roofline.* 1)
+  run_together(BrowserPages BrowserReport.*:BrowserPageChecks.*:BrowserInstrument.* 1)
+  run_together(BrowserLive BrowserLive.* 1)
   run_together(CudaKernels *CudaKernels.* 1)
   set_tests_properties(CudaKernels/0 PROPERTIES LABELS cuda RUN_SERIAL ON TIMEOUT 3600 ENVIRONMENT ""
                        SKIP_REGULAR_EXPRESSION "no GPU here")
