@@ -84,8 +84,15 @@ class ShareTasks {
 // what others have left: a core that another program holds up delays nobody.
 class TaskQueues {
  public:
+  // The memory is the thread's, which starts one product at a time: later products allocate nothing.
   explicit TaskQueues(Grid grid) : grid_(grid) {
-    if (grid_.size() > 1) next_ = std::make_unique<Next[]>(static_cast<std::size_t>(2 * grid_.size()));
+    if (grid_.size() == 1) return;
+    static thread_local std::unique_ptr<Next[]> kept;
+    static thread_local std::size_t room = 0;
+    const auto count = static_cast<std::size_t>(2 * grid_.size());
+    if (room < count) kept = std::make_unique<Next[]>(count), room = count;
+    next_ = kept.get();
+    for (std::size_t i = 0; i < count; ++i) next_[i].task.store(0, std::memory_order_relaxed);
   }
 
   // Some of the strips on each thread, all of them on all threads. All threads meet between two rounds.
@@ -93,9 +100,8 @@ class TaskQueues {
   void run(int thread, std::int64_t round, std::int64_t row_panels, std::int64_t column_panels,
            std::int64_t group, Strip&& strip) const {
     const int shares = grid_.size();
-    Next* const now = next_.get() + round % 2 * shares;
-    if (shares > 1 && thread < shares)
-      next_[static_cast<std::size_t>((round + 1) % 2 * shares + thread)].task = 0;
+    Next* const now = next_ + round % 2 * shares;
+    if (shares > 1 && thread < shares) next_[(round + 1) % 2 * shares + thread].task = 0;
     for (int i = 0; i < shares; ++i) {
       const int whose = (thread + i) % shares;
       const ShareTasks tasks(share(row_panels, whose / grid_.across, grid_.down),
@@ -117,7 +123,7 @@ class TaskQueues {
     std::atomic<std::int64_t> task = 0;
   };
   Grid grid_;
-  std::unique_ptr<Next[]> next_;  // two rounds of one for each share
+  Next* next_ = nullptr;  // two rounds of one for each share
 };
 
 }  // namespace headroom::packed
