@@ -33,9 +33,25 @@ class Runner {
     engine_.run_batch(eval, data_->image(0), data_->label(0));
   }
   void step() { step_from(0, workload_.batch); }
+  // As a training does: several steps in one launch, where that pays.
   void epoch() {
-    for (std::int64_t first = 0; first < workload_.epoch_images; first += workload_.batch)
-      step_from(first, std::min(workload_.batch, workload_.epoch_images - first));
+    Engine::Ready& train = engine_.ready(Mode::train, workload_.batch);
+    const std::size_t together = engine_.joins_steps(train) ? Engine::kStepsTogether : 1;
+    const auto queue = [&] {
+      if (!steps_.empty()) engine_.queue_steps(train, steps_);
+      steps_.clear();
+    };
+    for (std::int64_t first = 0; first < workload_.epoch_images; first += workload_.batch) {
+      const std::int64_t count = std::min(workload_.batch, workload_.epoch_images - first);
+      if (together > 1 && count == workload_.batch) {
+        steps_.push_back({data_->image(first), data_->label(first)});
+        if (steps_.size() == together) queue();
+      } else {
+        queue();
+        step_from(first, count);
+      }
+    }
+    queue();
   }
   std::vector<double> logits() {
     forward();
@@ -72,6 +88,7 @@ class Runner {
   NetWorkload workload_;
   Engine engine_;
   std::optional<RandomBatch> data_;
+  std::vector<Engine::StepInput> steps_;
 };
 
 // Compares with the reference kernels, which run on the CPU.

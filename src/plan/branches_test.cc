@@ -142,6 +142,38 @@ std::vector<float> trained(BranchingDevice& device, int streams, const SmallNet&
   return weights;
 }
 
+// Runs on other data each, together in one launch and by themselves.
+TEST(Branches, SeveralRunsCanBeOneLaunch) {
+  std::vector<float> weights[2];
+  for (const bool together : {false, true}) {
+    BranchingDevice device;
+    const SmallNet net = small_net(8);
+    Storage storage(device);
+    Arena arena(device);
+    storage.prepare(net.graph, 3);
+    storage.set_scalar("rate", 0.1);
+    Executor executor(noting_plan(net, device.capabilities(), 2), storage, arena);
+    std::vector<float> images(4 * 48);
+    for (std::size_t i = 0; i < images.size(); ++i) images[i] = 0.1F * static_cast<float>(i % 19) - 0.7F;
+    const std::vector<std::int32_t> labels = {0, 1, 2, 0, 1, 2, 0, 1};
+    executor.bind(net.labels, labels.data());
+    executor.allow_capture(true);
+    std::vector<Executor::Inputs> runs;
+    for (std::size_t batch = 0; batch < 4; ++batch) {
+      executor.bind(net.images, images.data() + 48 * batch);
+      runs.push_back(executor.inputs());
+      if (batch == 0 || !together) executor.run();  // the first loads code
+    }
+    if (together) executor.run_together(std::span(runs).subspan(1));
+    EXPECT_EQ(executor.captures(), together ? 1u : 3u);
+    EXPECT_EQ(device.seen().launches.size(), 3 * executor.plan().steps.size());
+    EXPECT_EQ(executor.inputs(), runs.back());
+    weights[together].resize(30);
+    storage.read("fc1.weight", weights[together].data(), 30 * sizeof(float));
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
 TEST(Branches, EveryStepComesAfterWhatItReads) {
   BranchingDevice device;
   trained(device, 2);

@@ -147,13 +147,13 @@ void Executor::run_forked(Recorders recorders) {
   if (forked) over_.at(kNone)->record(second), over_.at(kNone)->hold(first);
 }
 
-void Executor::run_captured(Recorders recorders) {
+Captured* Executor::captured(const Inputs& key, Recorders recorders, const std::function<void()>& work) {
   if (!resolved()) resolve();
   if (!std::ranges::equal(heard_by_, recorders)) {  // the captures were made for other recorders
     drop_captures();
     heard_by_.assign(recorders.begin(), recorders.end());
   }
-  auto it = captured_.find(inputs_);
+  auto it = captured_.find(key);
   if (it == captured_.end()) {
     if (captured_.size() >= kMaxCaptures) captured_.clear();
     Device& device = storage_.device();
@@ -161,15 +161,46 @@ void Executor::run_captured(Recorders recorders) {
       for (int before : step.waits) over_.try_emplace(before, device.make_event());
     over_.try_emplace(kNone, device.make_event());
     const Span span(kCaptureSpan, SpanKind::setup);
-    it = captured_.emplace(inputs_, device.capture([&] { run_forked(recorders); })).first;
+    it = captured_.emplace(key, device.capture(work)).first;
     ++captures_;
   }
-  if (it->second != nullptr) {
+  return it->second.get();
+}
+
+void Executor::run_captured(Recorders recorders) {
+  if (Captured* const whole = captured(inputs_, recorders, [&] { run_forked(recorders); })) {
     const Span span(kCapturedSpan, SpanKind::phase);
-    return it->second->launch();
+    return whole->launch();
   }
   capture_ = false;  // the device cannot capture
   run(recorders);
+}
+
+void Executor::bind_all(const Inputs& inputs) {
+  for (std::size_t id = 0; id < inputs.size(); ++id) bind(static_cast<ValueId>(id), inputs[id]);
+}
+
+void Executor::run_together(std::span<const Inputs> runs) {
+  if (capture_ && warm_ && runs.size() > 1) {
+    key_.clear();
+    for (const Inputs& run : runs) key_.insert(key_.end(), run.begin(), run.end());
+    bind_all(runs.front());  // before pointers are resolved
+    Captured* const all = captured(key_, {}, [&] {
+      for (const Inputs& run : runs) {
+        bind_all(run);
+        run_forked({});
+      }
+    });
+    bind_all(runs.back());
+    if (all != nullptr) {
+      const Span span(kCapturedSpan, SpanKind::phase);
+      return all->launch();
+    }
+  }
+  for (const Inputs& each : runs) {
+    bind_all(each);
+    run();
+  }
 }
 
 void Executor::run(Recorders recorders) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -48,6 +49,11 @@ class Executor {
   void bind(ValueId input, const void* data);
 
   void run(Recorders recorders = {});
+  // Runs one after the other, as one launch if the device can capture and this is not the first run. Each has
+  // the addresses of its inputs, by value id, as inputs() gives them.
+  using Inputs = std::vector<const void*>;
+  void run_together(std::span<const Inputs> runs);
+  const Inputs& inputs() const { return inputs_; }
   // From the second run on, a run is one launch of all its steps, if the device can capture and every
   // recorder hears captures: the same kernels at the same addresses. Another input address, or another list
   // of recorders, needs another capture.
@@ -85,6 +91,9 @@ class Executor {
   void require_bound(ValueId input) const;
   void launch(std::size_t step, Stream& stream);
   void run_captured(Recorders recorders);
+  // The captured work for this key, captured now if it is new; null if the device cannot capture.
+  Captured* captured(const Inputs& key, Recorders recorders, const std::function<void()>& work);
+  void bind_all(const Inputs& inputs);
   void run_forked(Recorders recorders);
   bool finite(const Step& step, const Bound& bound) const;
 
@@ -95,14 +104,15 @@ class Executor {
   bool resolved_ = false;
   const std::byte* resolved_for_ = nullptr;  // arena address the pointers were made for; a plan may need none
   std::vector<Bound> bound_;
-  std::vector<const void*> inputs_;  // by value id
+  Inputs inputs_;  // by value id
   bool capture_ = false;
   std::size_t captures_ = 0;
   std::map<int, std::unique_ptr<Event>>
       over_;           // events of steps that another stream waits for; kNone: of the second stream
   bool warm_ = false;  // first launches load code, which a capture must not see
-  std::map<std::vector<const void*>, std::unique_ptr<Captured>> captured_;  // by input addresses
-  std::vector<Recorder*> heard_by_;  // the recorders present at capture
+  std::map<Inputs, std::unique_ptr<Captured>> captured_;  // by input addresses, of all runs in one launch
+  Inputs key_;                                            // of run_together
+  std::vector<Recorder*> heard_by_;                       // the recorders present at capture
 };
 
 }  // namespace headroom

@@ -200,6 +200,21 @@ void Engine::queue_step(Ready& ready, const void* images, const std::int32_t* la
   ready.executor->run(recorders);
 }
 
+bool Engine::joins_steps(const Ready& ready) const {
+  constexpr std::size_t kMaxLaunches = 64;
+  return queues() && options_.capture && groups() == nullptr && !storage_.has(kStep) &&
+         ready.plan().steps.size() <= kMaxLaunches;
+}
+
+void Engine::queue_steps(Ready& ready, std::span<const StepInput> steps) {
+  runs_.resize(std::max(runs_.size(), steps.size()));  // kept: later steps allocate nothing
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    bind(ready, steps[i].images, steps[i].labels);
+    runs_[i] = ready.executor->inputs();
+  }
+  ready.executor->run_together(std::span(runs_).first(steps.size()));
+}
+
 std::array<double, kTallyFields> Engine::take_tally() {
   std::array<double, kTallyFields> sums{};
   if (!storage_.has(kTally)) return sums;

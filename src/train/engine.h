@@ -87,6 +87,15 @@ class Engine {
   bool queues() const { return device_.kind() != DeviceKind::cpu; }
   void queue_step(Ready& ready, const void* images, const std::int32_t* labels, std::int64_t step,
                   Recorders recorders = {});
+  // Several steps in one launch, where that pays: the updates of `ready` do not count steps, and its steps
+  // are few, so that the pause between launches counts.
+  bool joins_steps(const Ready& ready) const;
+  struct StepInput {
+    const void* images = nullptr;
+    const std::int32_t* labels = nullptr;
+  };
+  void queue_steps(Ready& ready, std::span<const StepInput> steps);
+  static constexpr std::size_t kStepsTogether = 16;
   std::array<double, kTallyFields> take_tally();  // waits; resets the sums to zero
 
   // Ranks stop together: each says before a step if it was told to stop and asks after it if any was.
@@ -129,6 +138,7 @@ class Engine {
   Arena arena_;
   std::map<std::tuple<Mode, std::int64_t, BatchPlace>, Ready> ready_;
   std::vector<std::string> weight_names_;
+  std::vector<Executor::Inputs> runs_;  // of queue_steps
 };
 
 }  // namespace headroom

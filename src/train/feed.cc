@@ -83,6 +83,7 @@ class ResidentFeed final : public Feed {
     }
     return &batch_;
   }
+  bool keeps_batches() const override { return !options_.shuffle; }
   std::string_view how() const override { return "resident"; }
 
  private:

@@ -30,6 +30,8 @@ class Feed {
   virtual ~Feed() = default;
   // Valid for work queued before the next call; null after the last epoch.
   virtual const DeviceBatch* next() = 0;
+  // True if batches stay where they are, so that work for several can be queued at once.
+  virtual bool keeps_batches() const { return false; }
   virtual std::string_view how() const = 0;  // "host", "resident", "pinned, overlapped", …
   std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
 

@@ -53,6 +53,8 @@ class Training {
     const std::int64_t left = total_ - state_.steps;
     first_timed_ = state_.steps + (left > 2 ? 2 : 0);
     result_.feed = feed_->how();
+    together_.reserve(Engine::kStepsTogether);
+    joins_ = queued() && feed_->keeps_batches() && engine_.joins_steps(full_);
     recorders_ = options_.recorders;
     recorders_.push_back(&timer_);
     if (engine_.queues() && engine_.options().capture)
@@ -147,7 +149,11 @@ class Training {
   void step(const DeviceBatch& b) {
     const bool whole = b.global == options_.batch;
     if (!whole) settle();  // a stretch of whole batches ends here, and counts
-    engine_.set_learning_rate(schedule_.at(state_.steps));
+    if (const double rate = schedule_.at(state_.steps); rate != rate_) {
+      queue_together();
+      engine_.set_learning_rate(rate);
+      rate_ = rate;
+    }
     if (options_.accumulate > 1)
       accumulate(b, whole);
     else if (Engine::Ready& ready = whole ? full_ : ready_to_train(engine_, b.global); queued())
@@ -229,6 +235,15 @@ class Training {
     const bool timed =
         whole && !watched && state_.steps >= first_timed_ && parts_timed_ < options_.parts_timed;
     if (timed) ++parts_timed_;
+    waiting_images_ += b.global;
+    ++waiting_;
+    uncounted_ = uncounted_ || watched;
+    if (joins_ && whole && !watched && !timed && &ready == &full_) {
+      together_.push_back({b.images, b.labels});
+      if (together_.size() == Engine::kStepsTogether) queue_together();
+      return;
+    }
+    queue_together();
     const std::size_t captures = ready.executor->captures();
     if (b.count == 0)
       engine_.empty_step(ready, b.images, b.labels, state_.steps + 1);
@@ -238,9 +253,15 @@ class Training {
                          : timed ? Recorders(recorders_)
                                  : Recorders());
     plain_ = plain_ && whole && !timed && captures == ready.executor->captures() && captures > 0;
-    uncounted_ = uncounted_ || watched;
-    waiting_images_ += b.global;
-    ++waiting_;
+  }
+
+  // Steps that wait to be queued in one launch.
+  void queue_together() {
+    if (together_.empty()) return;
+    const std::size_t captures = full_.executor->captures();
+    engine_.queue_steps(full_, together_);
+    plain_ = plain_ && captures == full_.executor->captures() && captures > 0;
+    together_.clear();
   }
 
   void add_exchange(double waited, const Traffic& before, const Traffic& after) {
@@ -267,6 +288,7 @@ class Training {
   // Waits for the queued steps and adds their losses.
   void settle() {
     if (!queued() || waiting_ == 0) return;
+    queue_together();
     const Span span(kSettleSpan, SpanKind::wait);
     const auto sums = engine_.take_tally();
     const double seconds = since(stretch_start_);
@@ -355,6 +377,9 @@ class Training {
 
   // Queued steps: their number, their images, their start time, and whether all are alike.
   std::int64_t waiting_ = 0, waiting_images_ = 0, parts_timed_ = 0;
+  bool joins_ = false;                       // several steps in one launch
+  std::vector<Engine::StepInput> together_;  // those that are not queued yet
+  std::optional<double> rate_;               // the learning rate that was set last
   bool plain_ = true;
   bool uncounted_ = false;  // some were watched: they run like the others, but the watch takes its time
   Clock::time_point stretch_start_;
