@@ -104,6 +104,11 @@ std::vector<Rung> gpu_rungs() {
       rung_of("cuda:fp16x3_wgmma", "split fp16 by warp-group instructions", "cuda:fp16x3",
               "One kernel multiplies both parts and adds pieces of k up in registers.",
               "Partial sums are no longer written to memory and read again."),
+      rung_of(
+          "cuda:fp16x3_rows", "split fp16 on the way to the tensor cores", "cuda:fp16x3_wgmma",
+          "The larger factor is read as it is and split in registers; only the smaller one is written in "
+          "parts.",
+          "The larger factor crosses memory once, not three times; every tile of columns splits it anew."),
       rung_of("cuda:fp16_wgmma", "scaled fp16 in place of tf32", "cuda:wgmma",
               "Where tf32 is allowed, both factors are scaled and rounded to fp16, which keeps as many bits.",
               "fp16 has twice the rate of tf32 and half its bytes; the copies are one more pass over both "

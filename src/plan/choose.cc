@@ -22,7 +22,8 @@ const KernelKind* kind_named(std::string_view name) {
   return kind == std::end(kKinds) ? nullptr : &*kind;
 }
 
-// The first kernel of the list that accepts, and pays; with a kind, the first of that kind.
+// The first kernel of the list that accepts, and pays; with a kind, the first of that kind. Who asks for a
+// library gets it where our own kernels are faster, too.
 Choice first_of(const Problem& problem, const Target& target, const KernelKind* kind) {
   Choice choice;
   if (operator_of(problem.op).kernels.empty())
@@ -31,7 +32,8 @@ Choice first_of(const Problem& problem, const Target& target, const KernelKind* 
   for (const Kernel& kernel : operator_of(problem.op).kernels) {
     if (kernel.device != target.device.kind || (kind != nullptr && kernel.vendor != kind->vendor)) continue;
     Verdict verdict = accepts(kernel, problem, target);
-    if (verdict.ok && kernel.pays) verdict = kernel.pays(problem, target);
+    if (verdict.ok && kernel.pays && !(kind != nullptr && kind->vendor))
+      verdict = kernel.pays(problem, target);
     if (verdict.ok) {
       choice.kernel = &kernel;
       choice.why = kind != nullptr          ? kind->reason

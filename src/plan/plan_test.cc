@@ -128,6 +128,18 @@ TEST(Plan, AKindOfKernelIsForcedByItsName) {
       {"no kernel that calls a library runs sgd"});
 }
 
+// Our own kernels are faster where channels are few; who compares them with the library's gets both.
+TEST(Plan, ALibraryThatDoesNotPayIsThereByItsKind) {
+  const Problem problem{.op = "conv2d",
+                        .inputs = {{{100, 1, 48, 48}, DType::f32}, {{6, 1, 5, 5}, DType::f32}},
+                        .outputs = {{{100, 6, 44, 44}, DType::f32}}};
+  Target target;
+  target.device.kind = DeviceKind::cuda;
+  target.device.compute_capability = 90;
+  EXPECT_FALSE(first_that_accepts(problem, target).kernel->vendor);
+  EXPECT_EQ(forced({{"conv2d", "library"}})(problem, target).kernel->name, "cudnn");
+}
+
 TEST(Plan, ForcingWhatIsNotThereIsRejectedWithTheNearest) {
   expect_rejected([] { forced({{"linear", "cpu:blass"}}); }, {"linear", "cpu:blass"});
   expect_rejected([] { forced({{"liner", "cpu:blas"}}); }, {"liner"});

@@ -32,14 +32,14 @@ Encode encoder() {
   return found;
 }
 
-CUtensorMapDataType type_of(DType dtype) {
+CUtensorMapDataType type_of(DType dtype, bool rounded) {
   switch (dtype) {
     case DType::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case DType::bf16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     default:
-      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+      return rounded ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   }
 }
 
@@ -52,9 +52,10 @@ CUtensorMap encode(const MatrixMap& m, const void* data) {
                              1};
   const cuuint32_t steps[3] = {1, 1, 1};
   CUtensorMap map{};
-  const CUresult result = encoder()(&map, type_of(m.dtype), 3, const_cast<void*>(data), extents, strides, box,
-                                    steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encoder()(&map, type_of(m.dtype, m.rounded), 3, const_cast<void*>(data), extents, strides, box, steps,
+                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     fail(
         "the driver cannot map {} matrices of {} x {} at {} (error {}): addresses must be multiples of 16 "
@@ -73,7 +74,7 @@ const CUtensorMap& PlacedMap::at(const void* data) {
   return map_;
 }
 
-PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t ld, int parts) {
+PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t ld, int parts, int box_rows) {
   const std::int64_t rows = along ? side : k;
   return PlacedMap({.dtype = DType::f16,
                     .columns = along ? k : side,
@@ -81,7 +82,7 @@ PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t 
                     .ld = ld,
                     .count = parts,
                     .stride = rows * ld,
-                    .box_rows = along ? kWgmmaRows : 64});
+                    .box_rows = along ? box_rows : 64});
 }
 
 }  // namespace headroom::cuda

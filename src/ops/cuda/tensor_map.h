@@ -5,12 +5,13 @@
 
 #include <cuda.h>
 
-#include "ops/product/product.h"
+#include "ops/product/wgmma.h"
 
 namespace headroom::cuda {
 
 struct MatrixMap {
-  DType dtype = DType::f16;  // f32: rounded to tf32 on the way
+  DType dtype = DType::f16;
+  bool rounded = true;  // f32: to tf32, on the way
   std::int64_t columns = 1, rows = 1, ld = 1;
   std::int64_t count = 1, stride = 0;  // matrices, and from one to the next in elements
   int box_rows = 64;                   // of 128 bytes
@@ -30,7 +31,8 @@ class PlacedMap {
 };
 
 // A factor in parts of fp16 (fp16_parts.h), with `side` rows of A or columns of B; `along`: contiguous along
-// k.
-PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t ld, int parts);
+// k, in boxes of so many of them; across it boxes are of 64 k.
+PlacedMap parts_map(bool along, std::int64_t side, std::int64_t k, std::int64_t ld, int parts,
+                    int box_rows = kWgmmaRows);
 
 }  // namespace headroom::cuda

@@ -86,6 +86,7 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_outer(),
       product_skinny(),
       product_thin(),
+      product_fp16x3_rows(),
       product_fp16x3_wgmma(),
       product_fp16_wgmma(),
       product_fp16x3(),

@@ -30,6 +30,7 @@ ProductKernel product_tiles();
 ProductKernel product_wgmma();
 ProductKernel product_fp16x3_wgmma();
 ProductKernel product_fp16_wgmma();
+ProductKernel product_fp16x3_rows();
 ProductKernel product_bf16x6();
 ProductKernel product_fp64_tiles();
 ProductKernel product_thin();

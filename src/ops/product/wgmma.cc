@@ -10,9 +10,7 @@
 namespace headroom {
 namespace {
 
-using products::ceil_div;
-
-std::int64_t round_up(std::int64_t a, std::int64_t unit) { return ceil_div(a, unit) * unit; }
+using products::ceil_div, products::round_up;
 
 std::int64_t tiles_in(const Product& p, int tile_n) {
   return ceil_div(p.m, kWgmmaRows) * ceil_div(p.n, tile_n) * p.most_at_once();

@@ -39,8 +39,6 @@ Verdict accepts(const Problem& p, const Target& target) {
   const DType dtype = p.outputs[0].dtype;
   if (nhwc && (dtype == DType::f64 || (dtype == DType::f32 && !target.policy.tf32)))
     return refuse("exact products are of NCHW");
-  if (!nhwc && (c.group_channels() < 64 || c.group_maps() < 64))
-    return refuse("fewer than 64 channels or maps in a group: our own kernels are faster");
   const Window2d& w = c.window;
   const auto outputs = [](std::int64_t input, std::int64_t pad, std::int64_t kernel, std::int64_t dilation,
                           std::int64_t stride) {
@@ -52,6 +50,13 @@ Verdict accepts(const Problem& p, const Target& target) {
     return refuse("padding differs at the two ends");
   if (nhwc) return max_elements(p) <= INT32_MAX ? accept() : refuse("elements are counted in 31 bits");
   return own_implicit_gemm().accepts(p, target);  // which runs if the library has no algorithm
+}
+
+Verdict pays(const Problem& p, const Target&) {
+  const Conv2d c = parse_conv2d(p);
+  if (conv2d_layout(p) == Layout::nchw && (c.group_channels() < 64 || c.group_maps() < 64))
+    return refuse("fewer than 64 channels or maps in a group: our own kernels are faster");
+  return accept();
 }
 
 // One tap over NHWC is a plain product.
@@ -146,6 +151,7 @@ Kernel conv2d_cudnn() {
   return {.name = "cudnn",
           .device = DeviceKind::cuda,
           .accepts = accepts,
+          .pays = pays,
           .work = work,
           .prepare = HEADROOM_CUDNN(prepare_conv2d_cudnn),
           .workspace = cudnn_workspace,

@@ -18,6 +18,7 @@
 namespace headroom {
 namespace {
 
+using products::ceil_div, products::round_up;
 #ifdef HEADROOM_HAS_CUDA
 using products::copy_of, products::operand_of, products::PartsCopy;
 #endif
@@ -26,9 +27,6 @@ using products::copy_of, products::operand_of, products::PartsCopy;
 constexpr std::int64_t kMaxSlabs = std::int64_t{300} << 20;
 // Slabs that stay in the second-level cache cost little, and pieces make up for few tiles.
 constexpr std::int64_t kCachedSlabs = std::int64_t{16} << 20;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t unit) { return ceil_div(a, unit) * unit; }
 
 // Tensor cores cut their fp32 sums off instead of rounding them. On all-positive data that costs 4.3e-9 of
 // the result for each term that one accumulator takes (1.1e-6 at 256, measured on an H200), while ordinary

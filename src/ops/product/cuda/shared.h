@@ -9,6 +9,7 @@
 namespace headroom::products {
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+inline std::int64_t round_up(std::int64_t a, std::int64_t unit) { return ceil_div(a, unit) * unit; }
 inline std::size_t accumulator_bytes(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
 
 inline std::int64_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
