@@ -1,5 +1,5 @@
-// "cuda:fp16x3" and "cuda:fp16x3_wgmma", on sizes below those that the first is chosen
-// for, where a reference is quick: it takes them too when asked directly.
+// "cuda:fp16x3", "cuda:fp16x3_wgmma" and "cuda:fp16x3_rows", on sizes below those that they are chosen
+// for, where a reference is quick: they take them too when asked directly.
 #include <gtest/gtest.h>
 
 #include <cmath>
