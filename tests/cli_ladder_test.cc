@@ -87,6 +87,18 @@ TEST_F(CliLadder, DrawsTheTimes) {
   EXPECT_TRUE(contains(svg, "<svg") && contains(svg, "cpu:blas") && contains(svg, "floor")) << svg;
 }
 
+// A CPU's run is timed as ever; one line says why nothing was counted.
+TEST_F(CliLadder, CountersNeedAGpuAndSaySo) {
+  const Words words = with(kSmall, {"--rung", "cpu:blas", "--counters", "flops,memory"});
+  const std::string out = succeed(words).out;
+  EXPECT_TRUE(contains(out, "cpu:blas")) << out;
+  EXPECT_TRUE(contains(out, "Counters: no counters: a ladder reads those of GPUs")) << out;
+  EXPECT_FALSE(contains(out, "counted GFLOP")) << out;
+  const Json ladder = succeed_json(words).at("ladders").at(0);
+  EXPECT_EQ(ladder.at("counter_notes").size(), 1u);
+  EXPECT_EQ(ladder.at("rungs").at(0).at("outcome"), "timed");
+}
+
 TEST_F(CliLadder, TablesFitEightyColumns) {
   const std::string out = succeed(with(kSmall, {"--width", "80"})).out;
   EXPECT_TRUE(contains(out, "At 80 columns without")) << out;

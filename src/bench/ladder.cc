@@ -41,6 +41,7 @@ class Climb {
   }
 
   LadderRun run() {
+    if (!options_.counters.empty()) prepare_counters();
     for (const Rung& rung : ladder_.rungs) {
       if (!picked(options_, rung)) continue;
       run_.rungs.push_back(tried(rung));
@@ -102,6 +103,25 @@ class Climb {
     result.seconds =
         options_.zeroed ? node.sample_zeroed(once, options_.seconds) : node.sample(once, options_.seconds);
     result.outcome = RungResult::Outcome::timed;
+    if (counts_) count(node, result);
+  }
+
+  void prepare_counters() {
+    counts_ = device_.kind() != DeviceKind::cpu;
+    if (counts_)
+      run_.why_no_launches = "counters were read instead; one process cannot trace first and count later";
+    else
+      run_.counter_notes = {"no counters: a ladder reads those of GPUs, and a CPU ran"};
+  }
+
+  // The first rung tells what keeps the others from being counted, too.
+  void count(LadderNode& node, RungResult& result) {
+    std::vector<std::string> notes;
+    result.counted = node.count(options_.counters, notes);
+    counts_ = result.counted.has_value();
+    for (std::string& note : notes)
+      if (std::ranges::find(run_.counter_notes, note) == run_.counter_notes.end())
+        run_.counter_notes.push_back(std::move(note));
   }
 
   // From one run of the small problem, if the whole one is large enough for doubt.
@@ -130,6 +150,7 @@ class Climb {
   const LadderOptions& options_;
   const MakeLadderCheck& make_check_;
   LadderRun run_;
+  bool counts_ = false;
   Problem problem_;
   std::unique_ptr<LadderInputs> inputs_;
   std::unique_ptr<LadderCheck> check_;

@@ -14,6 +14,7 @@
 #include "graph/schema.h"
 #include "machine/machine.h"
 #include "ops/kernel.h"
+#include "profile/counted_work.h"
 
 namespace headroom {
 
@@ -93,6 +94,7 @@ struct RungResult {
   Work work;           // by the kernel's own account
   RungError error;
   std::optional<RungLaunch> launch;
+  std::optional<CountedWork> counted;  // of one run
   double over_before = 0;  // times faster than the rung it builds on, or the timed one above; 0: unknown
   double over_first = 0;   // times faster than the first timed rung
 
@@ -117,6 +119,7 @@ struct LadderRun {
       why_no_launches;  // why registers and occupancy are unknown; empty: they are known, or a CPU ran
 
   std::vector<PublishedRung> published = {};
+  std::vector<std::string> counter_notes = {};  // how counters were read, or why there are none
 
   bool any_wrong() const;
   bool any_timed() const;
@@ -133,6 +136,8 @@ struct LadderOptions {
   std::optional<LadderProblem> small = {};
   // The rule of a course: a sample is one run, from an idle device with a zeroed output to an idle device.
   bool zeroed = false;
+  // Counters of a GPU to read in runs of their own, after a rung was timed; nothing is traced then.
+  std::vector<std::string> counters = {};
   std::function<void(const std::string& rung)> progress = {};
 };
 

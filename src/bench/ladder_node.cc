@@ -12,6 +12,7 @@
 #include "ops/cpu/parallel.h"
 #include "ops/operator.h"
 #include "plan/tuner.h"
+#include "profile/gpu_counting.h"
 #include "profile/gpu_occupancy.h"
 #include "profile/kernel_tracer.h"
 
@@ -158,6 +159,15 @@ std::optional<RungLaunch> LadderNode::trace_launch(std::string& why_not) {
     launch.limiter = occupancy.limiter;
   }
   return launch;
+}
+
+std::optional<CountedWork> LadderNode::count(const std::vector<std::string>& counters,
+                                             std::vector<std::string>& notes) {
+  const CountedRun runs[] = {{&step(), [this] { executor_->run(); }}};
+  const auto counts = make_gpu_counts(device_, plan_of_runs(runs), counters);
+  std::vector<CountedWork> counted = count_runs(*counts, device_.stream(), runs);
+  notes = counts->notes();
+  return counts->refused() ? std::nullopt : std::optional(std::move(counted.front()));
 }
 
 // A GPU runs short kernels many times in one captured launch: the table shows the time of the device, not

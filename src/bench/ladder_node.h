@@ -36,6 +36,8 @@ class LadderNode {
   std::vector<HostTensor> outputs() const;
   // What the longest kernel of a run looks like on the device; `why_not` is set if nobody can tell.
   std::optional<RungLaunch> trace_launch(std::string& why_not);
+  // Counters of one run each; empty, with the reason among the notes, where nobody may count.
+  std::optional<CountedWork> count(const std::vector<std::string>& counters, std::vector<std::string>& notes);
   // Times runs, of which the first took `once` seconds, for about `seconds`.
   Sampled sample(double once, double seconds);
   // Each sample one run, with the output zeroed and the device idle before it; what a launch costs is in it.

@@ -3,94 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/random.h"
 #include "base/text.h"
+#include "bench/operator_node.h"
 #include "ops/cpu/parallel.h"
 #include "ops/operator.h"
-#include "ops/stored.h"
-#include "plan/executor.h"
-#include "plan/tuner.h"
 #include "predict/predict.h"
 #include "timing/step_model.h"
 
 namespace headroom {
 namespace {
-
-TensorType type_of(const Case& c, std::size_t i) {
-  const bool whole = i < c.fills.size() && c.fills[i].kind == Fill::Kind::label;
-  DType dtype = whole ? DType::i32 : DType::f32;
-  if (i < c.dtypes.size() && c.dtypes[i]) dtype = *c.dtypes[i];
-  return {c.inputs[i], dtype, i < c.layouts.size() ? c.layouts[i] : Layout::nchw};
-}
-
-double element(const Fill& fill, const Philox& random, std::uint64_t i) {
-  switch (fill.kind) {
-    case Fill::Kind::constant:
-      return fill.value;
-    case Fill::Kind::positive:
-      return 0.05 + random.uniform(i);
-    case Fill::Kind::normal:
-      return random.normal(i);
-    default:
-      return double(random.below(i, static_cast<std::uint64_t>(std::max(1.0, fill.value))));
-  }
-}
-
-// A GPU's cache would hold the largest CPU cases, so their vectors grow to 400 MB there.
-Case grown(Case c, const Device& device) {
-  constexpr std::int64_t kLargest = 1 << 22, kGrown = 100'000'000;
-  if (device.kind() == DeviceKind::cpu) return c;
-  for (Shape& shape : c.inputs)
-    if (shape == Shape{kLargest}) shape = Shape{kGrown};
-  return c;
-}
-
-// A graph of one node over inputs that the caller owns.
-class Alone {
- public:
-  Alone(const Operator& op, const Case& c, Device& device, const Chooser& choose)
-      : device_(device), storage_(device), arena_(device) {
-    Graph graph;
-    std::vector<ValueId> inputs;
-    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      inputs.push_back(
-          graph.add_value({.name = fmt::format("x{}", i), .type = type_of(c, i), .role = Role::input}));
-      buffers_.push_back(device.allocate(static_cast<std::size_t>(graph.value(inputs[i]).type.bytes())));
-      fill(c, i, graph.value(inputs[i]).type);
-    }
-    graph.outputs = graph.add_node(op.schema.name, inputs, c.attrs, op.schema.name);
-    Plan plan = plan_operators(graph, DType::f32, device.capabilities(), choose);
-    TuningTable table;
-    Tuner(device, table).tune(plan);
-    executor_ = std::make_unique<Executor>(plan, storage_, arena_);
-    for (std::size_t i = 0; i < inputs.size(); ++i) executor_->bind(inputs[i], buffers_[i].data());
-  }
-
-  Executor& executor() { return *executor_; }
-
- private:
-  // Random numbers for the first part, then repeated: drawing a hundred million would take too long.
-  void fill(const Case& c, std::size_t i, const TensorType& type) {
-    const std::int64_t stretch = device_.kind() == DeviceKind::cpu ? 1 << 22 : 1 << 18;
-    const Fill how = i < c.fills.size() ? c.fills[i] : Fill{};
-    const Philox random(11, i + 1);
-    const std::int64_t count = type.shape.numel(), drawn = std::min(count, stretch);
-    const std::size_t size = size_of(type.dtype);
-    dispatch_stored(type.dtype, [&]<class T>() {
-      std::vector<T> values(static_cast<std::size_t>(drawn));
-      for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>(element(how, random, k));
-      for (std::int64_t at = 0; at < count; at += drawn)
-        device_.upload(static_cast<T*>(buffers_[i].data()) + at, values.data(),
-                       size * static_cast<std::size_t>(std::min(drawn, count - at)));
-    });
-  }
-
-  Device& device_;
-  Storage storage_;
-  Arena arena_;
-  std::vector<Buffer> buffers_;
-  std::unique_ptr<Executor> executor_;
-};
 
 // The cost of the same traffic without computation.
 class Copy {
@@ -153,8 +74,9 @@ OperatorBench bench_operators(Device& device, const Machine& machine, const Choo
       if (c.tier != Tier::perf) continue;
       progress(op.schema.name);
       try {
-        Alone alone(op, grown(c, device), device, choose);
-        bench.timings.push_back(time_case(device, alone.executor(), machine, rounds));
+        OperatorNode node(device, op, grown_for(device.kind(), c), DType::f32, device.capabilities(), choose,
+                          true);
+        bench.timings.push_back(time_case(device, node.executor(), machine, rounds));
       } catch (const Error& error) {  // one case must not cost the others' results
         bench.left_out.push_back(fmt::format("{}: {}", op.schema.name, error.what()));
       }

@@ -109,6 +109,7 @@ void add_bench(Command app) {
   Command verb = app.verb("bench", "time workloads against this machine's own best");
   add_bench_operators(verb);
   add_bench_switches(verb);
+  add_bench_work(verb);
   add_bench_forward(verb);
   add_bench_profiler(verb);
   add_bench_gemm(verb);

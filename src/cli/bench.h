@@ -16,6 +16,7 @@ void add_bench_vadd(Command verb);
 void add_bench_copy(Command verb);
 void add_bench_alloc(Command verb);
 void add_bench_switches(Command verb);
+void add_bench_work(Command verb);
 
 // Networks and layers of the convnet benchmarks, with the published figures.
 Json convnets_json(const std::vector<ConvnetTiming>& timings);

@@ -12,6 +12,7 @@
 #include "cli/signals.h"
 #include "cli/verbs.h"
 #include "ops/operator.h"
+#include "profile/gpu_counting.h"
 #include "report/ladder_sheet.h"
 
 namespace headroom::cli {
@@ -23,8 +24,7 @@ struct BenchConv2dRequest {
   std::string workload, images, blocks, coarsen;
   std::optional<std::int64_t> batch, channels, height, width, maps, kernel, stride, padding, groups;
   bool backward = false, sweep = false;
-  std::vector<std::string> rungs;
-  double seconds = 1;
+  LadderRequest ladder;
 
   bool has_shape() const {
     return batch || channels || height || width || maps || kernel || stride || padding || groups;
@@ -76,14 +76,6 @@ std::vector<Conv2dSize> layers_of(const BenchConv2dRequest& r) {
   for (const std::int64_t count : counts)
     for (Conv2dSize& layer : conv2d_workload(name, count)) layers.push_back(std::move(layer));
   return layers;
-}
-
-std::vector<std::string> names_of_rungs(const BenchConv2dRequest& r) {
-  std::vector<std::string> names;
-  for (const std::string& word : r.rungs)
-    for (const std::string& name : split(word, ',')) names.push_back(name);
-  require_rungs(conv2d_ladder(Conv2dPass::forward), names);
-  return names;
 }
 
 // Rungs of another device are listed beside those that run, but somebody has to run.
@@ -153,16 +145,12 @@ struct Conv2dResult {
 };
 
 Conv2dResult measure(const BenchConv2dRequest& r, Device& device, const Machine& machine, DType dtype,
-                     const std::vector<Conv2dSize>& layers, const std::vector<std::string>& rungs) {
+                     const std::vector<Conv2dSize>& layers, LadderOptions options) {
   Conv2dResult result;
   const Conv2dSweep sweep = sweep_of_request(r);
   Progress progress("bench conv2d");
-  LadderOptions options{.policy = {.tf32 = r.common.tf32()},
-                        .only = rungs,
-                        .seed = r.common.seed,
-                        .seconds = r.seconds,
-                        .zeroed = by_course_rule(r),
-                        .progress = [&](const std::string& rung) { progress.stage(rung); }};
+  options.zeroed = by_course_rule(r);
+  options.progress = [&](const std::string& rung) { progress.stage(rung); };
   for (const Conv2dSize& size : layers) {
     for (const Conv2dPass pass : r.passes())
       result.climbs.push_back({size, pass, climb_conv2d(device, machine, size, pass, dtype, options)});
@@ -230,16 +218,15 @@ void run_conv2d(const BenchConv2dRequest& r) {
   const DType dtype = r.common.device == "cpu" ? r.common.cpu_dtype() : r.common.dtype();
   const std::vector<Conv2dSize> layers = layers_of(r);
   for (const Conv2dSize& size : layers) require_conv2d_size(size);
-  const std::vector<std::string> rungs = names_of_rungs(r);
+  const LadderOptions options = ladder_options(r.ladder, conv2d_ladder(Conv2dPass::forward), r.common);
   const Conv2dSweep sweep = sweep_of_request(r);
-  if (!(r.seconds > 0 && r.seconds <= 3600))
-    reject("--seconds is {}; it must be above 0, and at most 3600", r.seconds);
   require_svg(r.target.svg, chart_names(r, layers));
   const auto device = r.common.open();
-  require_runnable(rungs, device->kind());
+  require_runnable(options.only, device->kind());
+  require_gpu_counters(*device, options.counters);
   for (const Conv2dSize& size : layers) require_fit(*device, size, dtype);
   const Machine machine = r.common.machine(*device);
-  const Conv2dResult result = measure(r, *device, machine, dtype, layers, rungs);
+  const Conv2dResult result = measure(r, *device, machine, dtype, layers, options);
   BenchOutput output{"bench conv2d", {}, {}, {}};
   bool wrong = false;
   for (const Conv2dClimb& c : result.climbs) {
@@ -287,8 +274,7 @@ void add_bench_conv2d(Command bench) {
   conv2d.option("--images", r->images, "images of the workload; several numbers: 100,1000,10000");
   add_shape_options(conv2d, *r);
   conv2d.flag("--backward", r->backward, "climb the gradients of input and weights as well");
-  conv2d.option("--rung", r->rungs, "only these rungs, as cuda:naive,cudnn");
-  conv2d.option("--seconds", r->seconds, "how long each rung is timed");
+  add_ladder_options(conv2d, r->ladder, "cuda:naive,cudnn");
   conv2d.flag("--explain", r->common.explain, "say for each rung what changed and whether it helped");
   conv2d.flag("--sweep", r->sweep, "try block sizes and maps a thread, as a table and a heat map");
   conv2d.option("--blocks", r->blocks, "block sizes of the sweep; 8,16,28,32");

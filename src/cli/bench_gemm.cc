@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
+#include "profile/gpu_counting.h"
 #include "report/ladder_sheet.h"
 
 namespace headroom::cli {
@@ -18,8 +19,7 @@ struct BenchGemmRequest {
   std::optional<std::int64_t> size, m, n, k;
   std::optional<double> alpha, beta;
   std::string workload;
-  std::vector<std::string> rungs;
-  double seconds = 1;
+  LadderRequest ladder;
   BenchTarget target;
 };
 
@@ -79,14 +79,6 @@ void require_gemm_fits(const Device& device, const GemmSize& size, DType dtype) 
                  Hint{fmt::format("the largest square that fits here is --size {}", side)});
 }
 
-std::vector<std::string> rungs_of(const BenchGemmRequest& r) {
-  std::vector<std::string> names;
-  for (const std::string& word : r.rungs)
-    for (const std::string& name : split(word, ',')) names.push_back(name);
-  require_rungs(gemm_ladder(), names);
-  return names;
-}
-
 std::string scaling_text(const GemmSize& size) {
   if (size.alpha == 1 && size.beta == 0) return "";
   return fmt::format(", alpha {:g}, beta {:g}", size.alpha, size.beta);
@@ -100,13 +92,12 @@ void run_gemm(const BenchGemmRequest& r) {
   require_output(r.target, r.common);
   const DType dtype = r.common.device == "cpu" ? r.common.cpu_dtype() : r.common.dtype();
   const std::vector<GemmSize> sizes = sizes_of(r, dtype);
-  const std::vector<std::string> rungs = rungs_of(r);
-  if (!(r.seconds > 0 && r.seconds <= 3600))
-    reject("--seconds is {}; it must be above 0, and at most 3600", r.seconds);
+  LadderOptions options = ladder_options(r.ladder, gemm_ladder(), r.common);
   std::vector<std::string> chart_names;
   for (const GemmSize& size : sizes) chart_names.push_back(chart_name(size, sizes.size() > 1));
   require_svg(r.target.svg, chart_names);
   const auto device = r.common.open();
+  require_gpu_counters(*device, options.counters);
   for (const GemmSize& size : sizes) require_gemm_fits(*device, size, dtype);
   const Machine machine = r.common.machine(*device);
   BenchOutput output{"bench gemm", {}, {}, {}};
@@ -114,11 +105,7 @@ void run_gemm(const BenchGemmRequest& r) {
   bool wrong = false;
   for (const GemmSize& size : sizes) {
     Progress progress("bench gemm");
-    LadderOptions options{.policy = {.tf32 = r.common.tf32()},
-                          .only = rungs,
-                          .seed = r.common.seed,
-                          .seconds = r.seconds,
-                          .progress = [&](const std::string& rung) { progress.stage(rung); }};
+    options.progress = [&](const std::string& rung) { progress.stage(rung); };
     const LadderRun run = climb_gemm(*device, machine, size, dtype, options);
     if (!run.any_timed() && !run.any_wrong())
       reject("none of these rungs runs here: {}: {}", run.rungs.front().rung.name, run.rungs.front().reason);
@@ -161,13 +148,13 @@ void add_bench_gemm(Command bench) {
   gemm.option("--alpha", r->alpha, "factor of the product; 1 if none is given");
   gemm.option("--beta", r->beta, "factor of the matrix that is added; 0 if none is given");
   gemm.option("--workload", r->workload, "all sizes of a course: course, course-2023 or homework");
-  gemm.option("--rung", r->rungs, "only these rungs, as cpu:loops,cpu:blas");
-  gemm.option("--seconds", r->seconds, "how long each rung is timed");
+  add_ladder_options(gemm, r->ladder, "cpu:loops,cpu:blas");
   add_svg_option(gemm, r->target.svg);
   gemm.flag("--explain", r->common.explain, "say for each rung what changed and whether it helped");
   gemm.example("headroom bench gemm --size 512 --explain");
   gemm.example("headroom bench gemm --m 800 --n 1000 --k 784 --alpha 2 --beta 5 --precision fp64");
   gemm.example("headroom bench gemm --workload course --rung cpu:vector,cpu:blas");
+  gemm.example("headroom bench gemm --device cuda --size 4096 --counters flops,memory");
   gemm.runs([r] { run_gemm(*r); });
 }
 

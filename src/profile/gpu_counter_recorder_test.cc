@@ -4,52 +4,19 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "profile/testing/fake_ranges.h"
 
 namespace headroom {
 namespace {
 
-// Two passes, the second of which takes two runs. A value tells pass and range.
-class FakeRanges final : public RangeCounter {
- public:
-  FakeRanges(std::string& log, std::size_t fails_in_pass)
-      : log_(log), fails_in_pass_(fails_in_pass), passes_{.chip = "chip"} {
-    passes_.passes = {{{"cycles", "issued"}, {"a", "b"}, 1}, {{"branches"}, {"c"}, 2}};
-    passes_.missing = {"bulk-read"};
-  }
-  const CounterPasses& passes() const override { return passes_; }
-  void prepare(std::size_t pass, std::size_t max_ranges, RangeMode) override {
-    pass_ = pass, left_ = passes_.passes[pass].runs;
-    log_ += fmt::format("[{}:{}", pass, max_ranges);
-  }
-  void start() override {
-    if (pass_ == fails_in_pass_) throw Error(Blame::run, "the GPU is busy");
-    ranges_.clear();
-    log_ += "(";
-  }
-  void push(std::size_t range) override { ranges_.push_back(range), log_ += std::to_string(range); }
-  void pop() override { log_ += "."; }
-  bool stop() override {
-    log_ += ")";
-    return --left_ == 0;
-  }
-  std::vector<RangeValues> read() override {
-    log_ += "]";
-    std::vector<RangeValues> all;
-    for (const std::size_t range : ranges_) {
-      all.push_back({range, {}});
-      for (std::size_t n = 0; n < passes_.passes[pass_].counters.size(); ++n)
-        all.back().values.push_back(double(100 * (pass_ + 1) + 10 * n + range));
-    }
-    return all;
-  }
+using testing::FakeRanges;
 
- private:
-  std::string& log_;
-  std::size_t fails_in_pass_, pass_ = 0;
-  int left_ = 0;
-  std::vector<std::size_t> ranges_;
-  CounterPasses passes_;
-};
+// Two passes, the second of which takes two runs.
+CounterPasses two_passes() {
+  return {.chip = "chip",
+          .passes = {{{"cycles", "issued"}, {"a", "b"}, 1}, {{"branches"}, {"c"}, 2}},
+          .missing = {"bulk-read"}};
+}
 
 class GpuCounterRecorderTest : public ::testing::Test {
  protected:
@@ -62,7 +29,7 @@ class GpuCounterRecorderTest : public ::testing::Test {
     }
   }
   GpuCounterRecorder recorder(std::size_t fails_in_pass = 99) {
-    return {plan_, std::make_unique<FakeRanges>(log_, fails_in_pass)};
+    return {plan_, std::make_unique<FakeRanges>(two_passes(), log_, fails_in_pass)};
   }
   // Phases may take the steps in another order than the plan.
   void run(GpuCounterRecorder& recorder) {

@@ -38,6 +38,9 @@ const std::vector<GpuCounter>& all_counters() {
       {"dram-read", "bytes read from DRAM", {"dram__bytes_read.sum"}, {"time"}},
       {"dram-write", "bytes written to DRAM", {"dram__bytes_write.sum"}, {"time"}},
       {"l2-bytes", "bytes asked of the L2 cache", {"lts__t_bytes.sum"}, {"time"}},
+      {"l2-sectors",
+       "sectors of 32 bytes between multiprocessors and the L2 cache",
+       {"lts__t_sectors_srcunit_tex.sum"}},
       {"branches", "branch instructions of warps", {"smsp__sass_inst_executed_op_branch.sum"}},
       {"divergent-branches",
        "branches that lanes of a warp took in different directions",
@@ -193,8 +196,8 @@ std::span<const GpuCounterSet> gpu_counter_sets() {
         "tensor-int8"}},
       {"memory",
        "bytes of DRAM and L2, and how much of them threads use",
-       {"time", "dram-read", "dram-write", "l2-bytes", "async-copies", "bulk-read", "bulk-write",
-        "load-sectors", "load-bytes", "store-sectors", "store-bytes"}},
+       {"time", "dram-read", "dram-write", "l2-bytes", "l2-sectors", "async-copies", "bulk-read",
+        "bulk-write", "load-sectors", "load-bytes", "store-sectors", "store-bytes"}},
       {"stalls", "why warps wait", stall_counters()}};
   return sets;
 }

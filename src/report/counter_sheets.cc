@@ -45,7 +45,7 @@ bool counts_on_gpu(const CountedRows& rows) {
 
 }  // namespace
 
-Sheet counters_sheet(const char* name, Column first, const CountedRows& rows) {
+Sheet counters_sheet(const char* name, Column first, const CountedRows& rows, RowsAddUp add_up) {
   std::vector<Column> columns = {std::move(first)};
   std::vector<CounterColumn> shown;
   std::vector<CounterColumn> known = counts_on_gpu(rows) ? gpu_counter_columns() : cpu_counter_columns();
@@ -65,7 +65,7 @@ Sheet counters_sheet(const char* name, Column first, const CountedRows& rows) {
     sheet.row(cells_of(what, counted));
     all.add(counted);
   }
-  sheet.total(cells_of("all", all));
+  if (add_up == RowsAddUp::yes) sheet.total(cells_of("all", all));
   return sheet;
 }
 

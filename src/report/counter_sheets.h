@@ -14,7 +14,10 @@ Sheet kernel_counters_sheet(const RunRecord& record);
 // together.
 Sheet launch_counters_sheet(const RunRecord& record);
 
-// The same for any rows, and their sum. `first` is the column with their names.
-Sheet counters_sheet(const char* name, Column first, const CountedRows& rows);
+// The same for any rows, and their sum where they add up to something. `first` is the column with their
+// names.
+enum class RowsAddUp { yes, no };
+Sheet counters_sheet(const char* name, Column first, const CountedRows& rows,
+                     RowsAddUp add_up = RowsAddUp::yes);
 
 }  // namespace headroom

@@ -57,6 +57,7 @@ std::vector<CounterColumn> memory_columns() {
   return {sum_column("dram_mb", "DRAM MB", {"dram-read", "dram-write"}, {1e-6, 1e-6}, F::hundredths),
           plain_column("bytes", "plan_mb", "plan MB", 1e-6, F::hundredths),
           plain_column("l2-bytes", "l2_mb", "L2 MB", 1e-6, F::hundredths, 2),
+          plain_column("l2-sectors", "l2_sm_mb", "SM-L2 MB", kSectorBytes * 1e-6, F::hundredths, 3),
           plain_column("bulk-read", "bulk_read_mb", "bulk MB read", 1e-6, F::hundredths, 3),
           plain_column("bulk-write", "bulk_write_mb", "bulk MB written", 1e-6, F::hundredths, 3),
           plain_column("async-copies", "async_copies", "async copies", 1, F::si, 4),

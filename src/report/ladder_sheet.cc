@@ -6,7 +6,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/counter_sheets.h"
 #include "report/sampling.h"
+#include "report/work_columns.h"
 
 namespace headroom {
 namespace {
@@ -40,10 +42,8 @@ std::string_view outcome_name(RungResult::Outcome outcome) {
   }
 }
 
-double loaded_bytes(const Work& work) {
-  double sum = 0;
-  for (const KernelLaunch& launch : work.launches) sum += std::max(launch.l2_bytes, launch.bytes);
-  return sum;
+bool any_counted(const LadderRun& run) {
+  return std::ranges::any_of(run.rungs, [](const RungResult& r) { return r.counted.has_value(); });
 }
 
 const RungResult* before_of(const LadderRun& run, const RungResult& result) {
@@ -58,7 +58,7 @@ const RungResult* before_of(const LadderRun& run, const RungResult& result) {
 }
 
 std::string work_sentence(const RungResult& r) {
-  const double loaded = loaded_bytes(r.work);
+  const double loaded = l2_bytes(r.work);
   std::string text = fmt::format("It does {} and moves {} to and from memory", si(r.work.flops(), "FLOP"),
                                  human_bytes(r.work.bytes()));
   if (loaded > r.work.bytes()) text += fmt::format("; its loops ask the caches for {}", human_bytes(loaded));
@@ -93,7 +93,7 @@ Json rung_json(const LadderRun& run, const RungResult& r) {
   if (!r.work.launches.empty())
     json["work"] = {{"flops", r.work.flops()},
                     {"bytes", r.work.bytes()},
-                    {"loaded_bytes", loaded_bytes(r.work)},
+                    {"loaded_bytes", l2_bytes(r.work)},
                     {"launches", r.work.launch_count()}};
   if (r.outcome != RungResult::Outcome::left_out)
     json["error"] = {{"frobenius", r.error.frobenius}, {"max", r.error.max}};
@@ -110,6 +110,7 @@ Json rung_json(const LadderRun& run, const RungResult& r) {
                       {"shared_bytes", r.launch->shared_bytes},
                       {"occupancy_percent", r.launch->occupancy_percent},
                       {"limiter", r.launch->limiter}};
+  if (r.counted) json["counted"] = work_json(r.work, *r.counted);
   return json;
 }
 
@@ -124,49 +125,69 @@ Sheet ladder_sheet(const LadderRun& run, DeviceKind device) {
   });
   const auto shown = [](bool on, const char* title) { return std::string(on ? title : ""); };
   const double scale = gpu ? 1e12 : 1e9;
-  Sheet sheet(
-      "ladder",
-      {{.key = "rung", .title = "rung"},
-       {.key = "problem", .title = ""},
-       {.key = "idea", .title = "idea", .left = true, .priority = 9},
-       {.key = "ms", .title = "ms", .unit = "ms"},
-       {.key = "ms_p10_to_p90", .title = "10 to 90 %", .priority = 7},
-       {.key = "samples", .title = "samples", .priority = 8},
-       {.key = gpu ? "tflops_per_s" : "gflops_per_s",
-        .title = gpu ? "TFLOP/s" : "GFLOP/s",
-        .unit = gpu ? "TFLOP/s" : "GFLOP/s",
-        .format = hundredths},
-       {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths, .priority = 5},
-       {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths, .priority = 1},
-       {.key = "times_before", .title = "x before", .format = hundredths},
-       {.key = "times_first", .title = "x first", .format = hundredths},
-       {.key = "error", .title = "error", .format = scientific, .priority = 2},
-       {.key = "max_error", .title = "max error", .format = scientific, .priority = 8},
-       {.key = "registers", .title = shown(gpu, "registers"), .priority = 4},
-       {.key = "shared_bytes", .title = shown(gpu, "shared"), .unit = "B", .format = bytes, .priority = 4},
-       {.key = "occupancy_percent",
-        .title = shown(gpu, "occupancy %"),
-        .unit = "%",
-        .format = tenths,
-        .priority = 3},
-       {.key = "limiter", .title = shown(gpu, "limited by"), .left = true, .priority = 3},
-       {.key = "published_ms", .title = shown(published, "published ms"), .left = true, .priority = 6}});
+  std::vector<Column> columns = {
+      {.key = "rung", .title = "rung"},
+      {.key = "problem", .title = ""},
+      {.key = "idea", .title = "idea", .left = true, .priority = 9},
+      {.key = "ms", .title = "ms", .unit = "ms"},
+      {.key = "ms_p10_to_p90", .title = "10 to 90 %", .priority = 7},
+      {.key = "samples", .title = "samples", .priority = 8},
+      {.key = gpu ? "tflops_per_s" : "gflops_per_s",
+       .title = gpu ? "TFLOP/s" : "GFLOP/s",
+       .unit = gpu ? "TFLOP/s" : "GFLOP/s",
+       .format = hundredths},
+      {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = tenths, .priority = 5},
+      {.key = "percent_of_roofline", .title = "% of roofline", .unit = "%", .format = tenths, .priority = 1},
+      {.key = "times_before", .title = "x before", .format = hundredths},
+      {.key = "times_first", .title = "x first", .format = hundredths},
+      {.key = "error", .title = "error", .format = scientific, .priority = 2},
+      {.key = "max_error", .title = "max error", .format = scientific, .priority = 8},
+      {.key = "registers", .title = shown(gpu, "registers"), .priority = 4},
+      {.key = "shared_bytes", .title = shown(gpu, "shared"), .unit = "B", .format = bytes, .priority = 4},
+      {.key = "occupancy_percent",
+       .title = shown(gpu, "occupancy %"),
+       .unit = "%",
+       .format = tenths,
+       .priority = 3},
+      {.key = "limiter", .title = shown(gpu, "limited by"), .left = true, .priority = 3},
+      {.key = "published_ms", .title = shown(published, "published ms"), .left = true, .priority = 6}};
+  const bool counted = any_counted(run);
+  if (counted) std::ranges::move(work_columns(), std::back_inserter(columns));
+  Sheet sheet("ladder", std::move(columns));
   for (const RungResult& r : run.rungs) {
     if (r.outcome == RungResult::Outcome::left_out) continue;
     const double s = r.seconds.median;
     const auto of_time = [&](double value) { return r.timed() ? Cell(value) : Cell(); };
-    sheet.row({r.rung.name, run.problem.name, r.rung.title,
-               r.timed() ? Cell(s * 1e3) : Cell(std::string("WRONG")), text_or_empty(spread_cell(r.seconds)),
-               r.timed() ? Cell(r.seconds.samples) : Cell(), of_time(run.cost.flops() / s / scale),
-               of_time(run.cost.bytes() / s / 1e9), of_time(run.percent_of_roofline(r)), known(r.over_before),
-               known(r.over_first), r.error.frobenius, r.error.max,
-               r.launch ? Cell(std::int64_t{r.launch->registers}) : Cell(),
-               r.launch ? Cell(r.launch->shared_bytes) : Cell(),
-               r.launch ? known(r.launch->occupancy_percent) : Cell(),
-               r.launch ? text_or_empty(r.launch->limiter) : Cell(),
-               text_or_empty(published_cell(run, r.rung.name))});
+    std::vector<Cell> cells = {r.rung.name,
+                               run.problem.name,
+                               r.rung.title,
+                               r.timed() ? Cell(s * 1e3) : Cell(std::string("WRONG")),
+                               text_or_empty(spread_cell(r.seconds)),
+                               r.timed() ? Cell(r.seconds.samples) : Cell(),
+                               of_time(run.cost.flops() / s / scale),
+                               of_time(run.cost.bytes() / s / 1e9),
+                               of_time(run.percent_of_roofline(r)),
+                               known(r.over_before),
+                               known(r.over_first),
+                               r.error.frobenius,
+                               r.error.max,
+                               r.launch ? Cell(std::int64_t{r.launch->registers}) : Cell(),
+                               r.launch ? Cell(r.launch->shared_bytes) : Cell(),
+                               r.launch ? known(r.launch->occupancy_percent) : Cell(),
+                               r.launch ? text_or_empty(r.launch->limiter) : Cell(),
+                               text_or_empty(published_cell(run, r.rung.name))};
+    if (counted) std::ranges::move(work_cells(r.work, r.counted), std::back_inserter(cells));
+    sheet.row(std::move(cells));
   }
   return sheet;
+}
+
+Sheet ladder_counters_sheet(const LadderRun& run) {
+  CountedRows rows;
+  for (const RungResult& r : run.rungs)
+    if (r.counted)
+      rows.push_back({r.rung.name, {.counters = r.counted->counters, .seconds = r.seconds.median}});
+  return counters_sheet("ladder_counters", {.key = "rung", .title = "rung"}, rows, RowsAddUp::no);
 }
 
 std::string ladder_title(const LadderRun& run) {
@@ -194,6 +215,8 @@ std::string ladder_notes(const LadderRun& run) {
     text += paragraph(fmt::format("Not run: {}: {}", fmt::join(rungs, ", "), reason), {});
   if (!run.why_no_launches.empty())
     text += fmt::format("Registers and occupancy are not known: {}\n", run.why_no_launches);
+  if (any_counted(run)) text += paragraph(work_note(), {});
+  for (const std::string& note : run.counter_notes) text += paragraph("Counters: " + note, {});
   return text;
 }
 
@@ -244,6 +267,7 @@ Json ladder_json(const LadderRun& run) {
                {"rungs", rungs},
                {"published", published}};
   if (!run.why_no_launches.empty()) json["why_no_launches"] = run.why_no_launches;
+  if (!run.counter_notes.empty()) json["counter_notes"] = run.counter_notes;
   return json;
 }
 

@@ -13,6 +13,9 @@ namespace headroom {
 // at once.
 Sheet ladder_sheet(const LadderRun& run, DeviceKind device);
 
+// Everything that was counted, a row for each rung; empty without counters.
+Sheet ladder_counters_sheet(const LadderRun& run);
+
 // The line above the table: the problem, its minimum work and its floor.
 std::string ladder_title(const LadderRun& run);
 
