@@ -80,9 +80,10 @@ void OperatorNode::fill(std::size_t i, const Fill& how, const TensorType& type) 
     std::vector<T> values(static_cast<std::size_t>(drawn));
     for (std::size_t k = 0; k < values.size(); ++k)
       values[k] = stored_as<T>(type.dtype, element(how, random, k));
-    for (std::int64_t at = 0; at < count; at += drawn)
-      device_.upload(static_cast<T*>(buffers_[i].data()) + at, values.data(),
-                     size * static_cast<std::size_t>(std::min(drawn, count - at)));
+    T* const to = static_cast<T*>(buffers_[i].data());
+    if (count > 0) device_.upload(to, values.data(), size * values.size());
+    for (std::int64_t at = drawn; at < count; at += drawn)  // within the device: that is faster
+      device_.copy(to + at, to, size * static_cast<std::size_t>(std::min(drawn, count - at)));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "bench/host_memory.h"
 #include "bench/operator_node.h"
 #include "profile/gpu_counting.h"
 
@@ -59,7 +60,6 @@ std::string case_name(const WorkCase& c) {
 
 // As many as one window of counters takes; more cost CUPTI more than a second window does.
 constexpr std::size_t kMaxTogether = 100;
-constexpr double kMaxTogetherBytes = 8e9;
 
 double bytes_of(const Problem& problem) {
   double sum = 0;
@@ -70,14 +70,15 @@ double bytes_of(const Problem& problem) {
 
 class WorkCounting {
  public:
-  explicit WorkCounting(Device& gpu) : gpu_(gpu), counters_(operation_counters()) {
+  explicit WorkCounting(Device& gpu)
+      : gpu_(gpu), room_(usable_bytes(gpu) / 4), counters_(operation_counters()) {
     counters_.insert(counters_.end(), {"l2-sectors", "dram-read", "dram-write"});
 #ifdef HEADROOM_HAS_CUDA
     check_.tolerance.l2_capacity = double(describe_gpu(gpu).l2_bytes);
 #endif
   }
 
-  bool full() const { return nodes_.size() >= kMaxTogether || bytes_ >= kMaxTogetherBytes; }
+  bool full() const { return nodes_.size() >= kMaxTogether || bytes_ >= room_; }
 
   // Runs it once, which loads its code. One that fails must not cost the others' counters.
   void add(const WorkCase& c) {
@@ -120,6 +121,7 @@ class WorkCounting {
 
  private:
   Device& gpu_;
+  double room_;  // for the tensors of a window
   std::vector<std::string> counters_;
   std::vector<std::unique_ptr<OperatorNode>> nodes_;
   std::vector<const WorkCase*> cases_;
