@@ -46,7 +46,7 @@ def tuning(profiles):
 
 def main():
     what, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    profiles = sorted(p for p in folder.iterdir() if p.name.endswith(("-headroom", "-pytorch")) and p.is_dir())
+    profiles = sorted(p.parent for p in folder.glob("*/record.json") if p.parent.name.endswith(("-headroom", "-pytorch")))
     {"ratios": ratios, "tuning": tuning}[what](profiles)
 
 
