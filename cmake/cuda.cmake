@@ -139,7 +139,7 @@ if(HEADROOM_HAS_CUDA)
       COMPILE_OPTIONS "-isystem;${HEADROOM_CUPTI_INCLUDE}" SKIP_PRECOMPILE_HEADERS ON)
     # What `profile -- PROGRAM` loads into programs. It finds CUPTI when it is loaded, and links no library of ours.
     file(GLOB inject_sources CONFIGURE_DEPENDS src/inject/cuda/*.cc)
-    foreach(file inject/aggregator inject/launch_counter inject/live_ranges profile/gpu_counters profile/cuda/cupti_errors
+    foreach(file inject/aggregator inject/aggregator_file inject/launch_counter inject/live_ranges profile/gpu_counters profile/cuda/cupti_errors
             profile/cuda/cupti_session profile/cuda/cupti_ranges profile/cuda/metric_host device/cuda/library base/text
             base/units)
       list(APPEND inject_sources ${PROJECT_SOURCE_DIR}/src/${file}.cc)

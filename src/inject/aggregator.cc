@@ -32,8 +32,35 @@ std::int64_t operator_mark(std::string& name) {
   return mark;
 }
 
-// Beyond the room for names and launches, the last place stands for all others.
+namespace {
+
+std::size_t place_of(const char* text) { return (reinterpret_cast<std::uintptr_t>(text) >> 3) * 2654435761u; }
+
+std::size_t place_of(const What& what) {
+  std::size_t mixed = what.name + 31 * static_cast<std::size_t>(what.kind);
+  for (const std::int32_t part : {what.grid[0], what.grid[1], what.block[0], std::int32_t{what.copy_kind}})
+    mixed = mixed * 0x9E3779B97F4A7C15u + static_cast<std::uint32_t>(part);
+  return mixed ^ (mixed >> 29);
+}
+
+}  // namespace
+
 std::uint32_t Aggregator::name_id(std::string_view text) {
+  KnownText& known = known_texts_[place_of(text.data()) % kPlaces];
+  if (known.at != nullptr && known.at == text.data() && names_[known.id] == text) return known.id;
+  known = {text.data(), searched_name(text)};
+  return known.id;
+}
+
+std::uint32_t Aggregator::what_id(const What& what) {
+  std::uint32_t& known = known_whats_[place_of(what) % kPlaces];
+  if (known != 0 && whats_[known - 1] == what) return known - 1;
+  known = searched_what(what) + 1;
+  return known - 1;
+}
+
+// Beyond the room for names and launches, the last place stands for all others.
+std::uint32_t Aggregator::searched_name(std::string_view text) {
   if (const auto it = name_ids_.find(text); it != name_ids_.end()) return it->second;
   if (names_.size() >= kMaxNames) return kMaxNames - 1;
   const auto id = static_cast<std::uint32_t>(names_.size());
@@ -42,7 +69,7 @@ std::uint32_t Aggregator::name_id(std::string_view text) {
   return id;
 }
 
-std::uint32_t Aggregator::what_id(const What& what) {
+std::uint32_t Aggregator::searched_what(const What& what) {
   if (const auto it = what_ids_.find(what); it != what_ids_.end()) return it->second;
   What known = what;
   if (whats_.size() >= kMaxWhats) {  // the launch, without its sizes
@@ -56,10 +83,16 @@ std::uint32_t Aggregator::what_id(const What& what) {
 }
 
 std::uint32_t Aggregator::lane_id(const Lane& lane) {
-  if (const auto it = lane_ids_.find(lane); it != lane_ids_.end()) return it->second;
+  std::uint32_t& last = last_lane_[lane.is_stream];
+  if (last != 0 && lanes_[last - 1] == lane) return last - 1;
+  if (const auto it = lane_ids_.find(lane); it != lane_ids_.end()) {
+    last = it->second + 1;
+    return it->second;
+  }
   if (lanes_.size() >= kMaxLanes) return kMaxLanes - 1;
   const auto id = static_cast<std::uint32_t>(lanes_.size());
   lanes_.push_back(lane);
+  pending_.emplace_back();
   lane_ids_.emplace(lane, id);
   return id;
 }
@@ -90,20 +123,21 @@ void Aggregator::keep(const Event& event) {
     ++header_.left_out;
     return;
   }
-  if (window_.empty() || window_.back().events.size() == kChunk) {
-    window_.emplace_back();
-    window_.back().events.reserve(kChunk);
+  if (window_.empty() || window_.back()->events.size() == kChunk) {
+    window_.push_back(std::make_shared<Chunk>());
+    window_.back()->events.reserve(kChunk);
   }
-  window_.back().events.push_back(event);
-  window_.back().latest_ns = std::max(window_.back().latest_ns, event.end_ns);
+  Chunk& newest = *window_.back();
+  newest.events.push_back(event);
+  newest.latest_ns = std::max(newest.latest_ns, event.end_ns);
   ++kept_;
   const auto leaves = [&](const Chunk& chunk) {
     return kept_ - std::int64_t(chunk.events.size()) >= rule_.max_events ||
            (rule_.max_ns > 0 && latest_ns_ - chunk.latest_ns > rule_.max_ns);
   };
-  while (!rule_.first && window_.size() > 1 && leaves(window_.front())) {
-    kept_ -= std::int64_t(window_.front().events.size());
-    header_.left_out += std::int64_t(window_.front().events.size());
+  while (!rule_.first && window_.size() > 1 && leaves(*window_.front())) {
+    kept_ -= std::int64_t(window_.front()->events.size());
+    header_.left_out += std::int64_t(window_.front()->events.size());
     window_.pop_front();
   }
 }
@@ -120,6 +154,17 @@ void Aggregator::kernel(std::string_view name, What launch, const StreamWork& wo
        .correlation = work.correlation,
        .lane = lane_id({1, work.device, work.stream}),
        .range = node == node_range_.end() ? 0 : node->second});
+}
+
+// Beyond the room for numbers, graphs share a name.
+void Aggregator::graph(std::uint32_t id, const StreamWork& work) {
+  constexpr std::size_t kMaxGraphs = 64;
+  auto known = std::ranges::find(graphs_, id);
+  if (known == graphs_.end() && graphs_.size() < kMaxGraphs) known = graphs_.insert(known, id);
+  const std::string number = known == graphs_.end() ? "" : " " + std::to_string(known - graphs_.begin() + 1);
+  StreamWork whole = work;
+  whole.graph_node = id + 1;  // not 0: a graph was launched
+  kernel("(graph" + number + ")", {.grid = {0, 0, 0}}, whole);
 }
 
 void Aggregator::copy(std::uint8_t copy_kind, bool pinned, std::int64_t bytes, const StreamWork& work) {
@@ -162,7 +207,7 @@ void Aggregator::call(std::string_view name, bool of_driver, std::uint64_t threa
 }
 
 void Aggregator::finish() {
-  for (auto& [lane, pending] : pending_) {
+  for (PendingCalls& pending : pending_) {
     for (const Event& alone : pending.driver) add(alone);
     pending.driver.clear();
   }
@@ -219,49 +264,6 @@ void Aggregator::count(std::string_view kernel, std::string_view range, CountedK
   size.name = name_id(kernel), size.range = range.empty() ? 0 : name_id(range) + 1;
   const std::size_t row = counted_id(size) * counters_.size() + first;
   for (std::size_t i = 0; i < values.size(); ++i) counts_[row + i] += values[i];
-}
-
-ProcessRecord Aggregator::record() const {
-  ProcessRecord r{header_, names_, whats_, totals_, lanes_, {}, notes_, counters_, counted_, counts_};
-  for (const Chunk& chunk : window_)
-    r.events.insert(r.events.end(), chunk.events.begin(), chunk.events.end());
-  r.header.names = r.names.size(), r.header.whats = r.whats.size(), r.header.lanes = r.lanes.size();
-  r.header.events = r.events.size(), r.header.notes = r.notes.size();
-  r.header.counters = r.counters.size(), r.header.counted = r.counted.size();
-  return r;
-}
-
-namespace {
-
-template <class T>
-bool put(std::FILE* file, const std::vector<T>& values) {
-  return values.empty() || std::fwrite(values.data(), sizeof(T), values.size(), file) == values.size();
-}
-
-bool put(std::FILE* file, const std::vector<std::string>& texts) {
-  return std::ranges::all_of(texts, [&](const std::string& text) {
-    const auto size = static_cast<std::uint32_t>(text.size());
-    return std::fwrite(&size, sizeof size, 1, file) == 1 &&
-           std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  });
-}
-
-}  // namespace
-
-bool Aggregator::write(const std::string& path) const {
-  Header header = header_;
-  header.names = names_.size(), header.whats = whats_.size(), header.lanes = lanes_.size();
-  header.events = static_cast<std::uint64_t>(kept_), header.notes = notes_.size();
-  header.counters = counters_.size(), header.counted = counted_.size();
-  const std::string unfinished = path + ".new";
-  std::FILE* const file = std::fopen(unfinished.c_str(), "wb");
-  if (file == nullptr) return false;
-  bool good = std::fwrite(&header, sizeof header, 1, file) == 1 && put(file, names_) && put(file, whats_) &&
-              put(file, totals_) && put(file, lanes_);
-  for (const Chunk& chunk : window_) good = good && put(file, chunk.events);
-  good = put(file, notes_) && put(file, counters_) && put(file, counted_) && put(file, counts_) && good;
-  good = std::fclose(file) == 0 && good;
-  return good && std::rename(unfinished.c_str(), path.c_str()) == 0;
 }
 
 }  // namespace headroom::inject

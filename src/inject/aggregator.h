@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +27,8 @@ class Aggregator {
   };
   // `launch` without a name; `name` as the compiler wrote it.
   void kernel(std::string_view name, What launch, const StreamWork& work);
+  // A launch of a graph as a whole. Graphs are numbered in the order in which they come.
+  void graph(std::uint32_t id, const StreamWork& work);
   void copy(std::uint8_t copy_kind, bool pinned, std::int64_t bytes, const StreamWork& work);
   // A call of the driver inside a call of the runtime has the same correlation: they are one call.
   void call(std::string_view name, bool of_driver, std::uint64_t thread, std::uint32_t correlation,
@@ -49,19 +53,29 @@ class Aggregator {
   Header& header() { return header_; }
 
   void finish();  // after the last record of a process that ends by itself
-  // A whole file at once, under another name until it is complete. False if it could not be written.
-  bool write(const std::string& path) const;
   ProcessRecord record() const;
 
- private:
-  static constexpr std::size_t kChunk = 4096;  // events that leave the window together
-  static constexpr std::size_t kMaxNames = 1 << 16, kMaxWhats = 1 << 16, kMaxLanes = 1 << 12;
-  static constexpr std::size_t kMaxNodes = 1 << 20, kMaxCounted = 1 << 14;
-
-  struct Chunk {
+  struct Chunk {  // events that leave the window together
     std::vector<Event> events;
     std::int64_t latest_ns = 0;
   };
+  // The record at this moment: taking it is fast, because full chunks are shared. Others may add records
+  // while it is being written.
+  struct Snapshot {
+    ProcessRecord rest;  // without events
+    std::vector<std::shared_ptr<const Chunk>> full;
+    std::vector<Event> last;
+    // A whole file at once, under another name until it is complete. False if it could not be written.
+    bool write(const std::string& path) const;
+  };
+  Snapshot snapshot() const;
+  bool write(const std::string& path) const { return snapshot().write(path); }
+
+ private:
+  static constexpr std::size_t kChunk = 4096;
+  static constexpr std::size_t kMaxNames = 1 << 16, kMaxWhats = 1 << 16, kMaxLanes = 1 << 12;
+  static constexpr std::size_t kMaxNodes = 1 << 20, kMaxCounted = 1 << 14;
+
   struct TextHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
@@ -78,7 +92,9 @@ class Aggregator {
   };
 
   std::uint32_t name_id(std::string_view text);
+  std::uint32_t searched_name(std::string_view text);
   std::uint32_t what_id(const What& what);
+  std::uint32_t searched_what(const What& what);
   std::uint32_t lane_id(const Lane& lane);
   std::size_t counted_id(const CountedKernel& kernel);
   bool has_time(const Times& times, std::uint32_t what);
@@ -89,14 +105,25 @@ class Aggregator {
   Header header_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> name_ids_;
+  // CUPTI keeps one text for each kernel and call, so that most are known by their address, and most launches
+  // by a few of their numbers. A place holds the last that fell on it.
+  struct KnownText {
+    const char* at = nullptr;
+    std::uint32_t id = 0;
+  };
+  static constexpr std::size_t kPlaces = 2048;
+  std::array<KnownText, kPlaces> known_texts_ = {};
+  std::array<std::uint32_t, kPlaces> known_whats_ = {};  // plus one
+  std::array<std::uint32_t, 2> last_lane_ = {};          // plus one; of threads, of streams
   std::vector<What> whats_;
   std::unordered_map<What, std::uint32_t, BytesHash> what_ids_;
   std::vector<Total> totals_;
   std::vector<Lane> lanes_;
   std::unordered_map<Lane, std::uint32_t, BytesHash> lane_ids_;
-  std::unordered_map<std::uint32_t, PendingCalls> pending_;      // by lane
+  std::vector<PendingCalls> pending_;                            // by lane
   std::unordered_map<std::uint64_t, std::uint32_t> node_range_;  // names, plus one
-  std::deque<Chunk> window_;
+  std::vector<std::uint32_t> graphs_;                            // ids of those that are numbered
+  std::deque<std::shared_ptr<Chunk>> window_;
   std::int64_t kept_ = 0, first_ns_ = 0, latest_ns_ = 0;
   std::vector<std::string> notes_, counters_;
   std::vector<CountedKernel> counted_;

@@ -175,6 +175,59 @@ TEST(Aggregator, MemoryStaysBounded) {
   EXPECT_LT(resident_bytes() - before, std::int64_t{16} << 20) << "the window was full already";
 }
 
+TEST(Aggregator, GraphsAsAWholeAreNumbered) {
+  Aggregator aggregator;
+  for (const std::uint32_t id : {40u, 7u, 40u}) aggregator.graph(id, work_at(100, 200));
+  for (std::uint32_t id = 100; id < 300; ++id) aggregator.graph(id, work_at(100, 200));
+  const ProcessRecord r = aggregator.record();
+  EXPECT_EQ(r.names[0], "(graph 1)");
+  EXPECT_EQ(r.names[1], "(graph 2)");
+  EXPECT_EQ(r.names.back(), "(graph)") << "the others share a name";
+  EXPECT_EQ(r.names.size(), 65u);
+  EXPECT_EQ(r.totals[0].count, 2);
+  EXPECT_NE(r.events[0].graph_node, 0u);
+}
+
+// A library may be unloaded, and another text lie where a kernel's name was.
+TEST(Aggregator, AnAddressIsNoName) {
+  Aggregator aggregator;
+  std::string text = "first";
+  for (int i = 0; i < 3; ++i) aggregator.kernel(text, {}, work_at(100, 200));
+  text = "other";
+  aggregator.kernel(text, {}, work_at(100, 200));
+  const ProcessRecord r = aggregator.record();
+  EXPECT_EQ(r.names, (std::vector<std::string>{"first", "other"}));
+  EXPECT_EQ(r.totals[0].count, 3);
+  EXPECT_EQ(r.totals[1].count, 1);
+}
+
+// As two records that fall on one place of a cache would be, were they mixed up.
+TEST(Aggregator, SizesAreNeverMixedUp) {
+  Aggregator aggregator;
+  for (int round = 0; round < 2; ++round)
+    for (std::int32_t i = 0; i < 20'000; ++i)
+      aggregator.kernel("k", {.grid = {i, 1, 1}, .block = {1, i % 3 + 1, 1}}, work_at(100 + i, 200 + i));
+  const ProcessRecord r = aggregator.record();
+  ASSERT_EQ(r.whats.size(), 20'000u);
+  for (std::size_t i = 0; i < r.whats.size(); ++i) {
+    ASSERT_EQ(r.whats[i].grid[0], std::int32_t(i));
+    ASSERT_EQ(r.totals[i].count, 2);
+  }
+}
+
+// What is written is what there was when it was taken.
+TEST(Aggregator, ASnapshotStaysAsItWas) {
+  Aggregator aggregator;
+  feed(aggregator, 10'000);
+  const ProcessRecord before = aggregator.record();
+  const Aggregator::Snapshot snapshot = aggregator.snapshot();
+  feed(aggregator, 1'000'000);
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "x.process";
+  ASSERT_TRUE(snapshot.write(path));
+  EXPECT_EQ(read_process(path), before);
+}
+
 // Takes seconds: run it with --gtest_also_run_disabled_tests.
 TEST(Aggregator, DISABLED_TwentyMillionRecords) {
   const std::int64_t before = resident_bytes();

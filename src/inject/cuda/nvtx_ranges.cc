@@ -66,10 +66,9 @@ int push(std::string name, nvtxDomainHandle_t domain = nullptr) {
   return static_cast<int>(ranges.size()) - 1;
 }
 
-void record(const OpenRange& range, std::uint64_t thread) {
+void record(OpenRange& range, std::uint64_t thread) {
   if (state().counts) return;
-  const std::lock_guard lock(state().mutex);
-  state().aggregator.range(range.name, thread, {range.begin_ns, now_ns()}, range.mark);
+  state().add({std::move(range.name), thread, {range.begin_ns, now_ns()}, range.mark});
 }
 
 // Domains have stacks of their own, so that the last range of this one need not be the last of all.

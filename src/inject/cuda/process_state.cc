@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 namespace headroom::inject {
 namespace {
@@ -43,9 +44,37 @@ ProcessState::ProcessState()
   header.pid = ::getpid(), header.rank = launched_rank(), header.clock_to_epoch_ns = epoch_ns - now_ns();
 }
 
+void ProcessState::add(EndedRange range) {
+  constexpr std::size_t kMaxWaiting = 1 << 14;
+  bool full = false;
+  {
+    const std::lock_guard lock(ended_mutex_);
+    ended_.push_back(std::move(range));
+    full = ended_.size() >= kMaxWaiting;
+  }
+  if (!full || !mutex.try_lock()) return;
+  const std::lock_guard lock(mutex, std::adopt_lock);
+  take_ranges();
+}
+
+void ProcessState::take_ranges() {
+  std::vector<EndedRange> ended;
+  {
+    const std::lock_guard lock(ended_mutex_);
+    ended.swap(ended_);
+  }
+  for (const EndedRange& range : ended) aggregator.range(range.name, range.thread, range.times, range.mark);
+}
+
 void ProcessState::write() {
-  const std::lock_guard lock(mutex);
-  if (!path.empty()) aggregator.write(path);
+  if (path.empty()) return;
+  const std::lock_guard one_file(writing_);
+  const Aggregator::Snapshot now = [this] {
+    const std::lock_guard lock(mutex);
+    take_ranges();
+    return aggregator.snapshot();
+  }();
+  now.write(path);
 }
 
 ProcessState& state() {

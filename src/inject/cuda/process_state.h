@@ -7,6 +7,14 @@
 
 namespace headroom::inject {
 
+// A range of the program, after its end.
+struct EndedRange {
+  std::string name;
+  std::uint64_t thread = 0;
+  Aggregator::Times times = {};
+  std::int64_t mark = 0;  // see operator_mark
+};
+
 // What the library knows in the process it was loaded into. Made by whoever comes first, CUDA or NVTX, and
 // never destroyed: other threads may still run when the process ends.
 struct ProcessState {
@@ -17,7 +25,16 @@ struct ProcessState {
   bool counts = false;   // counters, instead of recording times
 
   ProcessState();
-  void write();  // locks
+  // The program's own thread ends a range: it never waits for whoever reads records or writes the file.
+  void add(EndedRange range);
+  void write();
+
+ private:
+  void take_ranges();  // with `mutex` held
+
+  std::mutex writing_;  // one file at a time; taken before `mutex`
+  std::mutex ended_mutex_;
+  std::vector<EndedRange> ended_;  // not in the aggregator yet
 };
 ProcessState& state();  // a forked child has its own
 
