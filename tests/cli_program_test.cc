@@ -45,6 +45,23 @@ TEST_F(CliProgram, PrintsTheTablesOfAProfile) {
     EXPECT_TRUE(holds(outcome.err, part)) << part << "\n" << outcome.err;
 }
 
+// The library learns of it by its environment, and tables show what it records then.
+TEST_F(CliProgram, GraphsCanBeRecordedAsAWhole) {
+  inject::testing::FakeProcess process;
+  for (int i = 0; i < 3; ++i) inject::testing::training_step(process);
+  for (int i = 0; i < 30; ++i) process.whole_graph(70, 7), process.pause(10);
+  process.aggregator().finish();
+  ASSERT_TRUE(process.aggregator().write(file("graphs")));
+  const std::string words = copying("graphs") + "; echo graphs: $HEADROOM_INJECT_GRAPHS";
+  const Outcome outcome = succeed({"profile", "--graphs", "whole", "--", "sh", "-c", words});
+  EXPECT_EQ(outcome.out, "graphs: whole\n");
+  for (const char* part : {"20 steps watched", "(graph 1)", "the same one again and again, 30 steps"})
+    EXPECT_TRUE(holds(outcome.err, part)) << part << "\n" << outcome.err;
+  const Outcome card = succeed({"profile", "--card", "(graph", "--", "sh", "-c", copying("graphs")});
+  EXPECT_TRUE(holds(card.err, "launches")) << card.err;
+  EXPECT_FALSE(holds(card.err, "registers")) << "a graph has none\n" << card.err;
+}
+
 TEST_F(CliProgram, JsonStandsAlone) {
   record_training("one", 30);
   const Outcome outcome = succeed({"profile", "--json", "--", "sh", "-c", copying("one") + "; echo hello"});

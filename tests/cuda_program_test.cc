@@ -38,6 +38,21 @@ TEST_F(CudaProgram, SeesKernelsCopiesCallsAndSteps) {
   }
 }
 
+// One record for each launch of the captured step, and none for the kernels in it.
+TEST_F(CudaProgram, RecordsGraphsAsAWhole) {
+  const Words train = {HEADROOM_PROGRAM, "train", "lenet5",   "--train-size", "6400",   "--test-size", "64",
+                       "--epochs",       "1",     "--device", "cuda",         "--graph"};
+  const Json whole = Json::parse(succeed(with({"profile", "--json", "--graphs", "whole", "--"}, train)).out);
+  std::int64_t graphs = 0;
+  for (const Json& row : whole.at("tables").at("whole_run"))
+    if (row.at("name").get<std::string>().starts_with("(graph"))
+      graphs += row.at("count").get<std::int64_t>();
+  EXPECT_GE(graphs, 90) << "100 steps, the first of which are not captured";
+  EXPECT_LT(records_of(whole, "kernel"), records_of(profile({"--graph"}), "kernel") / 2);
+  EXPECT_NE(whole.at("notes").dump().find("the same one again and again"), std::string::npos)
+      << whole.at("notes");
+}
+
 TEST_F(CudaProgram, HasTheKernelsOfOurOwnProfile) {
   const Json outside = profile({"--no-graph"});
   const Json inside = Json::parse(succeed({"profile", "lenet5", "--data", "glyphs", "--train-size", "6400",

@@ -156,11 +156,15 @@ void add_program_options(Command verb, ProgramRequest& request) {
   verb.option("--window", request.window,
               "of a program: records kept one by one: last:20s, first:20s, last:400000; others are added up");
   verb.option("--layers", request.layers, "of a program: torch names kernels by the modules of PyTorch");
+  verb.option("--graphs", request.graphs,
+              "of a program: whole records a CUDA graph's launch as one, which costs less; else its kernels");
 }
 
 void reject_program_options(const ProgramRequest& request) {
-  const std::pair<const std::string*, const char*> options[] = {
-      {&request.step_range, "--step-range"}, {&request.window, "--window"}, {&request.layers, "--layers"}};
+  const std::pair<const std::string*, const char*> options[] = {{&request.step_range, "--step-range"},
+                                                                {&request.window, "--window"},
+                                                                {&request.layers, "--layers"},
+                                                                {&request.graphs, "--graphs"}};
   for (const auto& [value, name] : options)
     if (!value->empty())
       reject(Hint{"headroom profile -- PROGRAM ARGS"}, "{} is about a program after --", name);
@@ -171,11 +175,14 @@ void profile_program(const ProgramRequest& request, const ProfileOptions& option
   const inject::WindowRule window = parsed_window(request.window);
   if (!request.layers.empty() && request.layers != "torch")
     reject(Hint{"only the layers of torch can be named"}, "--layers is '{}'", request.layers);
+  if (!request.graphs.empty() && request.graphs != "whole" && request.graphs != "nodes")
+    reject(Hint{"write whole or nodes"}, "--graphs is '{}'", request.graphs);
   require_program(options);
   require_files(files);
   const InjectedProgram program(request.command, request.layers);
   const ProcessFolder folder(options.out, "processes");
   ::setenv(inject::kWindowVariable, inject::to_text(window).c_str(), 1);
+  ::setenv(inject::kGraphsVariable, request.graphs.c_str(), 1);
 
   using Output = InjectedProgram::Output;
   EndedProgram ended = program.run(folder, options.sample_ms, common.json ? Output::to_error : Output::ours);

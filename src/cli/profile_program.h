@@ -12,7 +12,7 @@ namespace headroom::cli {
 // A program that is not ours, profiled from outside: `headroom profile -- PROGRAM ARGS`.
 struct ProgramRequest {
   std::vector<std::string> command;
-  std::string window, step_range, layers;
+  std::string window, step_range, layers, graphs;
 };
 void add_program_options(Command verb, ProgramRequest& request);
 void reject_program_options(const ProgramRequest& request);  // of a profile without a program

@@ -76,9 +76,9 @@ class TraceBuilder {
 
   int range_of(const Event& event) {
     const std::string* path = nullptr;
-    if (event.range != 0)
-      path = &process_.names[event.range - 1];
-    else if (event.graph_node == 0)  // the range around a graph's launch says nothing about its nodes
+    if (event.range != 0) path = &process_.names[event.range - 1];
+    // The range around a graph's launch says nothing about its nodes.
+    else if (event.graph_node == 0 || process_.whats[event.what].grid[0] == 0)
       path = paths_.of_call(event.correlation);
     if (path == nullptr) return -1;
     const auto [it, is_new] = range_names_.try_emplace(path);

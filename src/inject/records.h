@@ -14,6 +14,8 @@ inline constexpr const char* kFolderVariable = "HEADROOM_INJECT_FOLDER";
 inline constexpr const char* kWindowVariable = "HEADROOM_INJECT_WINDOW";
 // Counters to count instead of recording times, by name, with commas between them.
 inline constexpr const char* kCountersVariable = "HEADROOM_INJECT_COUNTERS";
+// "whole": a launch of a graph is one record, without its kernels.
+inline constexpr const char* kGraphsVariable = "HEADROOM_INJECT_GRAPHS";
 inline constexpr const char* kFileEnding = ".process";
 
 enum class Kind : std::uint8_t { kernel, copy, call, range };
@@ -24,6 +26,7 @@ struct What {
   std::uint8_t copy_kind = 0;  // as Trace::CopyKind
   std::uint8_t pinned = 1, unused = 0;
   std::uint32_t name = 0;
+  // A grid of 0: a graph as a whole, recorded as if it were a kernel.
   std::int32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   std::int32_t registers = 0, static_shared = 0, dynamic_shared = 0, shared_executed = 0, local = 0;
   bool operator==(const What&) const = default;

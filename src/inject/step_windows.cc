@@ -15,7 +15,7 @@ namespace {
 // A kernel launched by itself, or all kernels of one launch of a graph.
 struct Launch : Trace::Interval {
   std::int64_t correlation = 0;
-  bool graph = false;
+  bool graph = false, whole = false;  // whole: a graph whose kernels are unknown
   std::vector<int> names = {};
 };
 
@@ -41,7 +41,8 @@ std::vector<Launch> launches_of(const Trace& trace, int rank) {
       continue;
     }
     if (graph) graphs[kernel.correlation] = launches.size();
-    launches.push_back({{kernel.begin_ns, kernel.end_ns}, kernel.correlation, graph, {kernel.name}});
+    launches.push_back(
+        {{kernel.begin_ns, kernel.end_ns}, kernel.correlation, graph, kernel.whole_graph(), {kernel.name}});
   }
   std::ranges::stable_sort(launches, {}, &Launch::correlation);
   return launches;
@@ -152,7 +153,10 @@ std::vector<Trace::Window> searched_windows(Trace& trace, int rank, int max_step
   for (const Launch& launch : launches) begins.push_back(launch.begin_ns);
   const std::vector<int> symbols = symbols_of(launches);
   std::vector<std::size_t> kernels;
-  for (const Launch& launch : launches) kernels.push_back(different_names(launch));
+  std::set<int> all_names;
+  for (const Launch& launch : launches) all_names.insert(launch.names.begin(), launch.names.end());
+  for (const Launch& launch : launches)  // nobody knows what a whole graph holds: as much as the rest
+    kernels.push_back(launch.whole ? all_names.size() : different_names(launch));
   const std::optional<FoundSteps> found = find_steps(symbols, begins, kernels);
   if (!found) return {};
   if (words.empty())

@@ -149,5 +149,31 @@ TEST(StepWindows, EveryRankHasItsOwn) {
   EXPECT_EQ(trace.windows[1].rank, 1);
 }
 
+// A whole graph is one launch of unknown kernels: it must not lose against its warm-up kernel by kernel.
+TEST(StepWindows, WholeGraphsAreTheStep) {
+  FakeProcess process;
+  for (int i = 0; i < 5; ++i) training_step(process);
+  const std::int64_t begin = process.now_ns();
+  for (int i = 0; i < 30; ++i) process.whole_graph(70, 7), process.pause(10);
+  process.range("epoch", begin);
+  Trace trace = trace_of({process.finish()});
+  const std::string words = set_step_windows(trace, {.max_steps = 20});
+  EXPECT_TRUE(has(words, "the same one again and again, 30 steps")) << words;
+  ASSERT_EQ(trace.windows.size(), 1u);
+  EXPECT_TRUE(trace.windows[0].captured);
+  const Trace::Kernel& graph = trace.kernels.back();
+  EXPECT_EQ(trace.text(graph.name), "(graph 1)");
+  EXPECT_TRUE(graph.whole_graph());
+  ASSERT_GE(graph.range, 0) << "it belongs to the range around its launch";
+  EXPECT_EQ(trace.text(graph.range), "epoch");
+}
+
+TEST(StepWindows, TwoWholeGraphsInTurnAreOneStep) {
+  FakeProcess process;
+  for (int i = 0; i < 30; ++i) process.whole_graph(40, 7), process.whole_graph(30, 9), process.pause(10);
+  Trace trace = trace_of({process.finish()});
+  EXPECT_TRUE(has(set_step_windows(trace, {.max_steps = 20}), "the same 2 again and again, 30 steps"));
+}
+
 }  // namespace
 }  // namespace headroom::inject

@@ -38,6 +38,7 @@ struct Trace {
   struct Kernel : Interval {
     int lane = 0, name = 0, step = -1;
     std::int64_t queued_ns = 0, submitted_ns = 0;  // 0: not known
+    // A grid of 0: a graph as a whole, which stands here in place of its kernels.
     std::array<int, 3> grid = {1, 1, 1}, block = {1, 1, 1}, cluster = {1, 1, 1};
     int registers = 0;                                                        // per thread
     std::int64_t static_shared = 0, dynamic_shared = 0, shared_executed = 0;  // bytes of a block
@@ -45,6 +46,7 @@ struct Trace {
     std::int64_t correlation = 0;  // ties it to the call that launched it
     std::uint64_t graph_node = 0;  // 0: launched by itself
     int range = -1;                // the name of the program's own range that launched it; -1: of none
+    bool whole_graph() const { return grid[0] == 0; }
     bool operator==(const Kernel&) const = default;
   };
 

@@ -70,7 +70,7 @@ std::optional<Finding> find_small_kernels(const FindingSearch& search) {
   for (const Trace::Kernel& k : search.trace.kernels) {
     if (!search.holds(k, k.lane)) continue;
     all += k.seconds();
-    if (finding_blocks(k) < machine->cores) small += k.seconds();
+    if (!k.whole_graph() && finding_blocks(k) < machine->cores) small += k.seconds();
   }
   constexpr double kMajority = 0.5;
   if (all <= 0 || small < kMajority * all) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "base/text.h"
@@ -142,7 +143,10 @@ std::string card_text(const std::vector<LaunchCard>& cards) {
         {"shared memory", shared_text(k)},
         {"occupancy", occupancy_text(card)}};
     text += (text.empty() ? "" : "\n") + printable(card.name) + "\n";
-    for (const auto& [title, value] : lines) text += fmt::format("  {:<13}  {}\n", title, value);
+    // A graph as a whole has no grid, and what comes after it.
+    const std::size_t shown = k.whole_graph() ? 4 : lines.size();
+    for (const auto& [title, value] : std::span(lines).first(shown))
+      text += fmt::format("  {:<13}  {}\n", title, value);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
 
 #include "inject/cuda/counting.h"
@@ -50,6 +51,13 @@ void add_kernel(Aggregator& to, const CUpti_ActivityKernel10& r) {
   to.kernel(r.name != nullptr ? r.name : "unknown", launch, work_of(r));
 }
 
+void add_graph(Aggregator& to, const CUpti_ActivityGraphTrace2& r) {
+  Aggregator::StreamWork work;
+  work.begin_ns = static_cast<std::int64_t>(r.start), work.end_ns = static_cast<std::int64_t>(r.end);
+  work.device = r.deviceId, work.stream = r.streamId, work.correlation = r.correlationId;
+  to.graph(r.graphId, work);
+}
+
 void add_call(Aggregator& to, bool of_driver, const CUpti_ActivityAPI& r) {
   const char* name = nullptr;
   injection().cupti->GetCallbackName(of_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API,
@@ -75,6 +83,8 @@ void add_record(Aggregator& to, const CUpti_Activity& record) {
                       true);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return add_copy(reinterpret_cast<const CUpti_ActivityMemset4&>(record), Trace::CopyKind::fill, true);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return add_graph(to, reinterpret_cast<const CUpti_ActivityGraphTrace2&>(record));
     case CUPTI_ACTIVITY_KIND_RUNTIME:
       return add_call(to, false, reinterpret_cast<const CUpti_ActivityAPI&>(record));
     case CUPTI_ACTIVITY_KIND_DRIVER:
@@ -124,6 +134,11 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
     state().aggregator.node_cloned(node, original);
 }
 
+bool wants_whole_graphs() {
+  const char* const graphs = std::getenv(kGraphsVariable);
+  return graphs != nullptr && std::string_view(graphs) == "whole";
+}
+
 bool attach(std::string& why_not) {
   Injection& in = injection();
   in.cupti = loaded_cupti(why_not);
@@ -149,6 +164,10 @@ bool attach(std::string& why_not) {
     cupti.EnableCallback(1, in.subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
   for (const CUpti_ActivityKind kind : kWanted)
     if (!good(cupti.ActivityEnable(kind), "cuptiActivityEnable")) return false;
+  if (wants_whole_graphs() && cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != CUPTI_SUCCESS) {
+    const std::lock_guard lock(state().mutex);
+    state().aggregator.note("graphs were recorded with their kernels: this CUPTI cannot do it as a whole");
+  }
   return true;
 }
 

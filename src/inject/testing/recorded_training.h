@@ -22,6 +22,10 @@ class FakeProcess {
     work.graph_node = node;
     aggregator_.kernel(name, {.grid = {8, 1, 1}, .block = {128, 1, 1}, .registers = 32}, work);
   }
+  void whole_graph(std::int64_t us, std::uint32_t id) {
+    launch("cudaGraphLaunch_v10000");
+    aggregator_.graph(id, next_work(us));
+  }
   void graph_launch() { launch("cudaGraphLaunch_v10000"); }
   void upload(std::int64_t bytes, std::int64_t us, bool pinned = true) {
     launch("cudaMemcpyAsync_v3020");
