@@ -167,7 +167,7 @@ LadderRun sweep_conv2d(Device& device, const Machine& machine, const Conv2dSize&
       ladder.rungs.push_back(
           {.name = variant, .title = variant, .kernel = std::string(kSweptKernel), .variant = variant});
     }
-  options.only.clear();
+  options.only.clear(), options.counters.clear();
   return climb(device, machine, ladder, conv2d_ladder_problem(size, Conv2dPass::forward, DType::f32),
                check_of_conv2d(), options);
 }
