@@ -232,5 +232,35 @@ TEST(Products, Fp16PartsAreForLargeProductsInExactFp32) {
   EXPECT_FALSE(product_fp16x3().accepts(large, small).ok);
 }
 
+// 1024 x 512 outputs, 256 terms: every tile asks for its rows and columns, each element of C comes once.
+TEST(Products, TilesSayWhatTheyAskL2For) {
+  struct Expected {
+    const char* kernel;
+    DType dtype;
+    bool tf32;
+    double bytes;  // of an element on its way to the tensor cores
+  };
+  for (const Expected& e : {Expected{"cuda:tiles", DType::f32, true, 4},
+                            {"cuda:tiles", DType::bf16, false, 2},
+                            {"cuda:fp64_tiles", DType::f64, false, 8},
+                            {"cuda:wgmma", DType::f32, true, 4},
+                            {"cuda:fp16x3_wgmma", DType::f32, false, 4},
+                            {"cuda:fp16_wgmma", DType::f32, true, 2}}) {
+    const Problem p{.op = "gemm",
+                    .inputs = {{{1024, 256}, e.dtype}, {{256, 512}, e.dtype}},
+                    .outputs = {{{1024, 512}, e.dtype}},
+                    .attrs = {}};
+    Target target = kHopper;
+    target.policy.tf32 = e.tf32;
+    for (const Kernel& kernel : operator_of("gemm").kernels) {
+      if (kernel.name != e.kernel) continue;
+      const KernelLaunch main = kernel.work(p, target).launches.at(0);
+      const double across = 512.0 / double(main.tile.n), down = 1024.0 / double(main.tile.m);
+      EXPECT_DOUBLE_EQ(main.l2_bytes - main.bytes, e.bytes * 256 * (1024 * (across - 1) + 512 * (down - 1)))
+          << e.kernel;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headroom

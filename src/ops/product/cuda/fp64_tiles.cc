@@ -52,6 +52,7 @@ Work work(const Product& p, const Target& target, Work least) {
   main.blocks =
       products::ceil_div(p.m, kTile) * products::ceil_div(p.n, kTile) * p.most_at_once() * plan.splits;
   main.count = static_cast<int>(p.runs.size());
+  main.l2_bytes = main.bytes + products::reloaded_bytes(p, plan.tile, plan.tile);
   if (plan.splits > 1) least.add_pass(2 * double(plan.workspace), main.count);
   return least;
 }

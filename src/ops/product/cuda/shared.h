@@ -14,6 +14,15 @@ inline std::size_t accumulator_bytes(DType dtype) { return dtype == DType::f64 ?
 
 inline std::int64_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
 
+// What tiles of C ask L2 for beyond the least: each asks for its rows of A and its columns of B.
+inline double reloaded_bytes(const Product& p, std::int64_t tile_m, std::int64_t tile_n) {
+  double batch = 0;
+  for (const ProductRun& run : p.runs) batch += double(run.count);
+  const double a = double(p.m) * double(ceil_div(p.n, tile_n) - 1),
+               b = double(p.n) * double(ceil_div(p.m, tile_m) - 1);
+  return double(bytes_of(p.dtype)) * batch * double(p.k) * (a + b);
+}
+
 inline const void* at(const void* base, std::int64_t elements, DType dtype) {
   return static_cast<const char*>(base) + elements * bytes_of(dtype);
 }

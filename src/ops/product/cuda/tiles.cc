@@ -85,6 +85,7 @@ Work work(const Product& p, const Target& target, Work least) {
   main.tile = {plan.tile, plan.tile, depth_of(p.dtype)};
   main.blocks = ceil_div(p.m, plan.tile) * ceil_div(p.n, plan.tile) * p.most_at_once() * plan.splits;
   main.count = static_cast<int>(p.runs.size());
+  main.l2_bytes = main.bytes + reloaded_bytes(p, plan.tile, plan.tile);
   if (plan.splits > 1) least.add_pass(2 * double(plan.workspace), main.count);
   return least;
 }

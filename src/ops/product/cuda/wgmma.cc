@@ -60,6 +60,7 @@ Work work(const Product& p, const Target& target, Work least) {
   main.tile = {kWgmmaRows, plan.tile_n, plan.depth};
   main.blocks = plan.blocks;
   main.count = static_cast<int>(p.runs.size());
+  main.l2_bytes = main.bytes + reloaded_bytes(p, kWgmmaRows, plan.tile_n);
   if (plan.workspace > 0)
     least.add_pass(2 * double(plan.workspace), main.count * (plan.copy_a + plan.copy_b));
   return least;
