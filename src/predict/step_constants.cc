@@ -31,6 +31,27 @@ double stride_of(const Problem& problem) {
   return 1;
 }
 
+// Values that follow each other in memory.
+double inner_of(const TensorType& type) {
+  if (type.shape.rank() == 0) return 1;
+  return double(type.shape[type.layout == Layout::nhwc ? 1 : type.shape.rank() - 1]);
+}
+
+// Blocks work off their tiles term by term; those of one multiprocessor are taken to follow each other. Where
+// a library does not tell its tiles, they are taken to be large ones, and no reduction to be split.
+void count_chain(StepAmounts& a, const KernelLaunch& main, const Machine& machine) {
+  constexpr double kTileEdge = 128;
+  if (machine.kind == "cpu" || a.m <= 0 || a.n <= 0) return;
+  const double cores = std::max(1, machine.cores);
+  if (main.tile.m > 0 && main.tile.n > 0 && main.blocks > 0) {
+    const double busy = std::min(double(main.blocks), cores);
+    a.chain = a.flops / (2 * double(main.tile.m) * double(main.tile.n)) / busy;
+    a.staged = a.flops / (2 * double(main.tile.n) * a.geometry.taps) / busy;
+  } else {
+    a.chain = a.k * std::max(1.0, std::ceil(a.m / kTileEdge) * std::ceil(a.n / kTileEdge) / cores);
+  }
+}
+
 // Pieces that cores share out; 0: enough for all. Elementwise kernels of CPUs leave short vectors to one
 // thread.
 double pieces_of(const Step& step, const KernelLaunch& main, const Machine& machine) {
@@ -61,8 +82,8 @@ StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& t
   const KernelLaunch main = step.work.launches.empty() ? KernelLaunch{} : step.work.launches.front();
   a.family = main.family;
   a.kind = fmt::format("{} {}", step.kernel_name(), step.problem.op);
-  if (is_16bit(float_type(step.problem)) || target.policy.tf32)
-    a.kind += target.policy.tf32 ? kTf32Kind : k16bitKind;
+  const bool tf32 = target.policy.tf32 && main.extent.m > 0;  // all that is no product runs as ever
+  if (tf32 || is_16bit(float_type(step.problem))) a.kind += tf32 ? kTf32Kind : k16bitKind;
   a.flops = step.work.flops() / std::max(1e-3, main.useful);
   const auto peak = machine.peak_flops.find(std::string(name_of(main.unit)));
   a.peak = peak != machine.peak_flops.end() ? peak->second : vector_peak(machine, float_type(step.problem));
@@ -76,14 +97,19 @@ StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& t
   a.launches = step.work.launch_count();
   a.geometry = {row_of(step.problem.inputs), row_of(step.problem.outputs), taps_of(step.problem),
                 stride_of(step.problem)};
+  if (!step.problem.inputs.empty()) {
+    a.geometry.inner = inner_of(step.problem.inputs[0]);
+    a.geometry.channels_last = step.problem.inputs[0].layout == Layout::nhwc ? 1 : 0;
+  }
+  count_chain(a, main, machine);
   return a;
 }
 
 double StepTimeParts::busy() const {
   const double longest = std::max(compute, memory);
-  if (longest <= 0) return 0;
+  if (longest <= 0) return latency;
   const double a = compute / longest, b = memory / longest;
-  return longest * std::pow(a * a * a * a + b * b * b * b, 0.25);
+  return longest * std::pow(a * a * a * a + b * b * b * b, 0.25) + latency;
 }
 
 StepTimeParts parts_of(const StepAmounts& a, const StepConstants& c) {
@@ -92,12 +118,15 @@ StepTimeParts parts_of(const StepAmounts& a, const StepConstants& c) {
     if (extent > 0) share *= extent / (extent + half);
   const double rate = a.far_rate > 0 ? std::max(a.rate * c.cache_share, a.far_rate * c.memory_share)
                                      : a.rate * c.memory_share;
-  return {time_at(a.flops, a.peak * share), time_at(a.bytes, rate), a.launches * c.start_s};
+  return {.compute = time_at(a.flops, a.peak * share),
+          .memory = time_at(a.bytes, rate),
+          .start = a.launches * c.start_s,
+          .latency = a.chain * c.chain_s + a.staged * c.stage_s};
 }
 
 std::string bound_of(const StepTimeParts& parts, const StepAmounts& amounts) {
   if (parts.start > parts.busy()) return "launch";
-  return parts.compute >= parts.memory ? "compute" : amounts.level;
+  return parts.compute + parts.latency >= parts.memory ? "compute" : amounts.level;
 }
 
 }  // namespace headroom

@@ -21,10 +21,14 @@ struct StepAmounts {
   double far_rate = 0;         // of the largest memory, where `rate` is that of a cache; else 0
   double m = 0, n = 0, k = 0;  // extents of its product; 0: does not apply
   double launches = 1;
+  // Of products on a GPU, for its busiest multiprocessor: terms that it adds up one after another, and values
+  // that its blocks bring in for them. 0: does not apply, or is not known.
+  double chain = 0, staged = 0;
   std::string level;  // that memory
-  // Of its tensors, for what no formula says: lengths of rows, taps of its window, and how far it moves.
+  // Of its tensors, for what no formula says: lengths of rows, taps of its window, how far it moves, how many
+  // values of its first input follow each other in memory, and whether those are channels (1) or not (0).
   struct Geometry {
-    double row_in = 1, row_out = 1, taps = 1, stride = 1;
+    double row_in = 1, row_out = 1, taps = 1, stride = 1, inner = 1, channels_last = 0;
   };
   Geometry geometry;
 };
@@ -37,10 +41,13 @@ struct StepConstants {
   double memory_share = 0.5;  // share of the rate of the largest memory
   double cache_share = 0.5;   // the same of caches, which are never slower than that
   double start_s = 1e-6;      // of a launch
+  double chain_s = 0;         // of a term of a chain, however few values a block has
+  double stage_s = 0;         // of a value that a block brings in
 };
-// The parts of a step's time. The whole is a smooth maximum of the first two, plus the third.
+// The parts of a step's time. The whole is a smooth maximum of the first two, plus the others.
 struct StepTimeParts {
   double compute = 0, memory = 0, start = 0;
+  double latency = 0;  // of chains, and of what is brought in for them
   double busy() const;
   double seconds() const { return busy() + start; }
 };

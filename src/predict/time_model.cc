@@ -109,19 +109,23 @@ void ConstantsModel::add_kinds(std::string_view text, std::string_view origin) {
                          .memory_share = 1,
                          .cache_share = 0,  // as memory_share
                          .start_s = 0}};
+    double chain_ns = 0, stage_ns = 0;
     const std::pair<const char*, double*> fields[] = {{"efficiency", &kind.shares.efficiency},
                                                       {"half_m", &kind.shares.half_m},
                                                       {"half_n", &kind.shares.half_n},
                                                       {"half_k", &kind.shares.half_k},
                                                       {"memory_share", &kind.shares.memory_share},
                                                       {"cache_share", &kind.shares.cache_share},
-                                                      {"starts", &kind.starts}};
+                                                      {"starts", &kind.starts},
+                                                      {"chain_ns", &chain_ns},
+                                                      {"stage_ns", &stage_ns}};
     for (const auto& [field, value] : fields) {
       if (!constants.contains(field)) continue;
       if (!constants.at(field).is_number() || !(constants.at(field).get<double>() > 0))
         reject("{}: kind '{}': '{}' must be a number above 0", origin, name, field);
       *value = constants.at(field).get<double>();
     }
+    kind.shares.chain_s = chain_ns * 1e-9, kind.shares.stage_s = stage_ns * 1e-9;
     if (kind.shares.cache_share == 0) kind.shares.cache_share = kind.shares.memory_share;
     kinds_.emplace(name, kind);
   }

@@ -27,6 +27,11 @@ const StepCalibration::Kind& StepCalibration::kind_of(const StepAmounts& amounts
   return kinds.at("");
 }
 
+const StepCalibration::Kind& StepCalibration::neighbours_of(const StepAmounts& amounts) const {
+  const auto it = kinds.find(any_precision(amounts.kind));
+  return it != kinds.end() ? it->second : kind_of(amounts);
+}
+
 double StepCalibration::busy_share(const StepAmounts& amounts) const {
   const StepTimeParts parts = parts_of(amounts, kind_of(amounts).constants);
   return parts.seconds() > 0 ? parts.busy() / parts.seconds() : 0;

@@ -44,6 +44,7 @@ double run_seconds(std::span<const StepRow> rows, std::span<const double> second
 struct StepCalibration {
   struct Kind {
     StepConstants constants;
+    // Of kernels in any precision, or of a kind that has but one.
     Ridge correction;    // of log(measured / predicted); empty: none
     FeatureRows places;  // of its rows: how new a step is to it
     std::size_t rows = 0;
@@ -61,7 +62,8 @@ struct StepCalibration {
   std::vector<StepRow> rows;             // all of it follows from these
   std::vector<RunRow> runs;
 
-  const Kind& kind_of(const StepAmounts& amounts) const;  // the nearest: kind, kernel, family, all
+  const Kind& kind_of(const StepAmounts& amounts) const;        // the nearest: kind, kernel, family, all
+  const Kind& neighbours_of(const StepAmounts& amounts) const;  // whose correction and places are to be used
   double seconds_of(const StepAmounts& amounts) const;
   double busy_share(const StepAmounts& amounts) const;  // of those seconds
   // How far it lies from the nearest timed step of its kind; 1: four times as much of one amount.

@@ -11,8 +11,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStepKey = "step_times";
-constexpr int kStepVersion = 3;
-constexpr std::size_t kStepPlaces = 9;  // of a correction
+constexpr int kStepVersion = 4;
+constexpr std::size_t kStepPlaces = 18;  // of a correction
 
 Json step_kind_json(const StepCalibration::Kind& k) {
   Json json = {{"efficiency", rounded(k.constants.efficiency)},
@@ -22,6 +22,8 @@ Json step_kind_json(const StepCalibration::Kind& k) {
                {"memory_share", rounded(k.constants.memory_share)},
                {"cache_share", rounded(k.constants.cache_share)},
                {"start_us", rounded(k.constants.start_s * 1e6)},
+               {"chain_ns", rounded(k.constants.chain_s * 1e9)},
+               {"stage_ns", rounded(k.constants.stage_s * 1e9)},
                {"rows", k.rows},
                {"unseen_error", to_json(k.errors)}};
   if (!k.correction.empty()) json["correction"] = k.correction.to_json();
@@ -46,10 +48,11 @@ double above_zero(const Json& json, const char* key, const std::string& origin) 
 
 StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin) {
   StepCalibration::Kind kind;
-  kind.constants = {above_zero(json, "efficiency", origin),     above_zero(json, "half_m", origin),
-                    above_zero(json, "half_n", origin),         above_zero(json, "half_k", origin),
-                    above_zero(json, "memory_share", origin),   above_zero(json, "cache_share", origin),
-                    above_zero(json, "start_us", origin) * 1e-6};
+  kind.constants = {above_zero(json, "efficiency", origin),      above_zero(json, "half_m", origin),
+                    above_zero(json, "half_n", origin),          above_zero(json, "half_k", origin),
+                    above_zero(json, "memory_share", origin),    above_zero(json, "cache_share", origin),
+                    above_zero(json, "start_us", origin) * 1e-6, above_zero(json, "chain_ns", origin) * 1e-9,
+                    above_zero(json, "stage_ns", origin) * 1e-9};
   kind.rows = json.value("rows", std::size_t{0});
   if (json.contains("unseen_error")) kind.errors = step_errors_from(json.at("unseen_error"));
   if (json.contains("correction"))
@@ -76,9 +79,29 @@ RunRow run_from(const Json& json) {
 
 Json step_row_json(const StepRow& r) {
   const StepAmounts& a = r.amounts;
-  return Json::array({r.run, a.kind, a.family, a.flops, a.peak, a.bytes, a.rate, a.m, a.n, a.k, a.launches,
-                      rounded(r.seconds * 1e6), r.stream, r.waits, a.geometry.row_in, a.geometry.row_out,
-                      a.geometry.taps, a.geometry.stride, a.far_rate});
+  return Json::array({r.run,
+                      a.kind,
+                      a.family,
+                      a.flops,
+                      a.peak,
+                      a.bytes,
+                      a.rate,
+                      a.m,
+                      a.n,
+                      a.k,
+                      a.launches,
+                      rounded(r.seconds * 1e6),
+                      r.stream,
+                      r.waits,
+                      a.geometry.row_in,
+                      a.geometry.row_out,
+                      a.geometry.taps,
+                      a.geometry.stride,
+                      a.far_rate,
+                      a.chain,
+                      a.staged,
+                      a.geometry.inner,
+                      a.geometry.channels_last});
 }
 
 StepRow step_row_from(const Json& j) {
@@ -93,7 +116,8 @@ StepRow step_row_from(const Json& j) {
   row.stream = j.at(12).get<int>(), row.waits = j.at(13).get<std::vector<int>>();
   double* const geometry[] = {&a.geometry.row_in, &a.geometry.row_out, &a.geometry.taps, &a.geometry.stride};
   for (std::size_t i = 0; i < std::size(geometry); ++i) *geometry[i] = j.at(14 + i).get<double>();
-  a.far_rate = j.at(18).get<double>();
+  double* const more[] = {&a.far_rate, &a.chain, &a.staged, &a.geometry.inner, &a.geometry.channels_last};
+  for (std::size_t i = 0; i < std::size(more); ++i) *more[i] = j.at(18 + i).get<double>();
   return row;
 }
 
@@ -109,8 +133,10 @@ Json to_json(const StepCalibration& c) {
       {"about",
        "constants of kernel times, fitted to the rows below; rows are run, kind, family, FLOP, peak FLOP/s, "
        "bytes, bytes/s, m, n, k, launches, us, stream, rows it waits for, lengths of rows in and out, taps, "
-       "stride, bytes/s of the largest memory where the bytes fit a cache; runs are their number, us, and us "
-       "where the host waits for each"},
+       "stride, bytes/s of the largest memory where the bytes fit a cache, terms in a chain, values staged "
+       "for "
+       "it, values in a row of memory, 1 where those are channels; runs are their number, us, and us where "
+       "the host waits for each"},
       {"machine", c.machine},
       {"title", c.title},
       {"cores", c.cores},
@@ -146,6 +172,8 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
                  {"half_k", rounded(k.half_k)},
                  {"memory_share", rounded(k.memory_share)},
                  {"cache_share", rounded(k.cache_share)}};
+    if (machine.kind != "cpu")
+      json["chain_ns"] = rounded(k.chain_s * 1e9), json["stage_ns"] = rounded(k.stage_s * 1e9);
     if (machine.launch.host_s > 0) json["starts"] = rounded(k.start_s / machine.launch.host_s);
     if (!name.empty() && !name.ends_with('*')) kinds[name] = json;
     if (name.empty() && !c.kinds.contains("plain")) kinds["plain"] = json;
@@ -162,7 +190,7 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
            "half_m, half_n, half_k: rows, columns, terms of a product at which half of that "
            "is left; "
            "memory_share, cache_share: share of the rate of memory, of caches; starts: times the machine's "
-           "cost of a launch",
+           "cost of a launch; chain_ns: of a term of a GPU's block; stage_ns: of a value it brings in",
            c.rows.size(), c.runs.size(), c.title, c.cores)},
       {"kinds", kinds}};
 }
@@ -187,8 +215,11 @@ StepCalibration step_calibration_from_json(const Json& json, const std::string& 
     if (!c.kinds.contains("")) reject("{}: kind 'all' is missing", origin);
     for (const Json& row : json.at("rows")) c.rows.push_back(step_row_from(row));
     for (const StepRow& row : c.rows)
-      if (const auto it = c.kinds.find(row.amounts.kind); it != c.kinds.end())
-        it->second.places.add(place_of_step(row.amounts));
+      for (const std::string& name : {any_precision(row.amounts.kind), row.amounts.kind})
+        if (const auto it = c.kinds.find(name); it != c.kinds.end()) {
+          it->second.places.add(place_of_step(row.amounts));
+          break;
+        }
     for (const Json& run : json.at("runs")) c.runs.push_back(run_from(run));
     return c;
   } catch (const Json::exception& error) {

@@ -120,6 +120,71 @@ TEST(StepCalibration, FewShortStepsDoNotSetTheTimeOfALongOne) {
   EXPECT_EQ(&c.kind_of({.kind = "cpu.gemm linear tf32"}), &c.kinds.at("cpu.gemm linear *"));
 }
 
+// Products of a few blocks wait for one term after another, which no share of a peak says.
+TEST(StepCalibration, LearnsWhatChainsCost) {
+  std::vector<StepRow> rows = made_up_rows(0.01, 60);
+  const StepConstants truth{0.8, 6, 6, 6, 0.7, 0.7, 2e-6, 1e-7, 1e-10};
+  for (StepRow& row : rows) {
+    if (row.amounts.m == 0) continue;
+    row.amounts.chain = row.amounts.k * (1 + row.run % 7), row.amounts.staged = 64 * row.amounts.chain;
+    row.seconds = parts_of(row.amounts, truth).seconds();
+  }
+  const StepCalibration c = fit_steps(rows, {});
+  StepAmounts a = rows[0].amounts;
+  a.chain = 4000, a.staged = 64 * a.chain;
+  EXPECT_NEAR(std::log(c.seconds_of(a) / parts_of(a, truth).seconds()), 0, 0.2);
+}
+
+// Sizes that vectors do not divide take twice as long: new ones of both sorts are told apart.
+TEST(StepCalibration, AlignedSizesAreOnTheirOwn) {
+  std::vector<StepRow> rows = made_up_rows(0, 80);
+  const auto with_columns = [](StepRow row, bool aligned) {
+    StepAmounts& a = row.amounts;
+    a.n = aligned ? 64 * std::ceil(a.n / 64) : 2 * std::ceil(a.n / 2) + 1;
+    row.seconds = parts_of(a, {0.8, 6, 6, 6, 0.7, 0.7, 2e-6}).seconds() * (aligned ? 1 : 2);
+    return row;
+  };
+  std::vector<StepRow> unseen;
+  for (StepRow& row : rows) {
+    if (row.amounts.m == 0) continue;
+    if (row.run >= 70) unseen.push_back(row);
+    row = with_columns(row, row.run % 2 == 0);
+  }
+  std::erase_if(rows, [](const StepRow& row) { return row.run >= 70; });
+  const StepCalibration c = fit_steps(rows, {});
+  double error = 0;
+  for (const StepRow& row : unseen)
+    for (const bool aligned : {false, true}) {
+      const StepRow sized = with_columns(row, aligned);
+      error += std::abs(std::log(c.seconds_of(sized.amounts) / sized.seconds)) / (2 * double(unseen.size()));
+    }
+  EXPECT_LT(error, 0.2) << "one time for both would be off by 0.35";
+}
+
+// A kernel that is slow in one place is slow there in the other precision, too.
+TEST(StepCalibration, PrecisionsLearnFromEachOther) {
+  std::vector<StepRow> rows = made_up_rows(0, 60);
+  const auto slow_at = [](const StepAmounts& a) { return a.k > 400 ? 2.0 : 1.0; };
+  std::vector<StepRow> narrow;
+  for (StepRow& row : rows) {
+    if (row.amounts.m == 0) continue;
+    row.seconds *= slow_at(row.amounts);
+    StepRow other = row;
+    other.amounts.kind += k16bitKind, other.seconds *= 0.7, other.run += 60;
+    if (slow_at(row.amounts) == 1) narrow.push_back(other);
+  }
+  rows.insert(rows.end(), narrow.begin(), narrow.end());
+  const StepCalibration c = fit_steps(rows, {});
+  double left = 0, count = 0;
+  for (const StepRow& row : rows) {
+    if (row.run >= 60 || slow_at(row.amounts) == 1) continue;
+    StepAmounts a = row.amounts;
+    a.kind += k16bitKind;
+    left += std::log(c.seconds_of(a) / (0.7 * row.seconds)), count += 1;
+  }
+  EXPECT_GT(left / count, -0.57) << "as if none were slow: -0.69";
+}
+
 // What lies far from all that was timed has a wider interval, and as wide as the long runs need that a fit
 // to the short ones was judged by.
 TEST(StepCalibration, IntervalsGrowWithTheDistanceFromWhatWasTimed) {
@@ -198,8 +263,16 @@ TEST(StepCalibration, FileHoldsWhatWasFitted) {
 // More of one resource and no less of any other is never slower; all rates doubled and all starts halved is
 // half the time.
 TEST(StepCalibration, FollowsPhysics) {
-  const StepAmounts a{.flops = 1e9, .peak = 1e12, .bytes = 1e7, .rate = 1e11, .m = 64, .n = 64, .k = 64};
-  const StepConstants c{0.7, 8, 8, 8, 0.8, 0.8, 3e-6};
+  const StepAmounts a{.flops = 1e9,
+                      .peak = 1e12,
+                      .bytes = 1e7,
+                      .rate = 1e11,
+                      .m = 64,
+                      .n = 64,
+                      .k = 64,
+                      .chain = 64,
+                      .staged = 4096};
+  const StepConstants c{0.7, 8, 8, 8, 0.8, 0.8, 3e-6, 1e-7, 1e-10};
   const double seconds = parts_of(a, c).seconds();
   StepAmounts b = a;
   b.peak *= 1.5;
@@ -208,7 +281,7 @@ TEST(StepCalibration, FollowsPhysics) {
   EXPECT_LE(parts_of(b, c).seconds(), seconds);
   b = a, b.peak *= 2, b.rate *= 2;
   StepConstants half = c;
-  half.start_s /= 2;
+  half.start_s /= 2, half.chain_s /= 2, half.stage_s /= 2;
   EXPECT_NEAR(parts_of(b, half).seconds(), seconds / 2, 1e-9 * seconds);
 }
 
