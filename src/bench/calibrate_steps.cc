@@ -205,10 +205,12 @@ class Probes {
 
 }  // namespace
 
-// Every third probe of a precision has kernels that are not the first of their list.
+// Each round of the precisions begins with the next one: else those that draw networks of as many kinds as
+// there are precisions would have each kind in one of them.
 EngineOptions probe_options(const CalibrateOptions& options, std::uint64_t number) {
-  EngineOptions engine = options.engines[number % options.engines.size()];
-  if (number / options.engines.size() % 3 == 2) engine.choose = any_rival(number);
+  const std::uint64_t count = options.engines.size(), round = number / count;
+  EngineOptions engine = options.engines[(number + round) % count];
+  if (round % options.rivals_every == options.rivals_every - 1) engine.choose = any_rival(number);
   return engine;
 }
 

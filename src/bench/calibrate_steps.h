@@ -13,6 +13,7 @@ namespace headroom {
 struct CalibrateOptions {
   std::vector<EngineOptions> engines;  // one for each precision; probes take them in turn
   double seconds = 60;                 // for the probes; the fit comes on top
+  std::uint64_t rivals_every = 3;  // of so many probes of a precision one has kernels not first of their list
 };
 
 // How the probe of a number runs: in one of the precisions, and with which kernels.

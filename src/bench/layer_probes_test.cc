@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 // About what half a minute on a large GPU is enough for.
-constexpr std::uint64_t kCount = 120;
+constexpr std::uint64_t kCount = 156;
 
 CalibrateOptions three_precisions() {
   CalibrateOptions options;
@@ -27,26 +27,26 @@ struct ProbeSteps {
   std::size_t precision;
   Plan plan;
 };
+std::vector<ProbeSteps> steps_in(Mode mode) {
+  std::vector<ProbeSteps> list;
+  const Machine machine = find_machine("h200");
+  CalibrateOptions options = three_precisions();
+  for (std::uint64_t number = 0; number < kCount; ++number) {
+    const Probe probe = draw_layer_probe(number);
+    const EngineOptions& engine = options.engines[number % 3];
+    const BuildRequest request = reading_request(probe.net, machine, engine, mode, probe.batch, 0, {});
+    list.push_back({number % 3, build(probe.net, request).plan});
+  }
+  return list;
+}
 const std::vector<ProbeSteps>& layer_steps() {
-  static const std::vector<ProbeSteps> all = [] {
-    std::vector<ProbeSteps> list;
-    const Machine machine = find_machine("h200");
-    CalibrateOptions options = three_precisions();
-    for (std::uint64_t number = 0; number < kCount; ++number) {
-      const Probe probe = draw_layer_probe(number);
-      const EngineOptions& engine = options.engines[number % 3];
-      const BuildRequest request =
-          reading_request(probe.net, machine, engine, Mode::train, probe.batch, 0, {});
-      list.push_back({number % 3, build(probe.net, request).plan});
-    }
-    return list;
-  }();
+  static const std::vector<ProbeSteps> all = steps_in(Mode::train);
   return all;
 }
 
 template <class Visit>
-void each_step(const Visit& visit) {
-  for (const ProbeSteps& probe : layer_steps())
+void each_step(const Visit& visit, const std::vector<ProbeSteps>& probes = layer_steps()) {
+  for (const ProbeSteps& probe : probes)
     for (const Step& step : probe.plan.steps) visit(probe.precision, step);
 }
 
@@ -95,6 +95,49 @@ TEST(LayerProbes, ProductsAreLongInEachExtent) {
   for (const std::int64_t extent : most) EXPECT_GE(extent, 2500);
 }
 
+// Most networks have channels that tiles divide: a fit to others alone is too slow for them.
+TEST(LayerProbes, ChannelsAreAsPeopleChooseThem) {
+  double all = 0, usual = 0;
+  each_step([&](std::size_t, const Step& step) {
+    if (step.problem.op != "conv2d") return;
+    const Shape& w = step.problem.inputs[1].shape;
+    if (w[0] < 64 || w[1] < 64) return;
+    all += 1, usual += w[0] % 32 == 0 && w[1] % 32 == 0;
+  });
+  EXPECT_GT(all, 30);
+  EXPECT_GT(usual / all, 0.6);
+}
+
+// First layers of small networks and of large ones, with few pictures and with thousands.
+TEST(LayerProbes, FirstConvolutionsAreOfOneAndThreeChannels) {
+  for (const std::int64_t channels : {1, 3})
+    for (std::size_t precision = 0; precision < 3; ++precision) {
+      std::int64_t most_images = 0, most_pixels = 0, least_pixels = 1000;
+      each_step([&](std::size_t of, const Step& step) {
+        if (of != precision || step.problem.op != "conv2d") return;
+        const Shape &x = step.problem.inputs[0].shape, &w = step.problem.inputs[1].shape;
+        if (w[1] != channels || x[1] != channels) return;
+        most_images = std::max(most_images, x[0]);
+        most_pixels = std::max(most_pixels, x[2]), least_pixels = std::min(least_pixels, x[2]);
+      });
+      EXPECT_GE(most_images, channels == 1 ? 500 : 256) << channels << " channels, precision " << precision;
+      EXPECT_LE(least_pixels, 48);
+      EXPECT_GE(most_pixels, channels == 1 ? 64 : 224);
+    }
+}
+
+// An evaluation pools within the convolution where that pays: no training step has such a step.
+TEST(LayerProbes, EvaluationsHaveConvolutionsWithTheirPool) {
+  std::map<std::size_t, int> blocks;  // by precision
+  const auto count = [&](std::size_t precision, const Step& step) {
+    blocks[precision] += step.problem.op == "conv2d_block";
+  };
+  each_step(count);
+  for (const auto& [precision, found] : blocks) EXPECT_EQ(found, 0) << precision;
+  each_step(count, steps_in(Mode::eval));
+  for (std::size_t precision = 0; precision < 3; ++precision) EXPECT_GE(blocks[precision], 2) << precision;
+}
+
 // Steps that only move memory also leave the caches of the device.
 TEST(LayerProbes, MovedBytesExceedTheCache) {
   const double cache = find_machine("h200").levels.front().bytes;
@@ -123,9 +166,16 @@ TEST(LayerProbes, EveryKindMeetsEveryPrecisionAndOtherKernels) {
   std::set<std::pair<std::uint64_t, int>> met;
   for (std::uint64_t number = 0; number < kCount; ++number) {
     const EngineOptions engine = probe_options(options, number);
-    met.insert({number % 8, engine.tf32 ? 1 : engine.precision == DType::bf16 ? 2 : 0});
+    met.insert({number % kLayerKinds, engine.tf32 ? 1 : engine.precision == DType::bf16 ? 2 : 0});
   }
-  EXPECT_EQ(met.size(), 24u);
+  EXPECT_EQ(met.size(), 3 * kLayerKinds);
+  // Networks of ten kinds, of which five precisions would meet two each if they took plain turns.
+  CalibrateOptions five = options;
+  five.engines.resize(5), five.engines[3].precision = DType::f16, five.engines[4].precision = DType::f64;
+  std::set<std::pair<std::uint64_t, DType>> mixed;
+  for (std::uint64_t number = 0; number < 60; ++number)
+    mixed.insert({number % 10, probe_options(five, number).precision});
+  EXPECT_EQ(mixed.size(), 40u);
 }
 
 }  // namespace

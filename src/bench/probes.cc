@@ -209,7 +209,7 @@ Probe draw_small_probe(std::uint64_t number) {
 
 // Small ones first: a busy machine then has timings, whatever the next ones take.
 ProbeTurns::ProbeTurns(bool on_gpu)
-    : kinds_(on_gpu ? std::vector<Kind>{{draw_small_probe, 0.2}, {draw_layer_probe, 0.55}, {draw_probe, 0.25}}
+    : kinds_(on_gpu ? std::vector<Kind>{{draw_small_probe, 0.12}, {draw_layer_probe, 0.7}, {draw_probe, 0.18}}
                     : std::vector<Kind>{{draw_small_probe, 0.25}, {draw_probe, 0.75}}) {}
 
 // The kind that is furthest behind its share.

@@ -24,11 +24,12 @@ Probe draw_small_probe(std::uint64_t number);
 
 // One or two layers of the sizes that networks have: convolutions of 1x1 to 11x11, strided, grouped and
 // depthwise, of 1 to 2,048 channels and 7 to 224 pixels, products of up to some thousands each way, with the
-// pools, norms and sums around them. They are quick to build, and any few of them in a row spread over all
-// sizes.
+// pools, norms and sums around them; and networks for small pictures. They are quick to build, and any few of
+// them in a row spread over all sizes.
+inline constexpr std::uint64_t kLayerKinds = 13;
 Probe draw_layer_probe(std::uint64_t number);
 
-// Which probe comes next, so that each kind has its share of the time: on a GPU half of it is for layers.
+// Which probe comes next, so that each kind has its share of the time: on a GPU most of it is for layers.
 class ProbeTurns {
  public:
   explicit ProbeTurns(bool on_gpu);

@@ -49,7 +49,8 @@ std::string summary(const StepCalibration& c) {
 }
 
 std::vector<EngineOptions> engines_for(Common common, const std::string& precisions, DeviceKind device) {
-  const std::string usual = device == DeviceKind::cpu ? "fp32" : "fp32,tf32,bf16";
+  // tf32 shares most kernels with fp32.
+  const std::string usual = device == DeviceKind::cpu ? "fp32" : "fp32,bf16,tf32,fp32,bf16";
   std::vector<EngineOptions> engines;
   for (const std::string& name : split(precisions.empty() ? usual : precisions, ',')) {
     common.precision = name;
@@ -84,7 +85,8 @@ void run_calibrate_device(Common common, const CalibrateDevice& r) {
   require_files(r.files);
   const auto device = common.open();
   const Machine machine = common.machine(*device);
-  const CalibrateOptions options{engines_for(common, r.precisions, device->kind()), r.seconds};
+  const CalibrateOptions options{engines_for(common, r.precisions, device->kind()), r.seconds,
+                                 device->kind() == DeviceKind::cpu ? 3u : 6u};
   const StepCalibration c = [&] {
     Progress progress("calibrate");
     return calibrate_steps(*device, machine, options, [&](double share, const std::string& probe) {
