@@ -2,8 +2,9 @@
 """The networks of cpu_nets in PyTorch on a CPU, in every mode that may make them fast.
 
 Reads a number of seconds from standard input, times every mode for so long, writes one line of JSON, and so on until
-the input ends. Modes that fail are left out. `--memory MODE` runs that mode three times and writes the peak of this
-process instead.
+the input ends; 0 seconds answer at once. Modes that fail are left out, and so are those that take over three times as
+long as the fastest: they cannot win, and would take most of the time. `--memory MODE` runs that mode three times and
+writes the peak of this process instead.
 """
 import argparse
 import copy
@@ -21,6 +22,7 @@ import torch.nn.functional as F
 from torch_cpu_models import batch_of, build
 
 LAST = dict(memory_format=torch.channels_last)
+TOO_SLOW = 3  # times the fastest mode
 
 
 def forward_modes(net, x, compiled):
@@ -76,26 +78,38 @@ def step_modes(net, x, labels, compiled):
 
 def made(modes):
     """Those that run, after three runs."""
-    ready = {}
+    ready, fastest = {}, {}
     for name, make in modes.items():
         try:
             with torch.inference_mode(not name.startswith("step")):
                 once = make()
-            for _ in range(3):
-                once()
+            fastest[name] = min(run_seconds(once) for _ in range(3))
             ready[name] = once
         except Exception as error:  # a compiler raises whatever it likes
             print(f"{name}: {(str(error).splitlines() or ['failed'])[0]}", file=sys.stderr)
-    return ready
+    return {name: once for name, once in ready.items() if keeps_up(name, fastest)}
+
+
+def run_seconds(once):
+    start = time.perf_counter()
+    once()
+    return time.perf_counter() - start
+
+
+def keeps_up(name, fastest):
+    """Whether a mode may be the fastest of its kind: forward or step."""
+    best = min(s for other, s in fastest.items() if other.startswith("step") == name.startswith("step"))
+    if fastest[name] <= TOO_SLOW * best:
+        return True
+    print(f"{name}: left out, {1e3 * fastest[name]:.1f} ms beside {1e3 * best:.1f}", file=sys.stderr)
+    return False
 
 
 def timed(once, seconds):
     samples, total = [], 0
     once()
     while total < seconds or len(samples) < 3:
-        start = time.perf_counter()
-        once()
-        samples.append(1e3 * (time.perf_counter() - start))
+        samples.append(1e3 * run_seconds(once))
         total += samples[-1] / 1e3
     return samples
 
@@ -121,7 +135,8 @@ def main():
         return
     modes = made(modes)
     for line in sys.stdin:
-        ms = {name: timed(once, float(line)) for name, once in modes.items()}
+        seconds = float(line)
+        ms = {name: timed(once, seconds) for name, once in modes.items()} if seconds > 0 else {}
         print(json.dumps({"parameters": sum(p.numel() for p in net.parameters()), "ms": ms}), flush=True)
 
 
