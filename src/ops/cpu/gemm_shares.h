@@ -52,11 +52,15 @@ inline Grid grid_of(int threads, std::int64_t row_panels, std::int64_t column_pa
 }
 
 // The tiles of one share as tasks: a few tiles of a row each. A group of columns serves all rows before the
-// next one begins, because its part of B stays in the second-level cache.
+// next one begins, because its part of B stays in the second-level cache. Groups are equally large: in a
+// small one, panels of A would arrive too late.
 class ShareTasks {
  public:
-  ShareTasks(Range down, Range across, std::int64_t group)
-      : down_(down), across_(across), group_(group), full_(across.size() / group) {}
+  ShareTasks(Range down, Range across, std::int64_t max_group)
+      : down_(down),
+        across_(across),
+        group_(across.size() > 0 ? even_pieces(across.size(), max_group, 1) : 1),
+        full_(across.size() / group_) {}
 
   std::int64_t count() const {
     return down_.size() * (full_ * chunks(group_) + chunks(across_.size() - full_ * group_));

@@ -19,10 +19,14 @@ namespace plain {
 #define HEADROOM_ROWS 6  // 12 of 16 registers
 #define HEADROOM_VECTORS 2
 #endif
+#define HEADROOM_TERM_BYTES 1536
+#define HEADROOM_STRETCH 0
 #include "ops/cpu/gemm_tile.inc"
 Version version(std::string_view name) {
   return {name, tile<float>(pack_squares<float>), tile<double>(pack_squares<double>)};
 }
+#undef HEADROOM_STRETCH
+#undef HEADROOM_TERM_BYTES
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
@@ -35,10 +39,14 @@ namespace avx2 {
 #define HEADROOM_BYTES 32
 #define HEADROOM_ROWS 6
 #define HEADROOM_VECTORS 2
+#define HEADROOM_TERM_BYTES 1536
+#define HEADROOM_STRETCH 0
 #include "ops/cpu/gemm_tile.inc"
 Version version(std::string_view name) {
   return {name, tile<float>(pack_squares<float>), tile<double>(pack_squares<double>)};
 }
+#undef HEADROOM_STRETCH
+#undef HEADROOM_TERM_BYTES
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
@@ -50,11 +58,15 @@ namespace avx512 {
 #define HEADROOM_BYTES 64
 #define HEADROOM_ROWS 12  // 24 of 32 registers
 #define HEADROOM_VECTORS 2
+#define HEADROOM_TERM_BYTES 2048
+#define HEADROOM_STRETCH 16
 #include "ops/cpu/gemm_tile.inc"
 #include "ops/cpu/gemm_tile_pack.inc"
 Version version(std::string_view name) {
   return {name, tile<float>(pack<float>), tile<double>(pack<double>)};
 }
+#undef HEADROOM_STRETCH
+#undef HEADROOM_TERM_BYTES
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES

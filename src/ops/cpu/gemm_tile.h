@@ -16,7 +16,9 @@ struct Factors {
   std::int64_t a_row, a_term;  // steps from row to row and from term to term; one of them is 1
   const T* b;
   std::int64_t b_term;
+  const T* next_a;  // kFetched elements for each term, from here on, go to the second-level cache meanwhile
 };
+inline constexpr std::int64_t kFetched = 2;
 
 // c[rows, columns] = alpha a b + beta c with sums in registers; c is not read if beta is 0. Every sum adds
 // its terms in their order, whatever the extents of the tile are.
@@ -24,6 +26,7 @@ template <class T>
 struct Tile {
   int rows = 0, columns = 0;  // at most
   int lanes = 0;              // of a vector
+  int term_bytes = 1536;      // of a line of a factor that is packed at a time
   void (*multiply)(int rows, int columns, std::int64_t depth, const Factors<T>& factors, T alpha, T beta,
                    T* c, std::int64_t ldc) = nullptr;
   // to[t * width + l] = from[l * line_step + t] for l < lines, 0 from there to `width`: a factor as tiles

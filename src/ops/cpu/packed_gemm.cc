@@ -25,7 +25,7 @@ int product_threads(const gemm_tile::Tile<T>& tile, const GemmExtent& extent, in
   const auto columns = static_cast<double>(pieces(extent.n, tile.lanes) * tile.lanes);
   const double seconds = 2.0 * static_cast<double>(extent.m * extent.k) * columns / rate;
   const std::int64_t blocks =
-      pieces(extent.k, packed::block_terms<T>(extent.k)) * pieces(extent.n, packed::kBlockColumns);
+      pieces(extent.k, packed::block_terms(tile, extent.k)) * pieces(extent.n, packed::kBlockColumns);
   return team_costs().threads_for(seconds, limit, static_cast<int>(std::min<std::int64_t>(blocks, 1000)));
 }
 template int product_threads(const gemm_tile::Tile<float>&, const GemmExtent&, int);

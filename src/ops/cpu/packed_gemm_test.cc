@@ -98,13 +98,15 @@ TEST(PackedGemm, LargeExtentsAreExact) {
   each_tile([]<class T>(const gemm_tile::Tile<T>& tile) {
     for (int t = 0; t < 4; ++t) {
       Call r{.ta = (t & 1) != 0, .tb = (t & 2) != 0, .alpha = 2, .beta = 3, .gap = 5};
-      r.m = 491, r.n = 9 * tile.columns + 3, r.k = 5;
+      r.m = 781, r.n = 17 * tile.columns + 3, r.k = 5;
       expect_exact(tile, r);
       r.m = 2 * tile.rows + 1, r.n = 40, r.k = 801;
       expect_exact(tile, r);
       r.m = 9 * tile.rows + 2, r.n = 10, r.k = 390;
       expect_exact(tile, r);
       r.m = 5, r.n = 3100, r.k = 9;
+      expect_exact(tile, r);
+      r.m = 3, r.n = 1301, r.k = 811;
       expect_exact(tile, r);
     }
   });
@@ -151,8 +153,12 @@ TEST(PackedGemm, EveryElementIsFinishedOnce) {
 TEST(PackedGemm, BitsAreTheSameOn1To16Threads) {
   const int before = omp_get_max_threads();
   each_tile([]<class T>(const gemm_tile::Tile<T>& tile) {
-    for (auto [m, n, k] :
-         {GemmExtent{700, 300, 400}, {2100, 300, 40}, {64, 512, 784}, {3000, 10, 401}, {10, 700, 900}})
+    for (auto [m, n, k] : {GemmExtent{700, 300, 400},
+                           {900, 560, 810},
+                           {2100, 300, 40},
+                           {64, 512, 784},
+                           {3000, 10, 401},
+                           {10, 700, 900}})
       for (bool tb : {false, true}) {
         const Call r{.ta = tb, .tb = tb, .m = m, .n = n, .k = k, .alpha = 0.3, .beta = 0.7};
         const Matrices<T> x(r);

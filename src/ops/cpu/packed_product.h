@@ -2,6 +2,7 @@
 
 // One product in blocks: what a team of threads packs and multiplies. Part of packed_gemm.cc.
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,21 +16,20 @@
 
 namespace headroom::packed {
 
-// Blocks by their bytes and lines. 384 terms of fp32 are 12 rows of A in half a first-level cache. The widest
-// block of B takes 4.5 MiB.
-inline constexpr std::int64_t kTermBytes = 1536, kBlockRows = 480, kBlockColumns = 3072;
+// A block of A has so many rows for each row of threads: B comes from the third-level cache once for all of
+// them. A block of B has so many columns.
+inline constexpr std::int64_t kBlockRows = 768, kBlockColumns = 3072;
 // A factor that meets few panels of the other one is read where it is: copying it would take longer than it
 // saves. Terms of B are rows, often pages apart: then a B beyond the first caches is copied sooner.
 inline constexpr std::int64_t kInPlacePanelsOfA = 16, kInPlacePanels = 8, kInPlacePanelsFarApart = 2,
                               kInPlaceBytes = 128 << 10, kNearBytes = 2048, kRunTerms = 16;
+inline constexpr std::int64_t kFewPanels = 16;
 
-// Columns of B whose terms of a block fill 9/16 of the second-level cache of this processor: 768 in 2 MiB.
-inline std::int64_t group_columns() {
-  static const std::int64_t columns = [] {
-    const long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0: unknown
-    return std::clamp<std::int64_t>((bytes > 0 ? bytes : 1 << 20) * 9 / 16 / kTermBytes, 64, kBlockColumns);
-  }();
-  return columns;
+// The half of the second-level cache of this processor, for panels of B. The other half is for what passes
+// by: panels of A, rows of C.
+inline std::int64_t group_bytes() {
+  static const std::int64_t bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0: unknown
+  return (bytes > 0 ? bytes : 1 << 20) / 2;
 }
 
 // Memory of a thread that grows and stays: no product allocates after one of its size.
@@ -37,18 +37,21 @@ class PackedMemory {
  public:
   template <class T>
   T* at_least(std::int64_t count) {
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    auto bytes = static_cast<std::size_t>(count) * sizeof(T);
     if (bytes > bytes_) {
+      if (bytes >= kHugePage / 2) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
       bytes_ = 0;
       memory_.reset();
       memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+      ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // in vain where there are none
       bytes_ = bytes;
     }
     return reinterpret_cast<T*>(memory_.get());
   }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
+  static constexpr std::size_t kHugePage = 2 << 20;
+  static constexpr std::align_val_t kAlignment{kHugePage};
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
   };
@@ -63,10 +66,10 @@ struct Block {
   T *a, *b;
 };
 
-// A function of k alone, because it decides how sums are rounded.
+// A function of k and the tile alone, because it decides how sums are rounded.
 template <class T>
-std::int64_t block_terms(std::int64_t k) {
-  return even_pieces(k, kTermBytes / std::int64_t{sizeof(T)}, 4);
+std::int64_t block_terms(const gemm_tile::Tile<T>& tile, std::int64_t k) {
+  return even_pieces(k, tile.term_bytes / std::int64_t{sizeof(T)}, 4);
 }
 
 // A factor seen along its lines: rows of A, columns of B. One of the steps is 1.
@@ -95,7 +98,7 @@ class PackedProduct {
         c_(c),
         ldc_(ldc),
         after_(after),
-        terms_(block_terms<T>(extent.k)),
+        terms_(block_terms(tile, extent.k)),
         columns_at_once_(even_pieces(extent.n, kBlockColumns, tile.columns)),
         packs_a_(columns_of(n_) > kInPlacePanelsOfA),
         packs_b_(b.line_step != 1 || rows_of(m_) > in_place_panels()) {}
@@ -108,6 +111,9 @@ class PackedProduct {
     const int threads = product_threads(tile_, {m_, n_, k_}, team_limit());
     const Grid grid = grid_of(threads, rows_of(m_), columns_of(n_), tile_.rows, tile_.columns);
     rows_at_once_ = even_pieces(m_, kBlockRows * grid.down, tile_.rows);
+    // Few rows soon want the next block of B: this one is still where it was packed.
+    if (ready_b_ == nullptr && rows_of(m_) <= kFewPanels)
+      columns_at_once_ = even_pieces(n_, threads * group_panels() * tile_.columns, tile_.columns);
     // Threads pack a block while others still read the one before.
     const int buffers = threads > 1 ? 2 : 1;
     if (packs_a_) packed_a_ = of_a.at_least<T>(buffers * terms_ * rows_at_once_);
@@ -142,6 +148,11 @@ class PackedProduct {
   std::int64_t rows_of(std::int64_t rows) const { return pieces(rows, tile_.rows); }
   std::int64_t columns_of(std::int64_t columns) const { return pieces(columns, tile_.columns); }
 
+  // Panels of B that stay in the second-level cache.
+  std::int64_t group_panels() const {
+    return std::max<std::int64_t>(1, group_bytes() / (terms_ * tile_.columns * std::int64_t{sizeof(T)}));
+  }
+
   std::int64_t in_place_panels() const {
     const std::int64_t step = b_.term_step * std::int64_t{sizeof(T)};
     return step <= kNearBytes || k_ * step <= kInPlaceBytes ? kInPlacePanels : kInPlacePanelsFarApart;
@@ -159,30 +170,33 @@ class PackedProduct {
   }
 
   void share_of(int thread, int threads, const TaskQueues& queues, TeamBarrier& barrier) const {
-    const std::int64_t group = std::max<std::int64_t>(1, group_columns() / tile_.columns);
-    std::int64_t round = 0, round_of_b = 0;
-    for (std::int64_t column = 0; column < n_; column += columns_at_once_)
-      for (std::int64_t term = 0; term < k_; term += terms_, ++round_of_b)
-        for (std::int64_t row = 0; row < m_; row += rows_at_once_, ++round) {
-          Block<T> block = block_at(row, column, term);
-          if (threads > 1 && packs_a_) block.a += round % 2 * terms_ * rows_at_once_;
-          if (threads > 1 && ready_b_ == nullptr) block.b += round_of_b % 2 * terms_ * columns_at_once_;
-          const bool packs = packs_a_ || (ready_b_ == nullptr && (packs_b_ || !whole_vectors(block.columns)));
-          if (packs_a_) pack_a(block, share(rows_of(block.rows), thread, threads));
-          if (row == 0 && ready_b_ == nullptr)
-            pack_b(block, share(columns_of(block.columns), thread, threads));
-          if (threads > 1 && (packs || round > 0)) barrier.wait();
-          queues.run(thread, round, rows_of(block.rows), columns_of(block.columns), group,
-                     [&](std::int64_t row_panel, std::int64_t first, std::int64_t end) {
-                       multiply_strip(block, row_panel * tile_.rows, first, end);
-                     });
-        }
+    const std::int64_t group = group_panels();
+    // Blocks of A that serve all columns are packed once: then columns follow each other, else terms do.
+    const std::int64_t row_blocks = pieces(m_, rows_at_once_), term_blocks = pieces(k_, terms_),
+                       column_blocks = pieces(n_, columns_at_once_),
+                       in_turn = row_blocks == 1 ? column_blocks : 1;
+    for (std::int64_t round = 0; round < row_blocks * term_blocks * column_blocks; ++round) {
+      const std::int64_t of_a = round / in_turn, of_b = round / row_blocks, row = round % row_blocks,
+                         term = in_turn > 1 ? of_a : of_b % term_blocks,
+                         column = in_turn > 1 ? round % in_turn : of_b / term_blocks;
+      Block<T> block = block_at(row * rows_at_once_, column * columns_at_once_, term * terms_);
+      if (threads > 1 && packs_a_) block.a += of_a % 2 * terms_ * rows_at_once_;
+      if (threads > 1 && ready_b_ == nullptr) block.b += of_b % 2 * terms_ * columns_at_once_;
+      const bool packs = packs_a_ || (ready_b_ == nullptr && (packs_b_ || !whole_vectors(block.columns)));
+      if (packs_a_ && round % in_turn == 0) pack_a(block, share(rows_of(block.rows), thread, threads));
+      if (row == 0 && ready_b_ == nullptr) pack_b(block, share(columns_of(block.columns), thread, threads));
+      if (threads > 1 && (packs || round > 0)) barrier.wait();
+      queues.run(thread, round, rows_of(block.rows), columns_of(block.columns), group,
+                 [&](std::int64_t row_panel, std::int64_t first, std::int64_t end) {
+                   multiply_strip(block, row_panel * tile_.rows, first, end);
+                 });
+    }
   }
 
   // Tiles side by side, and what happens to finished ones: over all of them at once, because short pieces of
   // rows take three times as long.
   void multiply_strip(const Block<T>& block, std::int64_t row, std::int64_t first, std::int64_t end) const {
-    for (std::int64_t j = first; j < end; ++j) multiply_tile(block, row, j * tile_.columns);
+    for (std::int64_t j = first; j < end; ++j) multiply_tile(block, row, j * tile_.columns, j - first);
     if (!after_ || block.term + block.terms < k_) return;
     const std::int64_t column = first * tile_.columns,
                        columns = std::min(end * tile_.columns, block.columns) - column;
@@ -223,7 +237,8 @@ class PackedProduct {
 
   bool whole_vectors(std::int64_t columns) const { return columns % tile_.lanes == 0; }
 
-  void multiply_tile(const Block<T>& block, std::int64_t row, std::int64_t column) const {
+  // Tiles of a strip fetch the panel of A below theirs meanwhile, one part each.
+  void multiply_tile(const Block<T>& block, std::int64_t row, std::int64_t column, std::int64_t part) const {
     const auto rows = std::min<std::int64_t>(tile_.rows, block.rows - row),
                columns = std::min<std::int64_t>(tile_.columns, block.columns - column);
     gemm_tile::Factors<T> factors{
@@ -231,10 +246,12 @@ class PackedProduct {
         .a_row = 1,
         .a_term = rows,
         .b = (ready_b_ == nullptr ? block.b : ready_b_ + place_in_packed(block)) + column * block.terms,
-        .b_term = pieces(columns, tile_.lanes) * tile_.lanes};
+        .b_term = pieces(columns, tile_.lanes) * tile_.lanes,
+        .next_a = block.a + (row + tile_.rows + part * gemm_tile::kFetched) * block.terms};
     if (!packs_a_) {
       factors.a = a_.at(block.row + row, block.term);
       factors.a_row = a_.line_step, factors.a_term = a_.term_step;
+      factors.next_a = factors.a;
     }
     if (!packs_b_ && whole_vectors(columns))
       factors.b = b_.at(block.column + column, block.term), factors.b_term = b_.term_step;
@@ -250,7 +267,8 @@ class PackedProduct {
   T* const c_;
   const std::int64_t ldc_;
   const AfterGemm<T>& after_;
-  const std::int64_t terms_, columns_at_once_;
+  const std::int64_t terms_;
+  std::int64_t columns_at_once_;
   const bool packs_a_;
   bool packs_b_;
   const T* ready_b_ = nullptr;
