@@ -47,8 +47,7 @@ TEST_F(CliCalibrate, TimingsOfAFileAreFittedAgain) {
   EXPECT_EQ(summary.at("file"), saved);
   const Json after = Json::parse(read_file(saved));
   EXPECT_EQ(after.at("rows"), before.at("rows"));
-  EXPECT_NEAR(after.at("kinds").at("all").at("efficiency").get<double>(),
-              before.at("kinds").at("all").at("efficiency").get<double>(), 1e-3);
+  EXPECT_EQ(after.at("kinds"), before.at("kinds")) << "the same rows, another fit";
 }
 
 // It is of one machine: another number of threads, and a damaged file, are said and not used.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "timing/minimize.h"
+#include "timing/trees.h"
 
 namespace headroom {
 namespace {
@@ -212,12 +213,21 @@ double StepCalibration::novelty_of(const StepAmounts& amounts) const {
   return std::min(kUnknownNovelty, std::sqrt(least));
 }
 
+namespace {
+
+// Times as a file holds them, so that a fit to its rows is this one.
+double as_saved(double seconds) { return rounded(seconds * 1e6) * 1e-6; }
+
+}  // namespace
+
 StepCalibration fit_steps(std::vector<StepRow> rows, std::vector<RunRow> runs) {
   if (rows.size() < kMinStepRows)
     reject(Hint{"give it more time: `seconds`"}, "{} timings are too few for a calibration; it needs {}",
            rows.size(), kMinStepRows);
   StepCalibration c;
   c.rows = std::move(rows), c.runs = std::move(runs);
+  for (StepRow& row : c.rows) row.seconds = as_saved(row.seconds);
+  for (RunRow& run : c.runs) run.seconds = as_saved(run.seconds), run.alone = as_saved(run.alone);
   StepRows all;
   for (const StepRow& row : c.rows) all.push_back(&row);
   c.kinds = fit_kinds(all);
