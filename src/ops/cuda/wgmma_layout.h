@@ -1,7 +1,7 @@
 #pragma once
 
 // Where the copy engine puts the tiles of an operand in shared memory, and how the warp-group instructions
-// are told. All of it is arithmetic, so tests on any machine can try it (wgmma_layout_test.cc).
+// are told. All of it is arithmetic, so tests on any machine can try it (ops/product/wgmma_test.cc).
 //
 // A tile is made of lines of 128 bytes. The copy engine and the instructions agree on a swizzle of 128 bytes:
 // bits 4 to 6 of an address are combined with bits 7 to 9, so that the same 16 bytes of eight neighbouring

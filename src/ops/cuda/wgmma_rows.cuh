@@ -1,7 +1,7 @@
 #pragma once
 
 // Products by warpgroups whose rows of A stand in registers: d += A B for 64 rows, kN columns and 16 of k of
-// fp16. `a` holds, of the rows 16 w + g and 16 w + g + 8 of warp w, the places 2 t, 2 t + 1 (a[0], a[1]) and
+// fp16. `a` holds, of the rows 16 w + g and 16 w + g + 8 of warp w, the k 2 t, 2 t + 1 (a[0], a[1]) and
 // 2 t + 8, 2 t + 9 (a[2], a[3]); it must not change until the product is waited for.
 
 #include "ops/cuda/wgmma.cuh"

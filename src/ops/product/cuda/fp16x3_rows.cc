@@ -35,9 +35,9 @@ Verdict accepts(const Product& p, const Target& target) {
   return accept();
 }
 
-// Measured on an H200 with one factor of 175, 103 and 38 million values and 160, 16 and 64 columns of the
-// other: in fp32 twice, three times and 1.5 times as fast as the next best; in tf32 the library wins with 64
-// columns.
+// Measured on an H200 in fp32: 10,000 x 160 x 17,496 in 370 us (1,041 by "cuda:fp16x3_wgmma"), 16 x 4,096 x
+// 25,088 in 166 (468 by the library), 64 x 4,096 x 9,216 in 74 (110). In tf32 the library took 45 us for the
+// last, this 61.
 Verdict pays(const Product& p, const Target& target) {
   constexpr std::int64_t kManyValues = std::int64_t{8} << 20, kFewColumns = 192, kFewForTf32 = 32;
   const RowsPlan plan = plan_of(p, target);
