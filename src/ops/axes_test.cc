@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 namespace headroom {
-namespace {
+namespace axes_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -22,5 +22,5 @@ TEST(Axes, RejectsWhatIsNotThere) {
   EXPECT_THROW(normalize_axes("test", {1, -2}, 3), Error);
 }
 
-}  // namespace
+}  // namespace axes_test
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include "graph/graph.h"
 
 namespace headroom {
+namespace broadcast_cc {
 namespace {
 
 // Extent of `axis` of `out` within an operand: 1 where the operand has no such axis.
@@ -14,8 +15,10 @@ std::int64_t extent_of(const Shape& operand, int rank, int axis) {
 }
 
 }  // namespace
+}  // namespace broadcast_cc
 
 Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b) {
+  using namespace broadcast_cc;
   Shape out = a.rank() > b.rank() ? a : b;
   for (int axis = 0; axis < out.rank(); ++axis) {
     const std::int64_t x = extent_of(a, out.rank(), axis), y = extent_of(b, out.rank(), axis);
@@ -28,6 +31,7 @@ Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b) {
 }
 
 std::int64_t broadcast_index(const Shape& out, const Shape& operand, std::int64_t flat) {
+  using namespace broadcast_cc;
   std::int64_t index = 0, stride = 1;
   for (int axis = out.rank(); axis-- > 0;) {
     const std::int64_t extent = extent_of(operand, out.rank(), axis);
@@ -39,6 +43,7 @@ std::int64_t broadcast_index(const Shape& out, const Shape& operand, std::int64_
 }
 
 ValueId sum_to(const GradientContext& context, ValueId gradient, Shape shape) {
+  using namespace broadcast_cc;
   const Shape from = context.graph.value(gradient).type.shape;
   std::vector<std::int64_t> axes;
   for (int axis = 0; axis < from.rank(); ++axis)
@@ -56,6 +61,7 @@ std::int64_t BroadcastLoop::numel() const {
 }
 
 BroadcastLoop broadcast_loop(const Shape& out, const std::vector<Shape>& operands) {
+  using namespace broadcast_cc;
   BroadcastLoop loop{.rank = 0, .operands = static_cast<int>(operands.size())};
   BroadcastLoop::Offsets stride;
   stride.fill(1);

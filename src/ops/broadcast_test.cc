@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace broadcast_test {
 
 TEST(Broadcast, FindsTheCommonShape) {
   EXPECT_EQ(broadcast_shape("t", {2, 3}, {2, 3}), (Shape{2, 3}));
@@ -46,5 +46,5 @@ TEST(Broadcast, WalksWhereTheDefinitionPoints) {
   }
 }
 
-}  // namespace
+}  // namespace broadcast_test
 }  // namespace headroom

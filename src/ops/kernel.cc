@@ -26,6 +26,7 @@ Verdict accepts_cuda_floats(const Problem& problem, const Target& target) {
   return accept();
 }
 
+namespace kernel_cc {
 namespace {
 
 bool any_nhwc(const Problem& p) {
@@ -49,8 +50,10 @@ Verdict takes_layouts(Layouts layouts, const Problem& p) {
 }
 
 }  // namespace
+}  // namespace kernel_cc
 
 Verdict accepts(const Kernel& kernel, const Problem& problem, const Target& target) {
+  using namespace kernel_cc;
   if (Verdict v = takes_layouts(kernel.layouts, problem); !v.ok) return v;
   return kernel.accepts(problem, target);
 }

@@ -14,7 +14,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace operators_test {
 
 // A kernel, and which of its operator's cases it is tried on: those whose number leaves this remainder.
 // Kernels with candidates build each of them for each case, so their cases are spread over several tests.
@@ -229,5 +229,5 @@ INSTANTIATE_TEST_SUITE_P(All, CudaKernels, ::testing::ValuesIn(kernels_on(Device
 INSTANTIATE_TEST_SUITE_P(All, Gradients, ::testing::ValuesIn(differentiable()),
                          [](const auto& test) { return clean(test.param->schema.name); });
 
-}  // namespace
+}  // namespace operators_test
 }  // namespace headroom::testing

@@ -6,6 +6,7 @@
 #include "ops/window3d.h"
 
 namespace headroom {
+namespace window_cc {
 namespace {
 
 // Attributes come from files: beyond this, products of two could overflow.
@@ -95,9 +96,11 @@ std::vector<Axis> parse_axes(const Attrs& attrs, const Shape& input, const std::
 }
 
 }  // namespace
+}  // namespace window_cc
 
 Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t kernel_h,
                       std::int64_t kernel_w, DefaultStride default_stride) {
+  using namespace window_cc;
   if (input_nchw.rank() != 4) reject("a 2-d window slides over NCHW, not over {}", input_nchw.str());
   const std::vector<Axis> axes = parse_axes(attrs, input_nchw, {kernel_h, kernel_w}, default_stride);
   const Axis &rows = axes[0], &columns = axes[1];
@@ -112,6 +115,7 @@ Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t 
 
 Window3d parse_window3d(const Attrs& attrs, const Shape& input_ncdhw, const std::vector<std::int64_t>& kernel,
                         DefaultStride default_stride) {
+  using namespace window_cc;
   if (input_ncdhw.rank() != 5) reject("a 3-d window slides over NCDHW, not over {}", input_ncdhw.str());
   if (kernel.size() != 3) reject("a 3-d window has three extents, not {}", kernel.size());
   const std::vector<Axis> axes = parse_axes(attrs, input_ncdhw, kernel, default_stride);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 namespace headroom {
-namespace {
+namespace window_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -78,5 +78,5 @@ TEST(Window, RejectsWhatCannotSlide) {
   EXPECT_THROW(pool({{"dilations", Integers{std::int64_t{1} << 62, 1}}}, input, 3, 3), Error);
 }
 
-}  // namespace
+}  // namespace window_test
 }  // namespace headroom

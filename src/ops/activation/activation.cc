@@ -4,6 +4,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace activation_cc {
 namespace {
 
 Activation kind_of(std::string_view op) { return *parse_activation(op.substr(0, op.find("_grad"))); }
@@ -68,8 +69,10 @@ Launcher vectorized_grad(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace activation_cc
 
 std::optional<Activation> parse_activation(std::string_view name) {
+  using namespace activation_cc;
   if (name.empty() || name == "none") return Activation::none;
   for (const NamedActivation& known : kActivations)
     if (known.name == name) return known.kind;
@@ -77,6 +80,7 @@ std::optional<Activation> parse_activation(std::string_view name) {
 }
 
 std::vector<Operator> activation_operators() {
+  using namespace activation_cc;
   const std::vector<Shape> shapes = {{1}, {7}, {64, 10}, {3, 5, 7, 11}, {40000}};
   std::vector<Operator> list;
   for (const NamedActivation& activation : kActivations) {

@@ -7,6 +7,7 @@
 #include "ops/reduce/cuda/stage_plan.h"
 
 namespace headroom {
+namespace adaptive_pool_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -154,13 +155,16 @@ Cases make_cases() {
 }
 
 }  // namespace
+}  // namespace adaptive_pool_cc
 
 std::vector<cuda::ReduceStage> adaptive_global_stages(const AdaptiveProblem& p) {
+  using namespace adaptive_pool_cc;
   const Shape all{p.planes, p.input_plane()};
   return stages_of(reduce_problem("global pool", all, {{"axes", Integers{1}}}));
 }
 
 AdaptiveProblem adaptive_problem(const Problem& p) {
+  using namespace adaptive_pool_cc;
   const Shape& x = (p.op == kMaxGrad ? p.inputs[1] : p.op == kAvgGrad ? p.outputs[0] : p.inputs[0]).shape;
   AdaptiveProblem pool{.planes = x[0] * x[1]};
   if (is_global(p.op, p.attrs)) {
@@ -174,6 +178,7 @@ AdaptiveProblem adaptive_problem(const Problem& p) {
 }
 
 std::vector<Operator> adaptive_pool_operators() {
+  using namespace adaptive_pool_cc;
   const Cases cases = make_cases();
   const Kernel last{.name = "reference", .prepare = adaptive_reference};
   auto kernels = [&](std::string_view name, Launcher (*prepare)(const Problem&, const LaunchContext&)) {

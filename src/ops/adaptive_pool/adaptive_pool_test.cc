@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace adaptive_pool_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -71,5 +71,5 @@ TEST(AdaptivePool, RejectsBadShapes) {
   EXPECT_THROW(run("global_max_pool", {{1, 2}}, {{}}), Error);
 }
 
-}  // namespace
+}  // namespace adaptive_pool_test
 }  // namespace headroom::testing

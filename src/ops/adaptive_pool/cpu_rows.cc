@@ -7,6 +7,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace adaptive_pool_cpu_rows_cc {
 namespace {
 
 constexpr std::int64_t kBuffer = 2048;  // elements of one row of the input
@@ -143,8 +144,10 @@ void max_grad_plane(const AdaptiveProblem& p, const T* dy, const T* x, T* dx) {
 }
 
 }  // namespace
+}  // namespace adaptive_pool_cpu_rows_cc
 
 Verdict accepts_adaptive_rows(const Problem& problem, const Target& target) {
+  using namespace adaptive_pool_cpu_rows_cc;
   const AdaptiveProblem p = adaptive_problem(problem);
   if (!p.global() && p.columns.input > kBuffer)
     return refuse(fmt::format("rows of more than {} elements", kBuffer));
@@ -152,6 +155,7 @@ Verdict accepts_adaptive_rows(const Problem& problem, const Target& target) {
 }
 
 Launcher adaptive_avg_rows(const Problem& problem, const LaunchContext&) {
+  using namespace adaptive_pool_cpu_rows_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -169,6 +173,7 @@ Launcher adaptive_avg_rows(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher adaptive_max_rows(const Problem& problem, const LaunchContext&) {
+  using namespace adaptive_pool_cpu_rows_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const T* x = a.in<T>(0);
@@ -185,6 +190,7 @@ Launcher adaptive_max_rows(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher adaptive_avg_grad_rows(const Problem& problem, const LaunchContext&) {
+  using namespace adaptive_pool_cpu_rows_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const std::int64_t n = p.input_plane();
@@ -201,6 +207,7 @@ Launcher adaptive_avg_grad_rows(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher adaptive_max_grad_planes(const Problem& problem, const LaunchContext&) {
+  using namespace adaptive_pool_cpu_rows_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem)](const LaunchArgs& a) {
       const std::int64_t n = p.input_plane();

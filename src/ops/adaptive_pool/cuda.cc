@@ -6,6 +6,7 @@
 #include "ops/reduce/cuda/stretch.h"
 
 namespace headroom {
+namespace adaptive_pool_cuda_cc {
 namespace {
 
 cuda::PoolAxis axis_of(const AdaptiveAxis& axis) {
@@ -49,8 +50,10 @@ Launcher rows(const Problem& problem, const Shape& image, const AdaptiveProblem&
 }
 
 }  // namespace
+}  // namespace adaptive_pool_cuda_cc
 
 Launcher prepare_adaptive_pool_cuda(const Problem& problem, const LaunchContext&) {
+  using namespace adaptive_pool_cuda_cc;
   const AdaptiveProblem p = adaptive_problem(problem);
   const bool max = problem.op.find("max") != std::string::npos, grad = problem.op.ends_with("_grad");
   const TensorType& image = grad ? problem.outputs[0] : problem.inputs[0];

@@ -5,6 +5,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace adaptive_pool_reference_cc {
 namespace {
 
 // Calls body(plane offset in x, output number, i, j) for every window.
@@ -35,8 +36,10 @@ std::int64_t argmax(const AdaptiveProblem& p, const T* x, std::int64_t i, std::i
 }
 
 }  // namespace
+}  // namespace adaptive_pool_reference_cc
 
 Launcher adaptive_reference(const Problem& problem, const LaunchContext&) {
+  using namespace adaptive_pool_reference_cc;
   const bool max = problem.op.find("max") != std::string::npos, grad = problem.op.ends_with("_grad");
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = adaptive_problem(problem), max, grad](const LaunchArgs& a) {

@@ -9,6 +9,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace all_reduce_cc {
 namespace {
 
 // Null where the plan has no ranks.
@@ -93,8 +94,10 @@ std::vector<Kernel> kernels(Launcher (*cuda)(const Problem&, const LaunchContext
 }
 
 }  // namespace
+}  // namespace all_reduce_cc
 
 Launcher prepare_all_reduce(const Problem& p, const LaunchContext& context, CopyBytes copy) {
+  using namespace all_reduce_cc;
   return [groups = groups_of(p, context), group = p.attrs.text("group"), type = p.inputs[0],
           memory = memory_of(context), copy](const LaunchArgs& a) {
     copy(a, a.outputs[0], a.inputs[0], static_cast<std::size_t>(type.bytes()));
@@ -103,6 +106,7 @@ Launcher prepare_all_reduce(const Problem& p, const LaunchContext& context, Copy
 }
 
 Launcher prepare_all_reduce_start(const Problem& p, const LaunchContext& context, CopyBytes copy) {
+  using namespace all_reduce_cc;
   return [groups = groups_of(p, context), group = p.attrs.text("group"), types = p.inputs,
           memory = memory_of(context), copy, n = elements_of(p.inputs),
           scatter = p.attrs.integer("scatter") != 0](const LaunchArgs& a) {
@@ -120,6 +124,7 @@ Launcher prepare_all_reduce_start(const Problem& p, const LaunchContext& context
 }
 
 Launcher prepare_all_reduce_finish(const Problem& p, const LaunchContext& context, CopyBytes copy) {
+  using namespace all_reduce_cc;
   return [groups = groups_of(p, context), types = p.outputs, packed = p.inputs.size() > 1,
           copy](const LaunchArgs& a) {
     if (groups != nullptr) groups->finish(a.inputs[0]);
@@ -133,6 +138,7 @@ Launcher prepare_all_reduce_finish(const Problem& p, const LaunchContext& contex
 }
 
 Launcher prepare_all_gather(const Problem& p, const LaunchContext& context) {
+  using namespace all_reduce_cc;
   return [groups = groups_of(p, context), group = p.attrs.text("group"), dtype = p.inputs[0].dtype,
           whole = p.attrs.integer("whole"), memory = memory_of(context),
           back = static_cast<std::size_t>(p.attrs.integer("first")) *
@@ -145,6 +151,7 @@ Launcher prepare_all_gather(const Problem& p, const LaunchContext& context) {
 }
 
 std::vector<Operator> all_reduce_operators() {
+  using namespace all_reduce_cc;
   const Attrs data = {{"group", std::string(kDataGroup)}}, model = {{"group", std::string(kModelGroup)}};
   const Attrs bands = {{"group", std::string(kDataGroup)}, {"pieces", std::int64_t{3}}};
   return {

@@ -3,6 +3,7 @@
 #include "ops/cuda/launch.h"
 
 namespace headroom {
+namespace all_reduce_cuda_cc {
 namespace {
 
 void copy_bytes(const LaunchArgs& args, void* to, const void* from, std::size_t bytes) {
@@ -11,14 +12,18 @@ void copy_bytes(const LaunchArgs& args, void* to, const void* from, std::size_t 
 }
 
 }  // namespace
+}  // namespace all_reduce_cuda_cc
 
 Launcher prepare_all_reduce_cuda(const Problem& p, const LaunchContext& context) {
+  using namespace all_reduce_cuda_cc;
   return prepare_all_reduce(p, context, copy_bytes);
 }
 Launcher prepare_all_reduce_start_cuda(const Problem& p, const LaunchContext& context) {
+  using namespace all_reduce_cuda_cc;
   return prepare_all_reduce_start(p, context, copy_bytes);
 }
 Launcher prepare_all_reduce_finish_cuda(const Problem& p, const LaunchContext& context) {
+  using namespace all_reduce_cuda_cc;
   return prepare_all_reduce_finish(p, context, copy_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace all_reduce_schema_cc {
 namespace {
 
 void expect_group(std::string_view op, const Attrs& attrs) {
@@ -96,14 +97,17 @@ std::vector<ValueId> gradient_enter(const GradientContext& c) {
 Cost nothing(const Problem&) { return {}; }
 
 }  // namespace
+}  // namespace all_reduce_schema_cc
 
 std::int64_t elements_of(const std::vector<TensorType>& types) {
+  using namespace all_reduce_schema_cc;
   std::int64_t n = 0;
   for (const TensorType& type : types) n += type.shape.numel();
   return n;
 }
 
 Exchange exchange_of(const Problem& p) {
+  using namespace all_reduce_schema_cc;
   const bool product = p.op == "matmul_reduce";
   if (p.op == "all_gather")
     return {p.attrs.text("group"),
@@ -113,11 +117,13 @@ Exchange exchange_of(const Problem& p) {
 }
 
 Exchange awaited_of(const Problem& p) {
+  using namespace all_reduce_schema_cc;
   if (p.op == "all_reduce_finish") return {p.attrs.text("group"), p.inputs[0].bytes(), 1};
   return p.op == "all_reduce" || p.op == "all_gather" ? exchange_of(p) : Exchange{};
 }
 
 OpSchema all_reduce_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "all_reduce",
           .infer = infer_same,
           .cost = traffic,
@@ -127,6 +133,7 @@ OpSchema all_reduce_schema() {
 }
 
 OpSchema all_reduce_start_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "all_reduce_start",
           .infer = infer_start,
           .cost = traffic,
@@ -135,14 +142,17 @@ OpSchema all_reduce_start_schema() {
 }
 
 OpSchema all_reduce_finish_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "all_reduce_finish", .infer = infer_finish, .cost = traffic, .aliases = first_in_place};
 }
 
 OpSchema matmul_reduce_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "matmul_reduce", .infer = infer_product, .cost = product_cost, .collective = true};
 }
 
 OpSchema part_of_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "part_of",
           .infer = infer_part,
           .cost = nothing,
@@ -151,6 +161,7 @@ OpSchema part_of_schema() {
 }
 
 OpSchema all_gather_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "all_gather",
           .infer = infer_gather,
           .cost = traffic,
@@ -159,6 +170,7 @@ OpSchema all_gather_schema() {
 }
 
 OpSchema enter_split_schema() {
+  using namespace all_reduce_schema_cc;
   return {.name = "enter_split",
           .infer = infer_same,
           .cost = nothing,

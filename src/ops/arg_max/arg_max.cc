@@ -7,6 +7,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace arg_max_cc {
 namespace {
 
 void expect_flag(const Attrs& attrs, std::string_view name, std::int64_t fallback) {
@@ -113,6 +114,7 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace arg_max_cc
 
 ArgSizes arg_sizes(const Problem& p) {
   const Shape& x = p.inputs[0].shape;
@@ -126,6 +128,7 @@ ArgSizes arg_sizes(const Problem& p) {
 }
 
 std::vector<Operator> arg_max_operators() {
+  using namespace arg_max_cc;
   std::vector<Operator> list;
   for (const std::string name : {"arg_max", "arg_min"})
     list.push_back({.schema = {.name = name, .infer = infer, .cost = cost},

@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace arg_max_test {
 
 std::vector<Values> run_all(std::string_view op, const Shape& shape, const Values& x, const Attrs& attrs) {
   const Problem p =
@@ -48,5 +48,5 @@ TEST(ArgMax, AnAxisStaysOrGoes) {
   EXPECT_THROW(infer({x, x}, {}), Error);
 }
 
-}  // namespace
+}  // namespace arg_max_test
 }  // namespace headroom::testing

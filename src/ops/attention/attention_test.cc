@@ -12,7 +12,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace attention_test {
 
 Problem forward_problem(const Shape& qkv, Attrs attrs, DType dtype = DType::f64) {
   Problem p{.op = "attention", .inputs = {{qkv, dtype}}, .outputs = {}, .attrs = std::move(attrs)};
@@ -146,5 +146,5 @@ TEST(Attention, GpuKernelsCoverEveryWidth) {
       }
 }
 
-}  // namespace
+}  // namespace attention_test
 }  // namespace headroom::testing

@@ -3,6 +3,7 @@
 #include "ops/attention/attention.h"
 
 namespace headroom {
+namespace attention_cases_cc {
 namespace {
 
 struct Trial {
@@ -38,8 +39,10 @@ std::vector<Trial> trials() {
 }
 
 }  // namespace
+}  // namespace attention_cases_cc
 
 std::vector<Case> attention_cases(bool backward) {
+  using namespace attention_cases_cc;
   std::vector<Case> list;
   for (const Trial& t : trials()) {
     Attrs attrs{{"heads", t.heads}};

@@ -9,6 +9,7 @@ Kernel attention_cuda_rows();
 Kernel attention_cpu_blocks();
 Kernel attention_reference();
 
+namespace attention_kernels_cc {
 namespace {
 
 std::vector<Kernel> kernels() {
@@ -19,8 +20,10 @@ std::vector<Kernel> kernels() {
 double row_length(const Problem& p) { return double(attention_problem(p).time); }
 
 }  // namespace
+}  // namespace attention_kernels_cc
 
 std::vector<Operator> attention_operators() {
+  using namespace attention_kernels_cc;
   return {{.schema = attention_schema(),
            .kernels = kernels(),
            .cases = attention_cases(false),

@@ -5,6 +5,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace attention_schema_cc {
 namespace {
 
 AttentionProblem parse(std::string_view op, const TensorType& qkv, const Attrs& attrs) {
@@ -69,15 +70,19 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace attention_schema_cc
 
 AttentionProblem attention_problem(const Problem& p) {
+  using namespace attention_schema_cc;
   return parse(p.op, p.inputs[p.op == "attention_grad" ? 1 : 0], p.attrs);
 }
 
 OpSchema attention_schema() {
+  using namespace attention_schema_cc;
   return {.name = "attention", .infer = infer, .cost = cost, .gradient = gradient};
 }
 OpSchema attention_grad_schema() {
+  using namespace attention_schema_cc;
   return {.name = "attention_grad", .infer = infer_grad, .cost = cost_grad, .keeps_fp32 = {3}};
 }
 

@@ -9,7 +9,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace batch_norm_test {
 
 Problem make(std::string_view op, std::vector<TensorType> inputs, Attrs attrs = {}) {
   Problem p{.op = std::string(op), .inputs = std::move(inputs), .outputs = {}, .attrs = std::move(attrs)};
@@ -140,5 +140,5 @@ TEST(BatchNorm, RejectsBadRequests) {
   EXPECT_THROW(make("batch_norm_inference", {{{4, 3}, DType::i32}, c, c, c, c}), Error);
 }
 
-}  // namespace
+}  // namespace batch_norm_test
 }  // namespace headroom::testing

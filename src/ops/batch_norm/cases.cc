@@ -1,6 +1,7 @@
 #include "ops/batch_norm/batch_norm.h"
 
 namespace headroom {
+namespace batch_norm_cases_cc {
 namespace {
 
 // Matrices and short planes, planes of a run and of several, fewer channels than threads, and more.
@@ -67,8 +68,10 @@ void add_folded_gradient(std::vector<Case>& list) {
 }
 
 }  // namespace
+}  // namespace batch_norm_cases_cc
 
 std::vector<Case> batch_norm_cases(std::string_view op) {
+  using namespace batch_norm_cases_cc;
   const bool gradient = op.ends_with("_grad"), training = !op.starts_with("batch_norm_inference");
   std::vector<Case> list = cases(gradient, training);
   if (!gradient) add_folded(list, training);

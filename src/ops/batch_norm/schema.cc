@@ -4,6 +4,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace batch_norm_schema_cc {
 namespace {
 
 bool is_gradient(std::string_view op) { return op.ends_with("_grad"); }
@@ -137,8 +138,10 @@ std::vector<ValueId> gradient_inference(const GradientContext& c) {
 std::vector<int> aliases(const Problem&) { return {-1, 3, 4, -1, -1}; }
 
 }  // namespace
+}  // namespace batch_norm_schema_cc
 
 Channels channels_of(const Problem& p) {
+  using namespace batch_norm_schema_cc;
   const ChannelView x = channel_view(p.inputs[is_gradient(p.op) ? 1 : 0]);
   return {.rows = x.rows,
           .channels = x.channels,
@@ -148,6 +151,7 @@ Channels channels_of(const Problem& p) {
 }
 
 FoldedGradient folded_gradient(const Problem& p) {
+  using namespace batch_norm_schema_cc;
   if (p.op != "batch_norm_grad") return {};
   return {.relu = p.attrs.has("activation"),
           .residual = p.attrs.integer("residual") != 0,
@@ -155,6 +159,7 @@ FoldedGradient folded_gradient(const Problem& p) {
 }
 
 OpSchema batch_norm_schema() {
+  using namespace batch_norm_schema_cc;
   return {.name = "batch_norm",
           .infer = infer,
           .cost = cost,
@@ -164,6 +169,7 @@ OpSchema batch_norm_schema() {
           .has_products = false};
 }
 OpSchema batch_norm_grad_schema() {
+  using namespace batch_norm_schema_cc;
   return {.name = "batch_norm_grad",
           .infer = infer_grad,
           .cost = cost,
@@ -171,6 +177,7 @@ OpSchema batch_norm_grad_schema() {
           .has_products = false};
 }
 OpSchema batch_norm_inference_schema() {
+  using namespace batch_norm_schema_cc;
   return {.name = "batch_norm_inference",
           .infer = infer_inference,
           .cost = cost,
@@ -179,6 +186,7 @@ OpSchema batch_norm_inference_schema() {
           .has_products = false};
 }
 OpSchema batch_norm_inference_grad_schema() {
+  using namespace batch_norm_schema_cc;
   return {.name = "batch_norm_inference_grad",
           .infer = infer_inference_grad,
           .cost = cost,

@@ -11,6 +11,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace bias_grad_cc {
 namespace {
 
 struct BiasProblem {
@@ -153,13 +154,16 @@ std::size_t workspace_cuda(const Problem& problem, const Target&) {
 }
 
 }  // namespace
+}  // namespace bias_grad_cc
 
 cuda::RowsSplit bias_rows_split(const Problem& p) {
+  using namespace bias_grad_cc;
   const BiasProblem b = bias_problem(p);
   return {b.rows, b.channels, pack_of(p)};
 }
 
 std::vector<Operator> bias_grad_operators() {
+  using namespace bias_grad_cc;
   std::vector<Case> cases;
   for (const Shape& shape :
        std::vector<Shape>{{1, 1},           {1, 7},         {5, 3},     {257, 10},       {3000, 10},

@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace bias_grad_test {
 
 Problem make(const Shape& shape, DType dtype = DType::f32) {
   return problem_of(operator_of("bias_grad"), {.tier = Tier::ci, .inputs = {shape}}, dtype);
@@ -55,5 +55,5 @@ TEST(BiasGrad, RejectsBadShapes) {
   EXPECT_THROW(make({2, 5}, DType::i32), Error);
 }
 
-}  // namespace
+}  // namespace bias_grad_test
 }  // namespace headroom::testing

@@ -7,7 +7,7 @@
 #include "ops/testing/graph_run.h"
 
 namespace headroom::testing {
-namespace {
+namespace binary_test {
 
 std::vector<Values> run_all(std::string_view op, const std::vector<Shape>& shapes,
                             const std::vector<Values>& inputs, DType dtype = DType::f32) {
@@ -166,5 +166,5 @@ TEST(Binary, RejectsWhatDoesNotFit) {
       Error);
 }
 
-}  // namespace
+}  // namespace binary_test
 }  // namespace headroom::testing

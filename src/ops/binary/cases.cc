@@ -1,6 +1,7 @@
 #include "ops/binary/binary.h"
 
 namespace headroom {
+namespace binary_cases_cc {
 namespace {
 
 struct Pair {
@@ -103,8 +104,10 @@ std::vector<Case> grad_cases() {
 }
 
 }  // namespace
+}  // namespace binary_cases_cc
 
 std::vector<Case> binary_cases(std::string_view op) {
+  using namespace binary_cases_cc;
   if (op.starts_with("bit_") || op.starts_with("shift_")) return bit_cases(op);
   return op.starts_with("pow_grad") ? grad_cases() : element_cases(op);
 }

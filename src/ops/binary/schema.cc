@@ -4,6 +4,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace binary_schema_cc {
 namespace {
 
 void expect_one_dtype(std::string_view op, const std::vector<TensorType>& in) {
@@ -135,8 +136,10 @@ std::vector<ValueId> gradient_extreme(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace binary_schema_cc
 
 OpSchema binary_schema(const std::string& name) {
+  using namespace binary_schema_cc;
   OpSchema schema{.name = name, .infer = infer_add, .cost = cost, .gradient = gradient_add, .elementwise = 2};
   schema.layer = name == "add" || name == "sub" || name == "mul" || name == "div";
   schema.onnx = name == "add"       ? "Add"
@@ -158,10 +161,12 @@ OpSchema binary_schema(const std::string& name) {
 }
 
 OpSchema bits_schema(const std::string& name) {
+  using namespace binary_schema_cc;
   return {.name = name, .infer = infer_bits, .cost = cost, .elementwise = 2, .onnx_opset = 18};
 }
 
 OpSchema pow_grad_schema(const std::string& name) {
+  using namespace binary_schema_cc;
   return {.name = name, .infer = infer_pow_grad, .cost = cost_pow_grad};
 }
 

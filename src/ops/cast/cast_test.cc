@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace cast_test {
 
 Values cast(const Values& x, DType from, const std::string& to) {
   const Case c{.tier = Tier::ci,
@@ -82,5 +82,5 @@ TEST(Cast, RejectsUnknownTypesAndRefusesHalves) {
   EXPECT_FALSE(cpu_kernel(op).accepts(problem_of(op, c, DType::f32), cpu_capabilities()).ok);
 }
 
-}  // namespace
+}  // namespace cast_test
 }  // namespace headroom::testing

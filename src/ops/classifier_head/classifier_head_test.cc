@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace classifier_head_test {
 
 Problem make(std::string_view op, std::vector<TensorType> inputs, const Attrs& attrs = {}) {
   Problem p{.op = std::string(op), .inputs = std::move(inputs), .outputs = {}, .attrs = attrs};
@@ -110,5 +110,5 @@ TEST(ClassifierHead, TheRowsOfAGpuAreAllTakenOnce) {
       }
 }
 
-}  // namespace
+}  // namespace classifier_head_test
 }  // namespace headroom::testing

@@ -1,6 +1,7 @@
 #include "ops/classifier_head/classifier_head.h"
 
 namespace headroom {
+namespace classifier_head_kernels_cc {
 namespace {
 
 Verdict accepts_cuda(const Problem& problem, const Target&) {
@@ -68,8 +69,10 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace classifier_head_kernels_cc
 
 std::vector<Operator> classifier_head_operators() {
+  using namespace classifier_head_kernels_cc;
   return {
       {.schema = classifier_head_schema(),
        .kernels = {{.name = "cuda:rows",

@@ -6,6 +6,7 @@
 #include "ops/fp16_parts/fp16_parts.h"
 
 namespace headroom {
+namespace classifier_head_reference_cc {
 namespace {
 
 template <class T>
@@ -72,8 +73,10 @@ void run(const HeadProblem& p, const LaunchArgs& a) {
 }
 
 }  // namespace
+}  // namespace classifier_head_reference_cc
 
 Launcher classifier_head_reference(const Problem& problem, const LaunchContext&) {
+  using namespace classifier_head_reference_cc;
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[3].dtype, [&]<class L>() -> Launcher {
       return [p = head_problem(problem)](const LaunchArgs& a) { run<T, L>(p, a); };

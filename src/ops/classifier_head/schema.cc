@@ -3,6 +3,7 @@
 #include "ops/fp16_parts/fp16_parts.h"
 
 namespace headroom {
+namespace classifier_head_schema_cc {
 namespace {
 
 constexpr const char* kName = "classifier_head";
@@ -48,8 +49,10 @@ Cost cost(const Problem& problem) {
 }
 
 }  // namespace
+}  // namespace classifier_head_schema_cc
 
 HeadProblem head_problem(const Problem& problem) {
+  using namespace classifier_head_schema_cc;
   const Shape &h = problem.inputs.at(0).shape, &w = problem.inputs.at(1).shape;
   return {.rows = h[0],
           .inputs = h[1],
@@ -61,6 +64,7 @@ HeadProblem head_problem(const Problem& problem) {
 
 // The last layer's scores are not kept; there are as many as biases, which are input 2.
 OpSchema classifier_head_schema() {
+  using namespace classifier_head_schema_cc;
   return {.name = kName, .infer = infer, .cost = cost, .shape_of_inner_output = 2};
 }
 

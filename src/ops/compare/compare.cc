@@ -19,6 +19,7 @@ Comparison comparison_of(std::string_view op) {
   return op == "logical_xor" ? one : neither;
 }
 
+namespace compare_cc {
 namespace {
 
 using Byte = std::uint8_t;
@@ -193,8 +194,10 @@ std::vector<Case> truths(bool pair) {
 }
 
 }  // namespace
+}  // namespace compare_cc
 
 std::vector<Operator> compare_operators() {
+  using namespace compare_cc;
   const std::vector<Kernel> kernels = {{.name = "cuda:map",
                                         .device = DeviceKind::cuda,
                                         .accepts = accepts_cuda_floats,

@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace compare_test {
 
 std::vector<Values> run_all(std::string_view op, const std::vector<Shape>& shapes,
                             const std::vector<Values>& inputs, DType dtype) {
@@ -82,5 +82,5 @@ TEST(Compare, RejectsBadRequests) {
   EXPECT_THROW(infer("logical_not", {bits, bits}), Error);
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace headroom::testing

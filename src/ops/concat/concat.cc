@@ -11,6 +11,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace concat_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -210,8 +211,10 @@ std::vector<Case> split_grad_cases() {
 }
 
 }  // namespace
+}  // namespace concat_cc
 
 ConcatPieces concat_pieces(const Problem& p) {
+  using namespace concat_cc;
   const Shape& whole = p.op == "split" ? p.inputs[0].shape : p.outputs[0].shape;
   const std::int64_t axis = axis_of(p.op, p.attrs, whole);
   ConcatPieces pieces;
@@ -232,6 +235,7 @@ ConcatPieces concat_pieces(const Problem& p) {
 }
 
 std::vector<Operator> concat_operators() {
+  using namespace concat_cc;
   const std::vector<Kernel> kernels = {{.name = "cuda:pieces",
                                         .device = DeviceKind::cuda,
                                         .accepts = accepts_cuda,

@@ -4,7 +4,7 @@
 #include "ops/testing/graph_run.h"
 
 namespace headroom::testing {
-namespace {
+namespace concat_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -73,5 +73,5 @@ TEST(Split, GradientOfAllPiecesIsTheirConcatenation) {
   EXPECT_EQ(interpret(graph, {{x, {1, 2, 3, 4}}}).at(dx), (Values{1, 1, 1, 1}));
 }
 
-}  // namespace
+}  // namespace concat_test
 }  // namespace headroom::testing

@@ -5,6 +5,7 @@
 #include "ops/cuda/launch.h"
 
 namespace headroom {
+namespace concat_cuda_cc {
 namespace {
 
 using cuda::RowPieces;
@@ -32,8 +33,10 @@ std::vector<Launch> launches_of(const ConcatPieces& all) {
 }
 
 }  // namespace
+}  // namespace concat_cuda_cc
 
 Launcher prepare_concat_cuda(const Problem& p, const LaunchContext&) {
+  using namespace concat_cuda_cc;
   const int bytes = static_cast<int>(size_of(p.outputs[0].dtype));
   return [launches = launches_of(concat_pieces(p)), bytes, cut = p.op == "split"](const LaunchArgs& a) {
     for (Launch launch : launches) {

@@ -3,6 +3,7 @@
 #include "ops/conv2d/conv2d.h"
 
 namespace headroom {
+namespace conv2d_cases_cc {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -142,8 +143,10 @@ void add_pooled_cases(std::vector<Case>& list) {
 }
 
 }  // namespace
+}  // namespace conv2d_cases_cc
 
 std::vector<Case> conv2d_cases(std::string_view op) {
+  using namespace conv2d_cases_cc;
   std::vector<Case> list;
   for (const Geometry& g : geometries()) {
     const Shape y = infer_conv2d({{g.x, DType::f32}, {g.w, DType::f32}}, g.attrs).at(0).shape;
@@ -179,6 +182,7 @@ std::vector<Case> conv2d_cases(std::string_view op) {
 
 // Each of the parts of a block, and all of them.
 std::vector<Case> conv2d_block_cases() {
+  using namespace conv2d_cases_cc;
   std::vector<Case> list;
   add_pooled_cases(list);
   auto add = [&](const Shape& x, const Shape& w, Attrs attrs, bool bias, bool norm, bool residual) {

@@ -21,6 +21,7 @@ Kernel conv2d_cpu_as_linear_blas();
 Kernel conv2d_cpu_im2col_blas();
 Kernel conv2d_reference();
 
+namespace conv2d_kernels_cc {
 namespace {
 
 // Order is policy: a window over the whole input is a plain product; groups of one channel have a kernel of
@@ -86,8 +87,10 @@ double longest_grad_input_sum(const Problem& p) {
 }
 
 }  // namespace
+}  // namespace conv2d_kernels_cc
 
 std::vector<Operator> conv2d_operators() {
+  using namespace conv2d_kernels_cc;
   return {
       {.schema = {.name = "conv2d", .infer = infer_conv2d, .cost = cost_conv2d, .gradient = gradient_conv2d},
        .kernels = kernels_with_block_mma(),

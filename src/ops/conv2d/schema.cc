@@ -4,6 +4,7 @@
 #include "ops/conv2d/conv2d.h"
 
 namespace headroom {
+namespace conv2d_schema_cc {
 namespace {
 
 Conv2d parse(const Shape& x, const Shape& w, const Attrs& attrs) {
@@ -80,17 +81,21 @@ Attrs with_shape(const Attrs& attrs, const char* name, const Shape& shape) {
 }
 
 }  // namespace
+}  // namespace conv2d_schema_cc
 
 bool Conv2d::covers_input() const {
+  using namespace conv2d_schema_cc;
   return window.output == Extent2d{1, 1} && window.kernel == window.input && window.pad == Extent2d{0, 0};
 }
 
 bool Conv2d::is_pointwise() const {
+  using namespace conv2d_schema_cc;
   return window.kernel == Extent2d{1, 1} && window.stride == Extent2d{1, 1} && window.pad == Extent2d{0, 0} &&
          window.pad_end == Extent2d{0, 0};
 }
 
 Conv2d parse_conv2d(const Problem& p) {
+  using namespace conv2d_schema_cc;
   if (p.op == "conv2d_grad_input") return parse(p.outputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
   if (p.op == "conv2d_grad_weight") return parse(p.inputs.at(0).shape, p.outputs.at(0).shape, p.attrs);
   if (p.op == "conv2d_block") return parse_block(p.inputs, p.attrs);
@@ -100,10 +105,12 @@ Conv2d parse_conv2d(const Problem& p) {
 }
 
 std::vector<TensorType> infer_conv2d_block(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv2d_schema_cc;
   return {{pooled_shape(parse_block(in, attrs)), in[0].dtype}};
 }
 
 Attrs block_pool_attrs(std::string_view pool, const Attrs& attrs) {
+  using namespace conv2d_schema_cc;
   Attrs result = {{"pool", std::string(pool == "max_pool" ? "max" : "avg")}};
   for (const auto& [name, value] : attrs) result.set(std::string(kPoolPrefix) + name, value);
   return result;
@@ -111,6 +118,7 @@ Attrs block_pool_attrs(std::string_view pool, const Attrs& attrs) {
 
 // Where one of them says NHWC, the others lie so, too: in both layouts if they do not say so themselves.
 Layout conv2d_layout(const Problem& p) {
+  using namespace conv2d_schema_cc;
   for (const auto* list : {&p.inputs, &p.outputs})
     for (const TensorType& type : *list)
       if (type.layout == Layout::nhwc) return Layout::nhwc;
@@ -118,6 +126,7 @@ Layout conv2d_layout(const Problem& p) {
 }
 
 std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv2d_schema_cc;
   const Conv2d c = parse(in.at(0).shape, in.at(1).shape, attrs);
   if (in.size() > 2 && in[2].shape != Shape{c.maps})
     reject("conv2d of {} maps with bias {}", c.maps, in[2].shape.str());
@@ -125,12 +134,14 @@ std::vector<TensorType> infer_conv2d(const std::vector<TensorType>& in, const At
 }
 
 std::vector<TensorType> infer_conv2d_grad_input(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv2d_schema_cc;
   const Shape x(attrs.integers("input_shape"));
   require_output(parse(x, in.at(1).shape, attrs), in.at(0).shape);
   return {{x, in[0].dtype}};
 }
 
 std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv2d_schema_cc;
   const Shape w(attrs.integers("weight_shape"));
   require_output(parse(in.at(0).shape, w, attrs), in.at(1).shape);
   return {{w, in[0].dtype}};
@@ -138,6 +149,7 @@ std::vector<TensorType> infer_conv2d_grad_weight(const std::vector<TensorType>& 
 
 // All three products multiply each output position with each weight once.
 Cost cost_conv2d(const Problem& p) {
+  using namespace conv2d_schema_cc;
   const Conv2d c = parse_conv2d(p);
   Cost cost = traffic(p);
   const double outputs = double(c.batch) * double(c.output_image());
@@ -156,6 +168,7 @@ Cost cost_conv2d(const Problem& p) {
 
 // dx = conv2d_grad_input(dy, w) is linear in both: what comes back to dy is a convolution again.
 std::vector<ValueId> gradient_conv2d_grad_input(const GradientContext& c) {
+  using namespace conv2d_schema_cc;
   const ValueId dy = c.input(0), w = c.input(1), g = c.output_gradients[0];
   Attrs attrs;
   for (const auto& [name, value] : c.attrs())
@@ -169,6 +182,7 @@ std::vector<ValueId> gradient_conv2d_grad_input(const GradientContext& c) {
 }
 
 std::vector<ValueId> gradient_conv2d(const GradientContext& c) {
+  using namespace conv2d_schema_cc;
   if (c.attrs().has("activation")) fail("fused nodes come after differentiation");
   const ValueId x = c.input(0), w = c.input(1), dy = c.output_gradients[0];
   const Attrs attrs = c.attrs();

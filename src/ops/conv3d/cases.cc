@@ -1,6 +1,7 @@
 #include "ops/conv3d/conv3d.h"
 
 namespace headroom {
+namespace conv3d_cases_cc {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -44,8 +45,10 @@ std::vector<Volumes> volumes() {
 }
 
 }  // namespace
+}  // namespace conv3d_cases_cc
 
 std::vector<Case> conv3d_cases(std::string_view op) {
+  using namespace conv3d_cases_cc;
   std::vector<Case> list;
   for (const Volumes& v : volumes()) {
     Attrs attrs = v.attrs;

@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace conv3d_test {
 
 using Ints = std::vector<std::int64_t>;
 
@@ -72,5 +72,5 @@ TEST(Conv3d, RefusesWhatDoesNotFit) {
   EXPECT_THROW(infer({x, {{2, 4, 3, 3, 3}, DType::f32}, {{3}, DType::f32}}, {}), Error);  // bias
 }
 
-}  // namespace
+}  // namespace conv3d_test
 }  // namespace headroom::testing

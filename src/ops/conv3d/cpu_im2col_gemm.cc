@@ -8,6 +8,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace conv3d_cpu_im2col_gemm_cc {
 namespace {
 
 constexpr std::int64_t kSlabElements = std::int64_t{1} << 18;  // of the unrolled matrix: 1 MiB of fp32
@@ -216,8 +217,10 @@ Launcher prepare_slabs(const Problem& p, const LaunchContext& context) {
 }
 
 }  // namespace
+}  // namespace conv3d_cpu_im2col_gemm_cc
 
 Kernel conv3d_cpu_im2col_gemm() {
+  using namespace conv3d_cpu_im2col_gemm_cc;
   return {.name = "cpu:im2col_gemm",
           .work = slab_work,
           .prepare = prepare_slabs,

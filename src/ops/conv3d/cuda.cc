@@ -6,6 +6,7 @@
 #endif
 
 namespace headroom {
+namespace conv3d_cuda_cc {
 namespace {
 
 // Neighbours share what they read through L2 alone.
@@ -38,8 +39,10 @@ Launcher prepare_direct(const Problem& p, const LaunchContext&) {
 #endif
 
 }  // namespace
+}  // namespace conv3d_cuda_cc
 
 Kernel conv3d_cuda_direct() {
+  using namespace conv3d_cuda_cc;
   return {.name = "cuda:direct",
           .device = DeviceKind::cuda,
           .accepts = accepts_cuda_floats,

@@ -9,6 +9,7 @@ Kernel conv3d_cuda_direct();
 Kernel conv3d_cpu_im2col_gemm();
 Kernel conv3d_reference();
 
+namespace conv3d_kernels_cc {
 namespace {
 
 // An element in the middle is in more windows than one at the edge, which the mean of the cost does not tell.
@@ -21,8 +22,10 @@ double longest_volume_sum(const Problem& p) {
 }
 
 }  // namespace
+}  // namespace conv3d_kernels_cc
 
 std::vector<Operator> conv3d_operators() {
+  using namespace conv3d_kernels_cc;
   const std::vector<Kernel> kernels = {conv3d_cuda_direct(), conv3d_cpu_im2col_gemm(), conv3d_reference()};
   return {
       {.schema = {.name = "conv3d", .infer = infer_conv3d, .cost = cost_conv3d, .gradient = gradient_conv3d},

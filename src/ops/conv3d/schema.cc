@@ -4,6 +4,7 @@
 #include "ops/window.h"
 
 namespace headroom {
+namespace conv3d_schema_cc {
 namespace {
 
 Conv3d parse(const Shape& x, const Shape& w, const Attrs& attrs) {
@@ -37,8 +38,10 @@ Attrs with_shape(const Attrs& attrs, const char* name, const Shape& shape) {
 }
 
 }  // namespace
+}  // namespace conv3d_schema_cc
 
 Conv3d parse_conv3d(const Problem& p) {
+  using namespace conv3d_schema_cc;
   if (p.op == "conv3d_grad_input") return parse(p.outputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
   if (p.op == "conv3d_grad_weight") return parse(p.inputs.at(0).shape, p.outputs.at(0).shape, p.attrs);
   Conv3d c = parse(p.inputs.at(0).shape, p.inputs.at(1).shape, p.attrs);
@@ -47,6 +50,7 @@ Conv3d parse_conv3d(const Problem& p) {
 }
 
 std::vector<TensorType> infer_conv3d(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv3d_schema_cc;
   const Conv3d c = parse(in.at(0).shape, in.at(1).shape, attrs);
   if (in.size() > 2 && in[2].shape != Shape{c.maps})
     reject("conv3d of {} maps with bias {}", c.maps, in[2].shape.str());
@@ -54,6 +58,7 @@ std::vector<TensorType> infer_conv3d(const std::vector<TensorType>& in, const At
 }
 
 std::vector<TensorType> infer_conv3d_grad_input(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv3d_schema_cc;
   const TensorType x{Shape(attrs.integers("input_shape")), in.at(0).dtype};
   expect_not_empty("conv3d_grad_input", {x});
   require_output(parse(x.shape, in.at(1).shape, attrs), in[0].shape);
@@ -61,6 +66,7 @@ std::vector<TensorType> infer_conv3d_grad_input(const std::vector<TensorType>& i
 }
 
 std::vector<TensorType> infer_conv3d_grad_weight(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace conv3d_schema_cc;
   const Shape w(attrs.integers("weight_shape"));
   require_output(parse(in.at(0).shape, w, attrs), in.at(1).shape);
   return {{w, in[0].dtype}};
@@ -78,6 +84,7 @@ Cost cost_conv3d(const Problem& p) {
 
 // dx = conv3d_grad_input(dy, w) is linear in both: what comes back to dy is a convolution again.
 std::vector<ValueId> gradient_conv3d_grad_input(const GradientContext& c) {
+  using namespace conv3d_schema_cc;
   const ValueId dy = c.input(0), w = c.input(1), g = c.output_gradients[0];
   Attrs attrs;
   for (const auto& [name, value] : c.attrs())
@@ -91,6 +98,7 @@ std::vector<ValueId> gradient_conv3d_grad_input(const GradientContext& c) {
 }
 
 std::vector<ValueId> gradient_conv3d(const GradientContext& c) {
+  using namespace conv3d_schema_cc;
   const ValueId x = c.input(0), w = c.input(1), dy = c.output_gradients[0];
   std::vector<ValueId> gradients = {kNone, kNone};
   if (c.needed[0])

@@ -8,6 +8,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace count_correct_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs&) {
@@ -52,8 +53,10 @@ Launcher typed(const Problem& p, Body body) {
 }
 
 }  // namespace
+}  // namespace count_correct_cc
 
 Launcher count_correct_reference(const Problem& p, const LaunchContext&) {
+  using namespace count_correct_cc;
   return typed(p, []<class T, class L>(std::int64_t rows, std::int64_t classes, const LaunchArgs& a) {
     std::int64_t correct = 0;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -65,6 +68,7 @@ Launcher count_correct_reference(const Problem& p, const LaunchContext&) {
 }
 
 Launcher count_correct_by_label(const Problem& p, const LaunchContext&) {
+  using namespace count_correct_cc;
   return typed(p, []<class T, class L>(std::int64_t rows, std::int64_t classes, const LaunchArgs& a) {
     std::atomic<std::int64_t> correct = 0;
     parallel_for(rows, kElementwiseGrain / classes + 1, [&](std::int64_t begin, std::int64_t end, int) {
@@ -78,6 +82,7 @@ Launcher count_correct_by_label(const Problem& p, const LaunchContext&) {
 }
 
 std::vector<Operator> count_correct_operators() {
+  using namespace count_correct_cc;
   std::vector<Case> cases;
   auto add = [&](std::int64_t rows, std::int64_t classes, std::optional<DType> label_type) {
     cases.push_back({.tier = Tier::ci,

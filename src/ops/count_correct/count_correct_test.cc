@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace count_correct_test {
 
 double count(const Kernel& kernel, std::int64_t rows, const Values& scores, const Values& labels,
              DType type = DType::i32) {
@@ -46,5 +46,5 @@ TEST(CountCorrect, RejectsBadShapes) {
   EXPECT_THROW(infer({{{4}, DType::f32}, {{4}, DType::i32}}, {}), Error);
 }
 
-}  // namespace
+}  // namespace count_correct_test
 }  // namespace headroom::testing

@@ -8,6 +8,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace cpu_blas_cc {
 namespace {
 
 CBLAS_TRANSPOSE flag(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
@@ -104,10 +105,12 @@ void finish(std::int64_t m, std::int64_t n, T* c, std::int64_t ldc, const AfterG
 }
 
 }  // namespace
+}  // namespace cpu_blas_cc
 
 void blas_gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
                std::int64_t ldc, const AfterGemm<float>& after) {
+  using namespace cpu_blas_cc;
   tiled(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   finish(m, n, c, ldc, after);
 }
@@ -115,11 +118,13 @@ void blas_gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::
 void blas_gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
                std::int64_t ldc, const AfterGemm<double>& after) {
+  using namespace cpu_blas_cc;
   tiled(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   finish(m, n, c, ldc, after);
 }
 
 void library_sgemm(int threads, std::int64_t n, const float* a, const float* b, float* c) {
+  using namespace cpu_blas_cc;
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
   set_own_threads(threads);

@@ -9,7 +9,7 @@
 #include "base/random.h"
 
 namespace headroom {
-namespace {
+namespace cpu_gemm_test {
 
 template <class T>
 std::vector<T> normals(std::int64_t count, std::uint64_t seed) {
@@ -97,5 +97,5 @@ TEST(PackRight, SeveralBlocksOfColumnsAndTerms) {
   omp_set_num_threads(before);
 }
 
-}  // namespace
+}  // namespace cpu_gemm_test
 }  // namespace headroom

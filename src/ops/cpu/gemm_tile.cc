@@ -7,6 +7,7 @@
 #include "ops/cpu/gemm_pack.h"
 
 namespace headroom::gemm_tile {
+namespace cpu_gemm_tile_cc {
 namespace {
 
 namespace plain {
@@ -89,13 +90,16 @@ std::vector<Version> supported() {
 }
 
 }  // namespace
+}  // namespace cpu_gemm_tile_cc
 
 std::span<const Version> versions() {
+  using namespace cpu_gemm_tile_cc;
   static const std::vector<Version> list = supported();
   return list;
 }
 
 const Version& version_named(std::string_view name) {
+  using namespace cpu_gemm_tile_cc;
   std::vector<std::string_view> names;
   for (const Version& version : versions()) {
     if (version.name == name) return version;

@@ -11,6 +11,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace cpu_int8_gemm_cc {
 namespace {
 
 using int8::kPanel;
@@ -125,13 +126,16 @@ struct PanelProduct {
 };
 
 }  // namespace
+}  // namespace cpu_int8_gemm_cc
 
 std::size_t int8_gemm_scratch(std::int64_t m, std::int64_t k, int threads) {
+  using namespace cpu_int8_gemm_cc;
   return static_cast<std::size_t>(Scratch(m, k).bytes(threads));
 }
 
 void int8_gemm(std::int64_t m, std::int64_t n, std::int64_t k, const ByteFactor& a, const ByteFactor& b,
                std::int32_t* c, std::int64_t ldc, void* scratch) {
+  using namespace cpu_int8_gemm_cc;
   const Scratch parts(m, k);
   auto* base = static_cast<std::byte*>(scratch);
   base += -reinterpret_cast<std::uintptr_t>(base) % Scratch::kLine;

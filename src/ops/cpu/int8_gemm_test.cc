@@ -11,7 +11,7 @@
 #include "ops/cpu/int8_tile.h"
 
 namespace headroom {
-namespace {
+namespace cpu_int8_gemm_test {
 
 std::vector<std::uint8_t> bytes(std::size_t count, std::uint64_t seed) {
   const Philox random(seed, 1);
@@ -67,5 +67,5 @@ TEST(Int8Gemm, IsTheSameOnAnyNumberOfThreads) {
   omp_set_num_threads(before);
 }
 
-}  // namespace
+}  // namespace cpu_int8_gemm_test
 }  // namespace headroom

@@ -12,6 +12,7 @@
 #endif
 
 namespace headroom::int8 {
+namespace cpu_int8_tile_cc {
 namespace {
 
 using PanelByte = std::conditional_t<kSignedPanel, std::int8_t, std::uint8_t>;
@@ -227,8 +228,10 @@ std::vector<Version> supported() {
 }
 
 }  // namespace
+}  // namespace cpu_int8_tile_cc
 
 std::span<const Version> versions() {
+  using namespace cpu_int8_tile_cc;
   static const std::vector<Version> list = supported();
   return list;
 }

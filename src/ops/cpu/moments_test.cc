@@ -8,7 +8,7 @@
 #include "base/random.h"
 
 namespace headroom {
-namespace {
+namespace cpu_moments_test {
 
 // Far from zero by a thousand deviations; the sums of squares alone would lose six digits of the variance.
 template <class T>
@@ -84,5 +84,5 @@ TEST(Split, KeepsWhatRoundingLoses) {
   EXPECT_EQ(Split<double>(1000.0 / 3).low, 0);
 }
 
-}  // namespace
+}  // namespace cpu_moments_test
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include "ops/cpu/packed_product.h"
 
 namespace headroom {
+namespace cpu_packed_gemm_cc {
 namespace {
 
 using packed::GemmFactor, packed::PackedProduct, packed::pieces;
@@ -17,9 +18,11 @@ void scale_only(const GemmExtent& extent, T beta, T* c, std::int64_t ldc, const 
 }
 
 }  // namespace
+}  // namespace cpu_packed_gemm_cc
 
 template <class T>
 int product_threads(const gemm_tile::Tile<T>& tile, const GemmExtent& extent, int limit) {
+  using namespace cpu_packed_gemm_cc;
   const double rate =
       7e9 * tile.lanes;  // FLOP/s: three quarters of the peak of a core of 2.3 GHz with two units
   const auto columns = static_cast<double>(pieces(extent.n, tile.lanes) * tile.lanes);
@@ -35,6 +38,7 @@ template <class T>
 void packed_gemm(const gemm_tile::Tile<T>& tile, bool trans_a, bool trans_b, const GemmExtent& extent,
                  T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                  std::int64_t ldc, const AfterGemm<T>& after) {
+  using namespace cpu_packed_gemm_cc;
   if (extent.m <= 0 || extent.n <= 0) return;
   if (extent.k <= 0) return scale_only(extent, beta, c, ldc, after);
   const auto left = trans_a ? GemmFactor<T>{a, 1, lda} : GemmFactor<T>{a, lda, 1};
@@ -42,6 +46,7 @@ void packed_gemm(const gemm_tile::Tile<T>& tile, bool trans_a, bool trans_b, con
   PackedProduct<T>(tile, extent, left, right, alpha, beta, c, ldc, after).run();
 }
 
+namespace cpu_packed_gemm_cc {
 namespace {
 
 template <class T>
@@ -60,14 +65,17 @@ PackedProduct<T> product_with(const GemmExtent& extent, GemmFactor<T> a, GemmFac
 }
 
 }  // namespace
+}  // namespace cpu_packed_gemm_cc
 
 template <class T>
 std::int64_t packed_elements(std::int64_t n, std::int64_t k) {
+  using namespace cpu_packed_gemm_cc;
   return pieces(n, used_tile<T>().columns) * used_tile<T>().columns * k;
 }
 
 template <class T>
 void pack_right(bool trans_b, std::int64_t n, std::int64_t k, const T* b, std::int64_t ldb, T* packed) {
+  using namespace cpu_packed_gemm_cc;
   if (n <= 0 || k <= 0) return;
   const auto right = trans_b ? GemmFactor<T>{b, ldb, 1} : GemmFactor<T>{b, 1, ldb};
   product_with<T>({1, n, k}, {}, right, T{0}, nullptr, 0).pack_right(packed);
@@ -76,6 +84,7 @@ void pack_right(bool trans_b, std::int64_t n, std::int64_t k, const T* b, std::i
 template <class T>
 void gemm_by_packed(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda,
                     const T* packed, T beta, T* c, std::int64_t ldc) {
+  using namespace cpu_packed_gemm_cc;
   if (m <= 0 || n <= 0) return;
   if (k <= 0) return scale_only(GemmExtent{m, n, k}, beta, c, ldc, AfterGemm<T>());
   auto product = product_with<T>({m, n, k}, {a, lda, 1}, {}, beta, c, ldc);

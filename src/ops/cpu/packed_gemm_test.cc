@@ -11,7 +11,7 @@
 #include "base/random.h"
 
 namespace headroom {
-namespace {
+namespace cpu_packed_gemm_test {
 
 struct Call {
   bool ta = false, tb = false;
@@ -199,5 +199,5 @@ TEST(GemmTile, AProcessorIsAskedForWhatItHas) {
   }
 }
 
-}  // namespace
+}  // namespace cpu_packed_gemm_test
 }  // namespace headroom

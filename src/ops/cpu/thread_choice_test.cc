@@ -8,7 +8,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
-namespace {
+namespace cpu_thread_choice_test {
 
 struct ThreadChoice : testing::Test {
   ThreadChoice() { use_team_costs(TeamCosts({0, 1.5e-6, 2e-6, 3e-6, 5e-6})); }
@@ -101,5 +101,5 @@ TEST(GemmShares, TasksCoverTheBlock) {
     }
 }
 
-}  // namespace
+}  // namespace cpu_thread_choice_test
 }  // namespace headroom

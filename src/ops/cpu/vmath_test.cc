@@ -10,7 +10,7 @@
 #include "ops/cpu/vector_erf.h"
 
 namespace headroom::simd {
-namespace {
+namespace cpu_vmath_test {
 
 template <class T, class F>
 T one(F&& f, T x) {
@@ -143,5 +143,5 @@ TYPED_TEST(VectorMath, ErfAndItsDistributionAreRightToTwoUnitsOfOne) {
   EXPECT_EQ(one(cdf, T{-100}), T{0});
 }
 
-}  // namespace
+}  // namespace cpu_vmath_test
 }  // namespace headroom::simd

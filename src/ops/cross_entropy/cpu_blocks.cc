@@ -10,6 +10,7 @@
 #include "ops/softmax/cpu/exp_rows.h"
 
 namespace headroom {
+namespace cross_entropy_cpu_blocks_cc {
 namespace {
 
 // Sums of exponentials lie between 1 and C, so sixteen of them multiply without overflow for C up to 2^60,
@@ -74,12 +75,15 @@ void backward(const CrossEntropyProblem& p, const LaunchArgs& a) {
 }
 
 }  // namespace
+}  // namespace cross_entropy_cpu_blocks_cc
 
 std::size_t cross_entropy_workspace(const Problem& problem, const Target&) {
+  using namespace cross_entropy_cpu_blocks_cc;
   return static_cast<std::size_t>(groups(cross_entropy_problem(problem))) * sizeof(double);
 }
 
 Launcher cross_entropy_blocks(const Problem& problem, const LaunchContext& context) {
+  using namespace cross_entropy_cpu_blocks_cc;
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   Launcher loss = dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[1].dtype, [&]<class L>() -> Launcher {
@@ -90,6 +94,7 @@ Launcher cross_entropy_blocks(const Problem& problem, const LaunchContext& conte
 }
 
 Launcher cross_entropy_grad_vector(const Problem& problem, const LaunchContext&) {
+  using namespace cross_entropy_cpu_blocks_cc;
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[2].dtype, [&]<class L>() -> Launcher {

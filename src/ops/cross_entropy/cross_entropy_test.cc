@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace cross_entropy_test {
 
 Problem make(std::string_view op, std::vector<TensorType> inputs, const Attrs& attrs = {}) {
   Problem p{.op = std::string(op), .inputs = std::move(inputs), .outputs = {}, .attrs = attrs};
@@ -112,5 +112,5 @@ TEST(CrossEntropy, RejectsBadShapes) {
   EXPECT_THROW(make("cross_entropy_grad", {{{2}, DType::f32}, x, labels}), Error);
 }
 
-}  // namespace
+}  // namespace cross_entropy_test
 }  // namespace headroom::testing

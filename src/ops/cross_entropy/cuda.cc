@@ -4,6 +4,7 @@
 #include "ops/cuda/launch.h"
 
 namespace headroom {
+namespace cross_entropy_cuda_cc {
 namespace {
 
 cuda::LossShape shape_of(const Problem& problem, DType labels) {
@@ -12,8 +13,10 @@ cuda::LossShape shape_of(const Problem& problem, DType labels) {
 }
 
 }  // namespace
+}  // namespace cross_entropy_cuda_cc
 
 Launcher prepare_cross_entropy_cuda(const Problem& p, const LaunchContext&) {
+  using namespace cross_entropy_cuda_cc;
   return [dtype = p.inputs[0].dtype, shape = shape_of(p, p.inputs[1].dtype),
           counts = counts_correct(p.attrs)](const LaunchArgs& a) {
     cuda::cross_entropy(dtype, shape, a.inputs[0], a.inputs[1], static_cast<double*>(a.workspace),
@@ -22,6 +25,7 @@ Launcher prepare_cross_entropy_cuda(const Problem& p, const LaunchContext&) {
 }
 
 Launcher prepare_cross_entropy_grad_cuda(const Problem& p, const LaunchContext&) {
+  using namespace cross_entropy_cuda_cc;
   return [dtype = p.inputs[1].dtype, shape = shape_of(p, p.inputs[2].dtype)](const LaunchArgs& a) {
     cuda::cross_entropy_grad(dtype, shape, a.inputs[0], a.inputs[1], a.inputs[2], a.outputs[0],
                              cuda::stream_of(a));

@@ -2,6 +2,7 @@
 #include "ops/softmax/cuda/row_split.h"
 
 namespace headroom {
+namespace cross_entropy_kernels_cc {
 namespace {
 
 // The loss of each block's rows.
@@ -11,8 +12,10 @@ std::size_t workspace_cuda(const Problem& problem, const Target&) {
 }
 
 }  // namespace
+}  // namespace cross_entropy_kernels_cc
 
 std::vector<Operator> cross_entropy_operators() {
+  using namespace cross_entropy_kernels_cc;
   std::vector<Case> forward, backward;
   auto add = [&](Tier tier, std::int64_t rows, std::int64_t classes, Attrs attrs,
                  std::optional<DType> label_type) {

@@ -6,6 +6,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace cross_entropy_reference_cc {
 namespace {
 
 template <class T, class Label>
@@ -40,8 +41,10 @@ void backward(const CrossEntropyProblem& p, const LaunchArgs& a) {
 }
 
 }  // namespace
+}  // namespace cross_entropy_reference_cc
 
 Launcher cross_entropy_reference(const Problem& problem, const LaunchContext& context) {
+  using namespace cross_entropy_reference_cc;
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   Launcher loss = dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[1].dtype, [&]<class L>() -> Launcher {
@@ -52,6 +55,7 @@ Launcher cross_entropy_reference(const Problem& problem, const LaunchContext& co
 }
 
 Launcher cross_entropy_grad_reference(const Problem& problem, const LaunchContext&) {
+  using namespace cross_entropy_reference_cc;
   const CrossEntropyProblem p = cross_entropy_problem(problem);
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() {
     return dispatch_labels(problem.inputs[2].dtype, [&]<class L>() -> Launcher {

@@ -3,6 +3,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace cross_entropy_schema_cc {
 namespace {
 
 void expect_batch(const Attrs& attrs) {
@@ -53,6 +54,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace cross_entropy_schema_cc
 
 CrossEntropyProblem cross_entropy_problem(const Problem& p) {
   const Shape& scores = p.inputs[p.op == "cross_entropy" ? 0 : 1].shape;
@@ -73,9 +75,11 @@ Launcher then_count(Launcher loss, const Problem& p, const LaunchContext& contex
 }
 
 OpSchema cross_entropy_schema() {
+  using namespace cross_entropy_schema_cc;
   return {.name = "cross_entropy", .infer = infer, .cost = cost, .gradient = gradient};
 }
 OpSchema cross_entropy_grad_schema() {
+  using namespace cross_entropy_schema_cc;
   return {.name = "cross_entropy_grad", .infer = infer_grad, .cost = cost_grad};
 }
 

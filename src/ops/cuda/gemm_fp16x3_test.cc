@@ -9,7 +9,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace cuda_gemm_fp16x3_test {
 
 const Kernel& kernel_of(const Operator& op, std::string_view name) {
   for (const Kernel& kernel : op.kernels)
@@ -158,5 +158,5 @@ INSTANTIATE_TEST_SUITE_P(Products, CudaFp16x3,
                          ::testing::Values("cuda:fp16x3", "cuda:fp16x3_wgmma", "cuda:fp16x3_rows"),
                          [](const auto& test) { return std::string(test.param.substr(5)); });
 
-}  // namespace
+}  // namespace cuda_gemm_fp16x3_test
 }  // namespace headroom::testing

@@ -11,7 +11,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace cuda_gemm_test {
 
 struct Error {
   double frobenius = 0, largest = 0;  // relative to the size of the result
@@ -197,5 +197,5 @@ TEST_F(CudaGemm, PlansAddToWhatIsThere) {
   for (const float value : c) ASSERT_EQ(value, 32 - 40 + 1);
 }
 
-}  // namespace
+}  // namespace cuda_gemm_test
 }  // namespace headroom::testing

@@ -10,7 +10,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace cuda_gemm_wgmma_test {
 
 const Kernel& product_kernel(const Operator& op, std::string_view name) {
   for (const Kernel& kernel : op.kernels)
@@ -211,5 +211,5 @@ TEST_F(CudaWgmma, CapturedLaunchesAndOperandsThatMove) {
   }
 }
 
-}  // namespace
+}  // namespace cuda_gemm_wgmma_test
 }  // namespace headroom::testing

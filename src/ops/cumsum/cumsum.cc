@@ -7,6 +7,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace cumsum_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -126,6 +127,7 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace cumsum_cc
 
 CumsumSizes cumsum_sizes(const Problem& p) {
   const Shape& x = p.inputs[0].shape;
@@ -139,6 +141,7 @@ CumsumSizes cumsum_sizes(const Problem& p) {
 }
 
 std::vector<Operator> cumsum_operators() {
+  using namespace cumsum_cc;
   return {{.schema = {.name = "cumsum", .infer = infer, .cost = cost, .gradient = gradient},
            .kernels = {{.name = "cuda:scan",
                         .device = DeviceKind::cuda,

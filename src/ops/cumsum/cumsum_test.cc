@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace cumsum_test {
 
 TEST(Cumsum, EachOfItsFourWays) {
   const auto expect = [](std::int64_t exclusive, std::int64_t reverse, const Values& want) {
@@ -34,5 +34,5 @@ TEST(Cumsum, RejectsBadRequests) {
   EXPECT_THROW(infer({x, x}, {}), Error);
 }
 
-}  // namespace
+}  // namespace cumsum_test
 }  // namespace headroom::testing

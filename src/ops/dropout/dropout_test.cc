@@ -9,7 +9,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace dropout_test {
 
 Attrs attrs_of(double rate, std::int64_t key = 1, std::int64_t first = 0) {
   return {{"rate", rate}, {"seed", std::int64_t{7}}, {"key", key}, {"first", first}};
@@ -93,5 +93,5 @@ TEST(Dropout, RejectsBadRequests) {
                Error);
 }
 
-}  // namespace
+}  // namespace dropout_test
 }  // namespace headroom::testing

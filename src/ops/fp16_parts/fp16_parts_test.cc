@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace fp16_parts_test {
 
 Problem parts_of(std::int64_t rows, std::int64_t columns, std::int64_t parts) {
   return problem_of(operator_of("fp16_parts"),
@@ -167,5 +167,5 @@ TEST(Parts, ShapesMustFit) {
   expect_rejected([&] { operator_of("fp16_parts").schema.infer({s, s, s}, {}); }, {"fp16_parts", "3"});
 }
 
-}  // namespace
+}  // namespace fp16_parts_test
 }  // namespace headroom::testing

@@ -4,6 +4,7 @@
 #include "ops/product/wgmma.h"
 
 namespace headroom {
+namespace fp16_parts_kernels_cc {
 namespace {
 
 std::int64_t elements_of(const Problem& problem) {
@@ -64,8 +65,10 @@ Verdict accepts_wide(const Problem& problem, const Target&) {
 }
 
 }  // namespace
+}  // namespace fp16_parts_kernels_cc
 
 std::vector<Operator> fp16_parts_operators() {
+  using namespace fp16_parts_kernels_cc;
   return {{.schema = fp16_parts_schema(),
            .kernels = {{.name = "cuda:one_pass",
                         .device = DeviceKind::cuda,

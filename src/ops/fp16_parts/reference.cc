@@ -5,6 +5,7 @@
 #include "ops/fp16_parts/fp16_parts.h"
 
 namespace headroom {
+namespace fp16_parts_reference_cc {
 namespace {
 
 double to_half(double x) { return half_value(DType::f16, half_bits(DType::f16, x)); }
@@ -96,15 +97,18 @@ void multiply(const PartsProduct& p, const LaunchArgs& args) {
 }
 
 }  // namespace
+}  // namespace fp16_parts_reference_cc
 
 template <class T>
 void write_parts(const PartsProblem& p, const T* x, double bound, T* parts, T* scale) {
+  using namespace fp16_parts_reference_cc;
   split(p, x, scale_of(bound, 1, p.parts), parts, scale);
 }
 template void write_parts(const PartsProblem&, const float*, double, float*, float*);
 template void write_parts(const PartsProblem&, const double*, double, double*, double*);
 
 Launcher fp16_parts_reference(const Problem& problem, const LaunchContext&) {
+  using namespace fp16_parts_reference_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [list = parts_problems(problem)](const LaunchArgs& a) {
       for (std::size_t i = 0; i < list.size(); ++i) {
@@ -117,6 +121,7 @@ Launcher fp16_parts_reference(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher parts_product_reference(const Problem& problem, const LaunchContext&) {
+  using namespace fp16_parts_reference_cc;
   return dispatch_float(problem.inputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = parts_product(problem.inputs, problem.attrs)](const LaunchArgs& a) { multiply<T>(p, a); };
   });

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 namespace headroom {
+namespace gap_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>&, const Attrs& attrs) {
@@ -22,8 +23,10 @@ std::vector<TensorType> infer(const std::vector<TensorType>&, const Attrs& attrs
 }
 
 }  // namespace
+}  // namespace gap_cc
 
 std::vector<Operator> gap_operators() {
+  using namespace gap_cc;
   return {{.schema = {.name = "gap", .infer = infer, .cost = traffic}, .kernels = {}, .cases = {}}};
 }
 

@@ -3,6 +3,7 @@
 #include "ops/gather/gather.h"
 
 namespace headroom {
+namespace gather_cases_cc {
 namespace {
 
 struct Trial {
@@ -31,8 +32,10 @@ std::vector<Trial> trials() {
 }
 
 }  // namespace
+}  // namespace gather_cases_cc
 
 std::vector<Case> gather_cases(bool backward) {
+  using namespace gather_cases_cc;
   std::vector<Case> list;
   for (const Trial& t : trials()) {
     const Attrs attrs{{"axis", t.axis}};

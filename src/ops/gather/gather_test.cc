@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace gather_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -77,5 +77,5 @@ TEST(Gather, RejectsBadTypes) {
   EXPECT_THROW(make("gather", {Shape{}, DType::f32}, {{2}, DType::i32}, {}), Error);
 }
 
-}  // namespace
+}  // namespace gather_test
 }  // namespace headroom::testing

@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace gemm_test {
 
 Shape product(const Shape& a, const Shape& b, const Attrs& attrs = {}) {
   return operator_of("gemm").schema.infer({{a, DType::f32}, {b, DType::f32}}, attrs)[0].shape;
@@ -54,5 +54,5 @@ TEST(Gemm, BetaOfZeroReadsNoC) {
   }
 }
 
-}  // namespace
+}  // namespace gemm_test
 }  // namespace headroom::testing

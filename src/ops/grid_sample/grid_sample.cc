@@ -7,6 +7,7 @@
 #include "ops/grid_sample/taps.h"
 
 namespace headroom {
+namespace grid_sample_cc {
 namespace {
 
 constexpr std::string_view kName = "grid_sample";
@@ -108,8 +109,10 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace grid_sample_cc
 
 GridShape grid_shape(const Problem& p) {
+  using namespace grid_sample_cc;
   const Shape &x = p.inputs[0].shape, &y = p.outputs[0].shape;
   const std::string mode = mode_of(p.attrs), padding = padding_of(p.attrs);
   GridShape s{.images = x[0], .channels = x[1], .axes = x.rank() - 2};
@@ -127,6 +130,7 @@ GridShape grid_shape(const Problem& p) {
 }
 
 std::vector<Operator> grid_sample_operators() {
+  using namespace grid_sample_cc;
   return {{.schema = {.name = std::string(kName), .infer = infer, .cost = cost, .onnx_opset = 20},
            .kernels = {{.name = "cuda:points",
                         .device = DeviceKind::cuda,

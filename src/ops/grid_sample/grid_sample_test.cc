@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace grid_sample_test {
 
 // A row of four pixels, 1 2 3 4, at points along it.
 Values along(const Values& points, const std::string& mode, const std::string& padding, std::int64_t align) {
@@ -57,5 +57,5 @@ TEST(GridSample, RejectsBadRequests) {
   EXPECT_THROW(infer({deep, {{2, 1, 1, 1, 3}, DType::f32}}, {{"mode", std::string("cubic")}}), Error);
 }
 
-}  // namespace
+}  // namespace grid_sample_test
 }  // namespace headroom::testing

@@ -1,6 +1,7 @@
 #include "ops/integer_product/integer_product.h"
 
 namespace headroom {
+namespace integer_product_cases_cc {
 namespace {
 
 constexpr DType kPairs[][2] = {
@@ -20,8 +21,10 @@ Case with_types(Tier tier, std::vector<Shape> shapes, const Attrs& attrs, DType 
 }
 
 }  // namespace
+}  // namespace integer_product_cases_cc
 
 std::vector<Case> matmul_integer_cases() {
+  using namespace integer_product_cases_cc;
   struct Trial {
     Tier tier;
     Shape a, b, zero_a, zero_b;
@@ -55,6 +58,7 @@ std::vector<Case> matmul_integer_cases() {
 }
 
 std::vector<Case> conv2d_integer_cases() {
+  using namespace integer_product_cases_cc;
   using Ints = std::vector<std::int64_t>;
   struct Trial {
     Tier tier;

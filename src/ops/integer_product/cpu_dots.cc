@@ -6,6 +6,7 @@
 #include "ops/integer_product/integer_product.h"
 
 namespace headroom {
+namespace integer_product_cpu_dots_cc {
 namespace {
 
 using Byte = std::uint8_t;
@@ -98,11 +99,14 @@ Launcher prepare_conv(const Problem& p, const LaunchContext& context) {
 }
 
 }  // namespace
+}  // namespace integer_product_cpu_dots_cc
 
 Kernel matmul_integer_cpu_dots() {
+  using namespace integer_product_cpu_dots_cc;
   return {.name = "cpu:dots", .work = work_matmul, .prepare = prepare_matmul, .workspace = workspace_matmul};
 }
 Kernel conv2d_integer_cpu_dots() {
+  using namespace integer_product_cpu_dots_cc;
   return {.name = "cpu:dots", .work = work_conv, .prepare = prepare_conv, .workspace = workspace_conv};
 }
 

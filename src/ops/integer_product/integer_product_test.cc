@@ -3,7 +3,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace integer_product_test {
 
 Values results(const std::string& op, const Case& c, const std::vector<Values>& inputs) {
   const Problem p = problem_of(operator_of(op), c, DType::f32);
@@ -52,5 +52,5 @@ TEST(IntegerProduct, RejectsOtherTypesAndZeroPoints) {
   EXPECT_THROW(infer({{{2, 3}, DType::i32}, b, {{1}, DType::i32}, bz}, {}), Error);
 }
 
-}  // namespace
+}  // namespace integer_product_test
 }  // namespace headroom::testing

@@ -2,6 +2,7 @@
 #include "ops/integer_product/integer_product.h"
 
 namespace headroom {
+namespace integer_product_kernels_cc {
 namespace {
 
 // __dp4a does four products and sums in the time of one multiply-add of fp32.
@@ -43,8 +44,10 @@ Kernel conv2d_integer_cuda_direct() {
 }
 
 }  // namespace
+}  // namespace integer_product_kernels_cc
 
 std::vector<Operator> integer_product_operators() {
+  using namespace integer_product_kernels_cc;
   return {{.schema = matmul_integer_schema(),
            .kernels = {matmul_integer_cuda_tiles(), matmul_integer_cuda_dots(), matmul_integer_cpu_dots(),
                        integer_product_reference()},

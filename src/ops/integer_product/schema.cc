@@ -2,6 +2,7 @@
 #include "ops/integer_product/integer_product.h"
 
 namespace headroom {
+namespace integer_product_schema_cc {
 namespace {
 
 void expect_factors(std::string_view op, const std::vector<TensorType>& in) {
@@ -52,6 +53,7 @@ Cost cost_conv2d_integer(const Problem& problem) {
 }
 
 }  // namespace
+}  // namespace integer_product_schema_cc
 
 MatmulProblem folded_matmul_integer(const Problem& problem) {
   MatmulProblem p = matmul_problem(problem.inputs, {});
@@ -64,9 +66,11 @@ MatmulProblem folded_matmul_integer(const Problem& problem) {
 }
 
 OpSchema matmul_integer_schema() {
+  using namespace integer_product_schema_cc;
   return {.name = "matmul_integer", .infer = infer_matmul, .cost = cost_matmul};
 }
 OpSchema conv2d_integer_schema() {
+  using namespace integer_product_schema_cc;
   return {.name = "conv2d_integer", .infer = infer_conv2d_integer, .cost = cost_conv2d_integer};
 }
 

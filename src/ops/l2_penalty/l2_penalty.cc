@@ -5,6 +5,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace l2_penalty_cc {
 namespace {
 
 // Summed in chunks of fixed size, then in order: the same bits for any number of threads.
@@ -104,10 +105,12 @@ std::size_t workspace_cuda(const Problem& p, const Target&) {
 }
 
 }  // namespace
+}  // namespace l2_penalty_cc
 
 std::size_t penalty_base(const Attrs& attrs) { return attrs.integer("has_base") != 0 ? 1 : 0; }
 
 std::vector<Operator> l2_penalty_operators() {
+  using namespace l2_penalty_cc;
   const Attrs attrs{{"lambda", 0.02}}, based{{"lambda", 0.02}, {"has_base", std::int64_t{1}}};
   return {{.schema = {.name = "l2_penalty", .infer = infer, .cost = cost},
            .kernels = {{.name = "cuda:chunks",

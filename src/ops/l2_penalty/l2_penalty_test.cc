@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace l2_penalty_test {
 
 Problem make(std::vector<Shape> inputs, double lambda, DType dtype = DType::f32) {
   const Case c{.tier = Tier::ci, .inputs = std::move(inputs), .attrs = {{"lambda", lambda}}};
@@ -70,5 +70,5 @@ TEST(L2Penalty, RejectsBadRequests) {
   EXPECT_THROW(infer({{{2}, DType::f32}, {{2}, DType::f64}}, {}), Error);
 }
 
-}  // namespace
+}  // namespace l2_penalty_test
 }  // namespace headroom::testing

@@ -7,13 +7,16 @@ Kernel layer_norm_cuda_rows();
 Kernel layer_norm_cpu_rows();
 Kernel layer_norm_reference();
 
+namespace layer_norm_kernels_cc {
 namespace {
 
 double row_length(const Problem& p) { return static_cast<double>(layer_norm_problem(p).columns); }
 
 }  // namespace
+}  // namespace layer_norm_kernels_cc
 
 std::vector<Operator> layer_norm_operators() {
+  using namespace layer_norm_kernels_cc;
   const std::vector<Kernel> kernels = {layer_norm_cuda_rows(), layer_norm_cpu_rows(), layer_norm_reference()};
   return {{.schema = layer_norm_schema(),
            .kernels = kernels,

@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace layer_norm_test {
 
 Problem make(std::vector<TensorType> inputs, Attrs attrs = {}) {
   Problem p{.op = "layer_norm", .inputs = std::move(inputs), .outputs = {}, .attrs = std::move(attrs)};
@@ -84,5 +84,5 @@ TEST(LayerNorm, RejectsBadRequests) {
   EXPECT_THROW(make({{Shape{}, DType::f32}, row, row}), Error);
 }
 
-}  // namespace
+}  // namespace layer_norm_test
 }  // namespace headroom::testing

@@ -4,6 +4,7 @@
 #include "ops/layer_norm/layer_norm.h"
 
 namespace headroom {
+namespace layer_norm_schema_cc {
 namespace {
 
 // The axes before `axis` with ones for the rest, and the rest.
@@ -73,6 +74,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace layer_norm_schema_cc
 
 LayerNormProblem layer_norm_problem(const Problem& p) {
   const bool backward = p.op == "layer_norm_grad";
@@ -84,6 +86,7 @@ LayerNormProblem layer_norm_problem(const Problem& p) {
 }
 
 OpSchema layer_norm_schema() {
+  using namespace layer_norm_schema_cc;
   return {.name = "layer_norm",
           .infer = infer,
           .cost = cost,
@@ -92,6 +95,7 @@ OpSchema layer_norm_schema() {
           .has_products = false};
 }
 OpSchema layer_norm_grad_schema() {
+  using namespace layer_norm_schema_cc;
   return {.name = "layer_norm_grad",
           .infer = infer_grad,
           .cost = cost_grad,

@@ -7,6 +7,7 @@
 #include "ops/local_contrast_norm/local_contrast_norm.h"
 
 namespace headroom {
+namespace local_contrast_norm_cpu_planes_cc {
 namespace {
 
 constexpr std::int64_t kPlanes = 5;  // of scratch memory for each thread
@@ -145,8 +146,10 @@ void each_image(const Window<T>& w, const LaunchArgs& a, Body&& body) {
 }
 
 }  // namespace
+}  // namespace local_contrast_norm_cpu_planes_cc
 
 Launcher contrast_planes(const Problem& problem, const LaunchContext&) {
+  using namespace local_contrast_norm_cpu_planes_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [w = Window<T>(contrast_problem(problem))](const LaunchArgs& a) {
       each_image(w, a, [&](std::int64_t first, T* scratch) {
@@ -157,6 +160,7 @@ Launcher contrast_planes(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher contrast_grad_planes(const Problem& problem, const LaunchContext&) {
+  using namespace local_contrast_norm_cpu_planes_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [w = Window<T>(contrast_problem(problem))](const LaunchArgs& a) {
       each_image(w, a, [&](std::int64_t first, T* scratch) {
@@ -167,6 +171,7 @@ Launcher contrast_grad_planes(const Problem& problem, const LaunchContext&) {
 }
 
 std::size_t contrast_planes_workspace(const Problem& problem, const Target& target) {
+  using namespace local_contrast_norm_cpu_planes_cc;
   return static_cast<std::size_t>(target.device.threads * kPlanes * contrast_problem(problem).pixels()) *
          size_of(problem.outputs[0].dtype);
 }

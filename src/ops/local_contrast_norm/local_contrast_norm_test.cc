@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom {
-namespace {
+namespace local_contrast_norm_test {
 
 const OpSchema& schema() { return schema_of("local_contrast_norm"); }
 
@@ -63,5 +63,5 @@ TEST(LocalContrastNorm, RejectsBadRequests) {
   EXPECT_THROW(schema().infer({{{2, 3, 8, 8}, DType::f32}}, {{"kernel", std::int64_t{4}}}), Error);
 }
 
-}  // namespace
+}  // namespace local_contrast_norm_test
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include "ops/local_contrast_norm/local_contrast_norm.h"
 
 namespace headroom {
+namespace local_contrast_norm_reference_cc {
 namespace {
 
 using Plane = std::vector<double>;
@@ -91,8 +92,10 @@ class PlainImage {
 };
 
 }  // namespace
+}  // namespace local_contrast_norm_reference_cc
 
 Launcher contrast_reference(const Problem& problem, const LaunchContext&) {
+  using namespace local_contrast_norm_reference_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = contrast_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t n = 0; n < p.images; ++n) {
@@ -107,6 +110,7 @@ Launcher contrast_reference(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher contrast_grad_reference(const Problem& problem, const LaunchContext&) {
+  using namespace local_contrast_norm_reference_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = contrast_problem(problem)](const LaunchArgs& a) {
       const std::int64_t each = p.channels * p.pixels();

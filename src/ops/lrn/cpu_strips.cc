@@ -12,6 +12,7 @@
 #include "ops/lrn/lrn.h"
 
 namespace headroom {
+namespace lrn_cpu_strips_cc {
 namespace {
 
 constexpr std::int64_t kStrip = 256;
@@ -221,8 +222,10 @@ auto with_quarters(const LrnProblem& p, F&& f) {
 }
 
 }  // namespace
+}  // namespace lrn_cpu_strips_cc
 
 Launcher lrn_strips(const Problem& problem, const LaunchContext&) {
+  using namespace lrn_cpu_strips_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const LrnProblem p = lrn_problem(problem);
     return with_quarters(p, [&]<int kQuarters>() -> Launcher {
@@ -232,6 +235,7 @@ Launcher lrn_strips(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher lrn_grad_strips(const Problem& problem, const LaunchContext&) {
+  using namespace lrn_cpu_strips_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const LrnProblem p = lrn_problem(problem);
     return with_quarters(p, [&]<int kQuarters>() -> Launcher {
@@ -243,6 +247,7 @@ Launcher lrn_grad_strips(const Problem& problem, const LaunchContext&) {
 }
 
 std::size_t lrn_grad_workspace(const Problem& problem, const Target& target) {
+  using namespace lrn_cpu_strips_cc;
   return static_cast<std::size_t>(target.device.threads * lrn_problem(problem).channels * kStrip) *
          size_of(problem.outputs[0].dtype);
 }

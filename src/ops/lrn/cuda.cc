@@ -4,6 +4,7 @@
 #include "ops/lrn/lrn.h"
 
 namespace headroom {
+namespace lrn_cuda_cc {
 namespace {
 
 cuda::Lrn plain(const Problem& problem) {
@@ -19,14 +20,17 @@ cuda::Lrn plain(const Problem& problem) {
 }
 
 }  // namespace
+}  // namespace lrn_cuda_cc
 
 Launcher prepare_lrn_cuda(const Problem& p, const LaunchContext&) {
+  using namespace lrn_cuda_cc;
   return [lrn = plain(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::lrn(dtype, lrn, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
 }
 
 Launcher prepare_lrn_grad_cuda(const Problem& p, const LaunchContext&) {
+  using namespace lrn_cuda_cc;
   return [lrn = plain(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::lrn_grad(dtype, lrn, a.inputs[0], a.inputs[1], a.workspace, a.outputs[0], cuda::stream_of(a));
   };

@@ -6,6 +6,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace lrn_cc {
 namespace {
 
 void expect_settings(std::string_view op, const TensorType& x, const Attrs& attrs) {
@@ -127,6 +128,7 @@ Work grad_work_cuda(const Problem& p, const Target& target) {
 }
 
 }  // namespace
+}  // namespace lrn_cc
 
 LrnProblem lrn_problem(const Problem& p) {
   const Shape& s = p.inputs[0].shape;
@@ -142,6 +144,7 @@ LrnProblem lrn_problem(const Problem& p) {
 }
 
 std::vector<Operator> lrn_operators() {
+  using namespace lrn_cc;
   return {
       {.schema = {.name = "lrn", .infer = infer, .cost = cost, .gradient = gradient, .has_products = false},
        .kernels = {{.name = "cuda:windows",

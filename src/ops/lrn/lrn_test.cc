@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace lrn_test {
 
 Problem make(const Shape& x, Attrs attrs, DType dtype = DType::f64) {
   Problem p{.op = "lrn", .inputs = {{x, dtype}}, .outputs = {}, .attrs = std::move(attrs)};
@@ -58,5 +58,5 @@ TEST(Lrn, RejectsBadRequests) {
   EXPECT_THROW(make({2, 3}, {{"size", kFive}}, DType::i32), Error);
 }
 
-}  // namespace
+}  // namespace lrn_test
 }  // namespace headroom::testing

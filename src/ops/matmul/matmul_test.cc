@@ -3,7 +3,7 @@
 #include "ops/testing/graph_run.h"
 
 namespace headroom::testing {
-namespace {
+namespace matmul_test {
 
 Shape product(const Shape& a, const Shape& b, const Attrs& attrs = {}) {
   return operator_of("matmul").schema.infer({{a, DType::f32}, {b, DType::f32}}, attrs)[0].shape;
@@ -48,5 +48,5 @@ TEST(Matmul, GradientOfAnUnbatchedWeightIsOneProduct) {
   EXPECT_EQ(products, 3);
 }
 
-}  // namespace
+}  // namespace matmul_test
 }  // namespace headroom::testing

@@ -8,6 +8,7 @@
 #include "ops/non_max_suppression/overlap.h"
 
 namespace headroom {
+namespace non_max_suppression_cc {
 namespace {
 
 constexpr std::string_view kName = "non_max_suppression";
@@ -191,6 +192,7 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace non_max_suppression_cc
 
 NmsSizes nms_sizes(const Problem& p) {
   const Shape& scores = p.inputs[1].shape;
@@ -202,6 +204,7 @@ NmsSizes nms_sizes(const Problem& p) {
 }
 
 std::vector<Operator> non_max_suppression_operators() {
+  using namespace non_max_suppression_cc;
   return {{.schema = {.name = std::string(kName), .infer = infer, .cost = cost},
            .kernels = {{.name = "cuda:blocks",
                         .device = DeviceKind::cuda,

@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace non_max_suppression_test {
 
 constexpr double kAll = -std::numeric_limits<double>::infinity();
 
@@ -87,5 +87,5 @@ TEST(NonMaxSuppression, RejectsBadRequests) {
   EXPECT_THROW(infer({boxes, scores, most, limit}, bound), Error);
 }
 
-}  // namespace
+}  // namespace non_max_suppression_test
 }  // namespace headroom::testing

@@ -8,6 +8,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace non_zero_cc {
 namespace {
 
 Shape with_axis(const Shape& x) { return x.rank() == 0 ? Shape{1} : x; }
@@ -96,8 +97,10 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace non_zero_cc
 
 std::vector<Operator> non_zero_operators() {
+  using namespace non_zero_cc;
   return {{.schema = {.name = "non_zero", .infer = infer, .cost = cost},
            .kernels = {{.name = "cuda:one_block",
                         .device = DeviceKind::cuda,

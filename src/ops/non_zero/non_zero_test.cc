@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace non_zero_test {
 
 TEST(NonZero, ColumnsOfCoordinatesThenZeros) {
   const Case c{.tier = Tier::ci, .inputs = {{2, 3}}};
@@ -21,5 +21,5 @@ TEST(NonZero, ColumnsOfCoordinatesThenZeros) {
   }
 }
 
-}  // namespace
+}  // namespace non_zero_test
 }  // namespace headroom::testing

@@ -7,6 +7,7 @@
 #include "ops/pad/pad.h"
 
 namespace headroom {
+namespace pad_cpu_rows_cc {
 namespace {
 
 // The input row that an output row shows; -1 where the row is constant.
@@ -82,8 +83,10 @@ void each_copy(const PadProblem& p, std::int64_t row, Body&& body) {
 }
 
 }  // namespace
+}  // namespace pad_cpu_rows_cc
 
 Launcher pad_rows(const Problem& problem, const LaunchContext&) {
+  using namespace pad_cpu_rows_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = pad_problem(problem)](const LaunchArgs& args) {
       const std::int64_t from = p.axes.back().input * p.run, to = p.axes.back().output * p.run;
@@ -102,6 +105,7 @@ Launcher pad_rows(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher pad_grad_rows(const Problem& problem, const LaunchContext&) {
+  using namespace pad_cpu_rows_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = pad_problem(problem)](const LaunchArgs& args) {
       const std::int64_t to = p.axes.back().input * p.run, from = p.axes.back().output * p.run;

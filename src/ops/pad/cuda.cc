@@ -4,6 +4,7 @@
 #include "ops/pad/pad.h"
 
 namespace headroom {
+namespace pad_cuda_cc {
 namespace {
 
 cuda::PadAxes axes_of(const Problem& problem) {
@@ -23,14 +24,17 @@ cuda::PadAxes axes_of(const Problem& problem) {
 }
 
 }  // namespace
+}  // namespace pad_cuda_cc
 
 Launcher prepare_pad_cuda(const Problem& p, const LaunchContext&) {
+  using namespace pad_cuda_cc;
   return [axes = axes_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::pad(dtype, axes, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };
 }
 
 Launcher prepare_pad_grad_cuda(const Problem& p, const LaunchContext&) {
+  using namespace pad_cuda_cc;
   return [axes = axes_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::pad_grad(dtype, axes, a.inputs[0], a.outputs[0], cuda::stream_of(a));
   };

@@ -8,6 +8,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace pad_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -171,8 +172,10 @@ std::vector<PadCase> pad_cases() {
 }
 
 }  // namespace
+}  // namespace pad_cc
 
 PadProblem pad_problem(const Problem& p) {
+  using namespace pad_cc;
   const Sides s = sides_of(p);
   const Integers pads = p.attrs.integers("pads");
   PadProblem pad{.mode = mode_of(p.attrs), .value = p.attrs.real("value"), .axes = {}};
@@ -200,6 +203,7 @@ PadProblem pad_problem(const Problem& p) {
 }
 
 std::vector<Operator> pad_operators() {
+  using namespace pad_cc;
   std::vector<Case> forward, backward;
   for (const PadCase& c : pad_cases())
     for (const std::string mode : {"constant", "edge", "reflect"}) {

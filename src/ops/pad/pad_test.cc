@@ -3,7 +3,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace pad_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -52,5 +52,5 @@ TEST(Pad, RejectsWhatIsNotDefined) {
   EXPECT_THROW(padded({4}, x, attrs({-5, 9}, "constant")), Error);
 }
 
-}  // namespace
+}  // namespace pad_test
 }  // namespace headroom::testing

@@ -1,6 +1,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace pool_cases_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -96,8 +97,10 @@ std::vector<Case> avg_grad_cases() {
 }
 
 }  // namespace
+}  // namespace pool_cases_cc
 
 std::vector<Case> pool_cases(std::string_view op) {
+  using namespace pool_cases_cc;
   if (op == "max_pool_grad") return max_grad_cases();
   return op == "avg_pool_grad" ? avg_grad_cases() : forward_cases();
 }

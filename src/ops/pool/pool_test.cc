@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace pool_test {
 
 using Integers = std::vector<std::int64_t>;
 const Attrs kTwo{{"kernel", Integers{2, 2}}};
@@ -138,5 +138,5 @@ TEST(Pool, RejectsBadShapes) {
   EXPECT_THROW(make("avg_pool_grad", {{1, 1, 2, 2}}, attrs), Error);
 }
 
-}  // namespace
+}  // namespace pool_test
 }  // namespace headroom::testing

@@ -5,6 +5,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace pool_schema_cc {
 namespace {
 
 Window2d window_of(const Attrs& attrs, const Shape& input) {
@@ -115,8 +116,10 @@ std::vector<Taps> axis_taps(std::int64_t input, std::int64_t output, std::int64_
 }
 
 }  // namespace
+}  // namespace pool_schema_cc
 
 PoolProblem pool_problem(const Problem& p) {
+  using namespace pool_schema_cc;
   const Shape input = p.op == "max_pool_grad"   ? p.inputs[1].shape
                       : p.op == "avg_pool_grad" ? p.outputs[0].shape
                                                 : p.inputs[0].shape;
@@ -127,6 +130,7 @@ PoolProblem pool_problem(const Problem& p) {
 }
 
 TapTables tap_tables(const PoolProblem& p) {
+  using namespace pool_schema_cc;
   const Window2d& w = p.window;
   return {axis_taps(w.input.h, w.output.h, w.kernel.h, w.stride.h, w.dilation.h, w.pad.h, w.pad_end.h,
                     p.count_include_pad),
@@ -135,15 +139,19 @@ TapTables tap_tables(const PoolProblem& p) {
 }
 
 OpSchema max_pool_schema() {
+  using namespace pool_schema_cc;
   return {.name = "max_pool", .infer = infer_max, .cost = cost, .gradient = gradient_max};
 }
 OpSchema max_pool_grad_schema() {
+  using namespace pool_schema_cc;
   return {.name = "max_pool_grad", .infer = infer_max_grad, .cost = cost_max_grad};
 }
 OpSchema avg_pool_schema() {
+  using namespace pool_schema_cc;
   return {.name = "avg_pool", .infer = infer_avg, .cost = cost_mean, .gradient = gradient_avg};
 }
 OpSchema avg_pool_grad_schema() {
+  using namespace pool_schema_cc;
   return {.name = "avg_pool_grad", .infer = infer_avg_grad, .cost = cost_mean};
 }
 

@@ -5,6 +5,7 @@
 #endif
 
 namespace headroom {
+namespace pool3d_cuda_cc {
 namespace {
 
 // Where each window has its maximum, between the two passes of max_pool3d_grad.
@@ -44,8 +45,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 #endif
 
 }  // namespace
+}  // namespace pool3d_cuda_cc
 
 Kernel pool3d_cuda_windows() {
+  using namespace pool3d_cuda_cc;
   return {.name = "cuda:windows",
           .device = DeviceKind::cuda,
           .accepts = accepts_cuda_floats,

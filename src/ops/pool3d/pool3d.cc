@@ -12,6 +12,7 @@ namespace headroom {
 Kernel pool3d_cuda_windows();
 Kernel pool3d_cpu_rows();
 
+namespace pool3d_cc {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -197,8 +198,10 @@ std::vector<Case> cases_of(std::string_view op) {
 }
 
 }  // namespace
+}  // namespace pool3d_cc
 
 Pool3d parse_pool3d(const Problem& p) {
+  using namespace pool3d_cc;
   const Shape x = p.op.ends_with("_grad") ? p.outputs[0].shape : p.inputs[0].shape;
   return {.volumes = x[0] * x[1],
           .window = window_of(p.attrs, x),
@@ -206,6 +209,7 @@ Pool3d parse_pool3d(const Problem& p) {
 }
 
 std::vector<Operator> pool3d_operators() {
+  using namespace pool3d_cc;
   const std::vector<Kernel> kernels = {
       pool3d_cuda_windows(), pool3d_cpu_rows(), {.name = "reference", .prepare = prepare_reference}};
   return {

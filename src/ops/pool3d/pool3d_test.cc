@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace pool3d_test {
 
 using Ints = std::vector<std::int64_t>;
 const Attrs kTwo{{"kernel", Ints{2, 2, 2}}};
@@ -63,5 +63,5 @@ TEST(Pool3d, RefusesWhatDoesNotFit) {
   EXPECT_THROW(infer({{{1, 2, 4, 4, 4}, DType::f32}}, wide), Error);  // a window of padding alone
 }
 
-}  // namespace
+}  // namespace pool3d_test
 }  // namespace headroom::testing

@@ -8,7 +8,7 @@
 #include "ops/product/kernels.h"
 
 namespace headroom {
-namespace {
+namespace product_test {
 
 const Target kHopper(Capabilities{
     .kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
@@ -262,5 +262,5 @@ TEST(Products, TilesSayWhatTheyAskL2For) {
   }
 }
 
-}  // namespace
+}  // namespace product_test
 }  // namespace headroom

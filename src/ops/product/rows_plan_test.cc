@@ -11,7 +11,7 @@
 #include "ops/product/kernels.h"
 
 namespace headroom {
-namespace {
+namespace product_rows_plan_test {
 
 constexpr int kUnits = 132;
 
@@ -89,5 +89,5 @@ TEST(RowsLayout, LanesMeetInNoBank) {
   check_banks<false>();
 }
 
-}  // namespace
+}  // namespace product_rows_plan_test
 }  // namespace headroom

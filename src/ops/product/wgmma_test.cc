@@ -13,7 +13,7 @@
 #include "ops/product/kernels.h"
 
 namespace headroom {
-namespace {
+namespace product_wgmma_test {
 
 const Target kHopper(Capabilities{
     .kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
@@ -281,5 +281,5 @@ TEST(WgmmaKernels, WorkCountsTheCopies) {
   EXPECT_EQ(product_fp16x3_wgmma().work(along, kHopper, least).launch_count(), 2);
 }
 
-}  // namespace
+}  // namespace product_wgmma_test
 }  // namespace headroom

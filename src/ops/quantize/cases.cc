@@ -1,6 +1,7 @@
 #include "ops/quantize/quantize.h"
 
 namespace headroom {
+namespace quantize_cases_cc {
 namespace {
 
 struct Trial {
@@ -32,8 +33,10 @@ struct Target8 {
 };
 
 }  // namespace
+}  // namespace quantize_cases_cc
 
 std::vector<Case> quantize_cases(std::string_view op) {
+  using namespace quantize_cases_cc;
   constexpr Target8 kTargets[] = {
       {DType::u8, 0, 255}, {DType::i8, -128, 127}, {DType::i8, -8, 7}, {DType::i32, -32768, 32767}};
   const Fill integers{Fill::Kind::label, 100}, scales{Fill::Kind::positive}, zeros{Fill::Kind::label, 5};

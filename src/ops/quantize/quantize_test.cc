@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace quantize_test {
 
 // By the reference; every kernel must agree.
 Values results(const std::string& op, const Case& c, const std::vector<Values>& inputs) {
@@ -81,5 +81,5 @@ TEST(Quantize, RejectsWhatDoesNotFit) {
   EXPECT_THROW(schema_of("requantize").infer({x, one, zero}, bytes), Error);
 }
 
-}  // namespace
+}  // namespace quantize_test
 }  // namespace headroom::testing

@@ -1,6 +1,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_cases_cc {
 namespace {
 
 struct Trial {
@@ -71,8 +72,10 @@ void add_lengths(Case& c, const Trial& t) {
 }
 
 }  // namespace
+}  // namespace recurrent_cases_cc
 
 std::vector<Case> recurrent_cases(CellKind kind) {
+  using namespace recurrent_cases_cc;
   std::vector<Case> list;
   for (const Trial& t : trials()) {
     Case c = begun(kind, t);
@@ -88,6 +91,7 @@ std::vector<Case> recurrent_cases(CellKind kind) {
 }
 
 std::vector<Case> recurrent_grad_cases(CellKind kind) {
+  using namespace recurrent_cases_cc;
   std::vector<Case> list;
   for (const Trial& t : trials()) {
     Case c = begun(kind, t);

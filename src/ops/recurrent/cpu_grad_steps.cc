@@ -1,6 +1,5 @@
 // Step by step, from the last one, the gradients of the gates' sums, by weights that are packed once; then
 // the weights' and the inputs' of all steps at once.
-
 #include <algorithm>
 
 #include "ops/cpu/gemm.h"
@@ -11,6 +10,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_cpu_grad_steps_cc {
 namespace {
 
 // Elements of scratch memory: gradients of all sums; states before every step; gradients of h and c between
@@ -292,8 +292,10 @@ Work work(const Problem& problem, const Target& target) {
 }
 
 }  // namespace
+}  // namespace recurrent_cpu_grad_steps_cc
 
 Kernel recurrent_grad_cpu_steps() {
+  using namespace recurrent_cpu_grad_steps_cc;
   return {.name = "cpu:steps", .work = work, .prepare = prepare, .workspace = workspace};
 }
 

@@ -11,6 +11,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_cpu_steps_cc {
 namespace {
 
 // Elements of scratch memory: the parts of all steps, unless they are saved; both biases added up; the states
@@ -261,8 +262,10 @@ Work work(const Problem& problem, const Target& target) {
 }
 
 }  // namespace
+}  // namespace recurrent_cpu_steps_cc
 
 Kernel recurrent_cpu_steps() {
+  using namespace recurrent_cpu_steps_cc;
   return {.name = "cpu:steps", .work = work, .prepare = prepare, .workspace = workspace};
 }
 

@@ -3,6 +3,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_gpu_steps_cc {
 namespace {
 
 // In fp32 or fp64: kernels widen 16-bit types.
@@ -46,8 +47,10 @@ Work grad_work(const Problem& p, const Target& target) {
 }
 
 }  // namespace
+}  // namespace recurrent_gpu_steps_cc
 
 Kernel recurrent_cuda_steps() {
+  using namespace recurrent_gpu_steps_cc;
   return {.name = "cuda:steps",
           .device = DeviceKind::cuda,
           .accepts = accepts_cuda_floats,
@@ -57,6 +60,7 @@ Kernel recurrent_cuda_steps() {
 }
 
 Kernel recurrent_grad_cuda_steps() {
+  using namespace recurrent_gpu_steps_cc;
   return {.name = "cuda:steps",
           .device = DeviceKind::cuda,
           .accepts = accepts_cuda_floats,

@@ -4,6 +4,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_grad_reference_cc {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -131,8 +132,10 @@ class PlainGradient {
 };
 
 }  // namespace
+}  // namespace recurrent_grad_reference_cc
 
 Launcher recurrent_grad_reference(const Problem& problem, const LaunchContext&) {
+  using namespace recurrent_grad_reference_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = recurrent_problem(problem)](const LaunchArgs& a) {
       const RecurrentGradTensors<T, T> t = recurrent_grad_tensors<T>(p, a);

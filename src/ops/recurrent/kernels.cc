@@ -2,6 +2,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_kernels_cc {
 namespace {
 
 // A state of the last step is made of the sums of all steps before it.
@@ -17,8 +18,10 @@ double grad_sum_length(const Problem& p) {
 }
 
 }  // namespace
+}  // namespace recurrent_kernels_cc
 
 std::vector<Operator> recurrent_operators() {
+  using namespace recurrent_kernels_cc;
   std::vector<Operator> list;
   for (const CellKind kind : {CellKind::lstm, CellKind::gru, CellKind::rnn}) {
     list.push_back({.schema = recurrent_schema(kind),

@@ -11,7 +11,7 @@
 #include "ops/testing/graph_run.h"
 
 namespace headroom {
-namespace {
+namespace recurrent_grad_test {
 
 using testing::Values;
 
@@ -199,5 +199,5 @@ TEST(RecurrentGrad, RejectsBadRequests) {
                Error);
 }
 
-}  // namespace
+}  // namespace recurrent_grad_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom {
-namespace {
+namespace recurrent_test {
 
 Problem make(const char* op, std::vector<Shape> shapes, Attrs attrs, DType dtype = DType::f32) {
   Problem p{.op = op, .inputs = {}, .outputs = {}, .attrs = std::move(attrs)};
@@ -72,5 +72,5 @@ TEST(Recurrent, RejectsBadRequests) {
                Error);
 }
 
-}  // namespace
+}  // namespace recurrent_test
 }  // namespace headroom

@@ -2,6 +2,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_reference_cc {
 namespace {
 
 // One direction, in the order of the definition: every sum from its beginning, every state by its formula.
@@ -109,8 +110,10 @@ class PlainDirection {
 };
 
 }  // namespace
+}  // namespace recurrent_reference_cc
 
 Launcher recurrent_reference(const Problem& problem, const LaunchContext&) {
+  using namespace recurrent_reference_cc;
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = recurrent_problem(problem)](const LaunchArgs& a) {
       for (std::int64_t dir = 0; dir < p.dirs; ++dir) PlainDirection<T>(p, dir, a).run();

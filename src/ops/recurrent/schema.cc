@@ -6,6 +6,7 @@
 #include "ops/recurrent/recurrent.h"
 
 namespace headroom {
+namespace recurrent_schema_cc {
 namespace {
 
 struct Cell {
@@ -255,8 +256,10 @@ OpSchema grad_schema() {
 }
 
 }  // namespace
+}  // namespace recurrent_schema_cc
 
 RecurrentProblem recurrent_problem(const Problem& problem) {
+  using namespace recurrent_schema_cc;
   const std::string_view op = problem.op;
   const Cell& cell = cell_of(op.starts_with("lstm")  ? CellKind::lstm
                              : op.starts_with("gru") ? CellKind::gru
@@ -268,9 +271,11 @@ RecurrentProblem recurrent_problem(const Problem& problem) {
 }
 
 OpSchema recurrent_schema(CellKind kind) {
+  using namespace recurrent_schema_cc;
   return kind == CellKind::lstm ? schema<kLstm>() : kind == CellKind::gru ? schema<kGru>() : schema<kRnn>();
 }
 OpSchema recurrent_grad_schema(CellKind kind) {
+  using namespace recurrent_schema_cc;
   return kind == CellKind::lstm  ? grad_schema<kLstm>()
          : kind == CellKind::gru ? grad_schema<kGru>()
                                  : grad_schema<kRnn>();

@@ -1,6 +1,7 @@
 #include "ops/reduce/reduce.h"
 
 namespace headroom {
+namespace reduce_cases_cc {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
@@ -115,8 +116,10 @@ std::vector<Case> expansions() {
 }
 
 }  // namespace
+}  // namespace reduce_cases_cc
 
 std::vector<Case> reduce_cases(std::string_view op) {
+  using namespace reduce_cases_cc;
   if (op == "expand") return expansions();
   if (op == "reduce_max_grad") return max_gradients();
   return op == "reduce_mean" ? reductions() : reductions_of_numbers();

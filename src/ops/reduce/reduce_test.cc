@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace reduce_test {
 
 using Axes = std::vector<std::int64_t>;
 
@@ -123,5 +123,5 @@ TEST(Reduce, RejectsBadRequests) {
   EXPECT_THROW(expand({{{1}, DType::f32}}, {{"shape", Axes{0}}}), Error);
 }
 
-}  // namespace
+}  // namespace reduce_test
 }  // namespace headroom::testing

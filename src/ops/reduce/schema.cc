@@ -8,6 +8,7 @@
 #include "ops/reduce/reduce.h"
 
 namespace headroom {
+namespace reduce_schema_cc {
 namespace {
 
 Shape reduced_shape(const ReduceProblem& r, const Attrs& attrs) {
@@ -98,6 +99,7 @@ std::vector<ValueId> gradient_expand(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace reduce_schema_cc
 
 ReduceProblem reduce_problem(std::string_view op, const Shape& input, const Attrs& attrs) {
   ReduceProblem r{
@@ -119,15 +121,18 @@ ReduceProblem reduce_problem(const Problem& p) {
 }
 
 OpSchema reduce_schema(const std::string& name) {
+  using namespace reduce_schema_cc;
   return {.name = name,
           .infer = name == "reduce_mean" ? infer : infer_number,
           .cost = cost,
           .gradient = name == "reduce_max" ? gradient_max : gradient_sum};
 }
 OpSchema reduce_max_grad_schema() {
+  using namespace reduce_schema_cc;
   return {.name = "reduce_max_grad", .infer = infer_max_grad, .cost = cost_max_grad};
 }
 OpSchema expand_schema() {
+  using namespace reduce_schema_cc;
   return {.name = "expand", .infer = infer_expand, .cost = cost_expand, .gradient = gradient_expand};
 }
 

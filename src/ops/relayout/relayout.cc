@@ -6,6 +6,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace relayout_cc {
 namespace {
 
 Layout layout_of(const Attrs& attrs) {
@@ -94,6 +95,7 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace relayout_cc
 
 Transposition transposition_of(const Problem& p) {
   const Shape& s = p.inputs[0].shape;
@@ -103,6 +105,7 @@ Transposition transposition_of(const Problem& p) {
 }
 
 std::vector<Operator> relayout_operators() {
+  using namespace relayout_cc;
   return {{.schema = {.name = "relayout", .infer = infer, .cost = traffic},
            .kernels = {{.name = "cuda:transpose",
                         .device = DeviceKind::cuda,

@@ -8,6 +8,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace reshape_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -92,8 +93,10 @@ Launcher copy(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace reshape_cc
 
 std::vector<Operator> reshape_operators() {
+  using namespace reshape_cc;
   auto view = [](std::string name, auto shape_of, std::vector<Case> cases) {
     return Operator{.schema = {.name = std::move(name),
                                .infer = shape_of,

@@ -3,7 +3,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace reshape_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -66,5 +66,5 @@ TEST(Reshape, RejectsAnotherNumberOfElements) {
   EXPECT_THROW(operator_of("reshape").schema.infer({{{4}, DType::f32}}, {}), Error);
 }
 
-}  // namespace
+}  // namespace reshape_test
 }  // namespace headroom::testing

@@ -7,6 +7,7 @@
 #include "ops/resize/resize.h"
 
 namespace headroom {
+namespace resize_cpu_rows_cc {
 namespace {
 
 // The axis in the element's type and in indices of 32 bits, of which twice as many go through the cache.
@@ -136,16 +137,20 @@ std::size_t rows_for_each_thread(const Problem& p, const Target& target, std::in
 }
 
 }  // namespace
+}  // namespace resize_cpu_rows_cc
 
 std::size_t resize_rows_workspace(const Problem& problem, const Target& target) {
+  using namespace resize_cpu_rows_cc;
   return rows_for_each_thread(problem, target, problem.outputs[0].shape[3], 2);
 }
 
 std::size_t resize_grad_rows_workspace(const Problem& problem, const Target& target) {
+  using namespace resize_cpu_rows_cc;
   return rows_for_each_thread(problem, target, problem.inputs[0].shape[3], 1);
 }
 
 Launcher resize_rows(const Problem& problem, const LaunchContext&) {
+  using namespace resize_cpu_rows_cc;
   const ResizeProblem p = resize_problem(problem);
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p, columns = Columns<T>(p.columns, p.nearest)](const LaunchArgs& a) {
@@ -163,6 +168,7 @@ Launcher resize_rows(const Problem& problem, const LaunchContext&) {
 }
 
 Launcher resize_grad_rows(const Problem& problem, const LaunchContext&) {
+  using namespace resize_cpu_rows_cc;
   const ResizeProblem p = resize_problem(problem);
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     const ResizeShares down = shares_of(p.rows), across = shares_of(p.columns);

@@ -4,6 +4,7 @@
 #include "ops/resize/resize.h"
 
 namespace headroom {
+namespace resize_cuda_cc {
 namespace {
 
 static_assert(sizeof(cuda::ResizeTap) == 24);  // as the workspace of resize.cc has it
@@ -37,8 +38,10 @@ cuda::ResizeShape shape_of(const Problem& p) {
 }
 
 }  // namespace
+}  // namespace resize_cuda_cc
 
 Launcher prepare_resize_cuda(const Problem& p, const LaunchContext&) {
+  using namespace resize_cuda_cc;
   return [shape = shape_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::resize(dtype, shape, a.inputs[0], static_cast<cuda::ResizeTap*>(a.workspace), a.outputs[0],
                  cuda::stream_of(a));
@@ -46,6 +49,7 @@ Launcher prepare_resize_cuda(const Problem& p, const LaunchContext&) {
 }
 
 Launcher prepare_resize_grad_cuda(const Problem& p, const LaunchContext&) {
+  using namespace resize_cuda_cc;
   return [shape = shape_of(p), dtype = p.outputs[0].dtype](const LaunchArgs& a) {
     cuda::resize_grad(dtype, shape, a.inputs[0], static_cast<cuda::ResizeTap*>(a.workspace), a.outputs[0],
                       cuda::stream_of(a));

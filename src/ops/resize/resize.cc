@@ -8,6 +8,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace resize_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -180,8 +181,10 @@ Work work_cuda(const Problem& p, const Target& target) {
 }
 
 }  // namespace
+}  // namespace resize_cc
 
 ResizeProblem resize_problem(const Problem& p) {
+  using namespace resize_cc;
   const bool grad = p.op == "resize_grad";
   const Shape &x = (grad ? p.outputs : p.inputs)[0].shape, &y = (grad ? p.inputs : p.outputs)[0].shape;
   const Sampling s = sampling_of(p.op, p.attrs);
@@ -220,6 +223,7 @@ ResizeShares shares_of(const ResizeAxis& axis) {
 }
 
 std::vector<Operator> resize_operators() {
+  using namespace resize_cc;
   std::vector<Case> forward, backward;
   for (const ResizeCase& c : resize_cases())
     for (const std::string mode : {"nearest", "bilinear"})

@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace resize_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -83,5 +83,5 @@ TEST(Resize, RejectsUnknownWords) {
   EXPECT_THROW(row({1}, 0, with("nearest", "half_pixel")), Error);
 }
 
-}  // namespace
+}  // namespace resize_test
 }  // namespace headroom::testing

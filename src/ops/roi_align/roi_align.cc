@@ -22,6 +22,7 @@ RoiShape roi_shape(const Problem& p) {
           .half_pixel = p.attrs.integer("half_pixel", 1) == 1};
 }
 
+namespace roi_align_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -122,8 +123,10 @@ double sum_length(const Problem& p) {
 }
 
 }  // namespace
+}  // namespace roi_align_cc
 
 std::vector<Operator> roi_align_operators() {
+  using namespace roi_align_cc;
   return {{.schema = {.name = "roi_align", .infer = infer, .cost = cost, .onnx_opset = 16},
            .kernels = {{.name = "cuda:bins",
                         .device = DeviceKind::cuda,

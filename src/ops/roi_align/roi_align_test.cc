@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace roi_align_test {
 
 // A 4x4 image whose pixels hold their column, and one region.
 Values of_region(const Values& region, const std::string& mode, std::int64_t half, double image = 0) {
@@ -49,5 +49,5 @@ TEST(RoiAlign, RejectsBadRequests) {
   EXPECT_THROW(infer({x, regions, {{2}, DType::i64}}, output), Error);
 }
 
-}  // namespace
+}  // namespace roi_align_test
 }  // namespace headroom::testing

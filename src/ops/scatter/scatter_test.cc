@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace scatter_test {
 
 std::vector<Values> run_all(const std::string& reduction, const Shape& data, const std::vector<Values>& in,
                             DType dtype = DType::f32) {
@@ -65,5 +65,5 @@ TEST(Scatter, RejectsBadRequests) {
                Error);
 }
 
-}  // namespace
+}  // namespace scatter_test
 }  // namespace headroom::testing

@@ -3,7 +3,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace slice_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -50,5 +50,5 @@ TEST(Slice, RejectsEmptyAndMalformedRanges) {
   EXPECT_THROW(sliced({{"starts", Integers{0, 0, 0}}, {"ends", Integers{1, 1, 1}}}), Error);
 }
 
-}  // namespace
+}  // namespace slice_test
 }  // namespace headroom::testing

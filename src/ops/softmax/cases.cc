@@ -1,6 +1,7 @@
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
+namespace softmax_cases_cc {
 namespace {
 
 struct Trial {
@@ -38,8 +39,10 @@ std::vector<Trial> trials() {
 }
 
 }  // namespace
+}  // namespace softmax_cases_cc
 
 std::vector<Case> softmax_cases(bool backward) {
+  using namespace softmax_cases_cc;
   std::vector<Case> list;
   for (const Trial& t : trials()) {
     Attrs attrs;

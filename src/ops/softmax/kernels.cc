@@ -9,13 +9,16 @@ Kernel softmax_cpu_rows();
 Kernel softmax_cpu_columns();
 Kernel softmax_reference();
 
+namespace softmax_kernels_cc {
 namespace {
 
 double row_length(const Problem& p) { return static_cast<double>(softmax_problem(p).length); }
 
 }  // namespace
+}  // namespace softmax_kernels_cc
 
 std::vector<Operator> softmax_operators() {
+  using namespace softmax_kernels_cc;
   const std::vector<Kernel> forward = {softmax_cuda_rows(), softmax_cpu_blocks(), softmax_cpu_columns(),
                                        softmax_reference()},
                             backward = {softmax_cuda_rows(), softmax_cpu_rows(), softmax_cpu_columns(),

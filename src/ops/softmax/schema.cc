@@ -4,6 +4,7 @@
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
+namespace softmax_schema_cc {
 namespace {
 
 void expect_axis(std::string_view op, const TensorType& x, const Attrs& attrs) {
@@ -48,6 +49,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace softmax_schema_cc
 
 SoftmaxProblem softmax_problem(const Problem& p) {
   const Shape& shape = p.inputs[0].shape;
@@ -58,6 +60,7 @@ SoftmaxProblem softmax_problem(const Problem& p) {
 }
 
 OpSchema softmax_schema(const std::string& name) {
+  using namespace softmax_schema_cc;
   const bool backward = name.ends_with("_grad");
   return {.name = name,
           .infer = backward ? infer_grad : infer,

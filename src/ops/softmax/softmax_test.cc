@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace softmax_test {
 
 Problem make(std::string_view op, std::vector<Shape> inputs, DType dtype = DType::f64,
              const Attrs& attrs = {}) {
@@ -84,5 +84,5 @@ TEST(Softmax, RejectsBadShapes) {
   EXPECT_THROW(make("softmax_grad", {{3, 4}, {4, 3}}), Error);
 }
 
-}  // namespace
+}  // namespace softmax_test
 }  // namespace headroom::testing

@@ -17,6 +17,7 @@ ErrorProblem error_problem(const Problem& p) {
                              : static_cast<double>(n)};
 }
 
+namespace squared_error_cc {
 namespace {
 
 constexpr std::int64_t kChunk = ErrorProblem::kChunk;
@@ -156,8 +157,10 @@ std::vector<Case> one_hot_cases() {
 }
 
 }  // namespace
+}  // namespace squared_error_cc
 
 std::vector<Operator> squared_error_operators() {
+  using namespace squared_error_cc;
   std::vector<Case> forward, backward;
   const auto add = [&](Tier tier, const Shape& shape, std::int64_t batch = 0) {
     Attrs attrs;

@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace squared_error_test {
 
 Problem make(std::string_view op, const std::vector<Shape>& shapes, const Attrs& attrs = {}) {
   return problem_of(operator_of(op), {.tier = Tier::ci, .inputs = shapes, .attrs = attrs}, DType::f32);
@@ -70,5 +70,5 @@ TEST(OneHot, RejectsBadRequests) {
   EXPECT_THROW(labels(3, {{"classes", std::int64_t{2}}, {"dtype", std::string("int32")}}), Error);
 }
 
-}  // namespace
+}  // namespace squared_error_test
 }  // namespace headroom::testing

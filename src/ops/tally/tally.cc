@@ -5,6 +5,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace tally_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -44,8 +45,10 @@ Launcher reference(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace tally_cc
 
 std::vector<Operator> tally_operators() {
+  using namespace tally_cc;
   const Shape sums{std::int64_t{kTallyFields}};
   const std::vector<std::optional<DType>> wide = {std::nullopt, DType::f64},
                                           both = {std::nullopt, DType::f64, DType::f64};

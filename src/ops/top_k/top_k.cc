@@ -8,6 +8,7 @@
 #include "ops/top_k/comes_before.h"
 
 namespace headroom {
+namespace top_k_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -138,6 +139,7 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+}  // namespace top_k_cc
 
 TopKSizes top_k_sizes(const Problem& p) {
   const Shape& x = p.inputs[0].shape;
@@ -151,6 +153,7 @@ TopKSizes top_k_sizes(const Problem& p) {
 }
 
 std::vector<Operator> top_k_operators() {
+  using namespace top_k_cc;
   return {{.schema = {.name = "top_k", .infer = infer, .cost = cost},
            .kernels = {{.name = "cuda:search",
                         .device = DeviceKind::cuda,

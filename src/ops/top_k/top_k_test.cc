@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace top_k_test {
 
 std::vector<Run> run_all(const Shape& shape, const Values& x, const Attrs& attrs, DType dtype = DType::f32) {
   const Problem p = problem_of(
@@ -52,5 +52,5 @@ TEST(TopK, RejectsBadRequests) {
   EXPECT_THROW(infer({{{2}, DType::u8}}, top(1, 1)), Error);
 }
 
-}  // namespace
+}  // namespace top_k_test
 }  // namespace headroom::testing

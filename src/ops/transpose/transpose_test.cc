@@ -3,7 +3,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace transpose_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -35,5 +35,5 @@ TEST(Transpose, RejectsWhatIsNoPermutation) {
   EXPECT_THROW(transposed({2, 0, 4}, {}), Error);
 }
 
-}  // namespace
+}  // namespace transpose_test
 }  // namespace headroom::testing

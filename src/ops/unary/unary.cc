@@ -9,6 +9,7 @@
 #include "ops/unary/kernels.h"
 
 namespace headroom {
+namespace unary_cc {
 namespace {
 
 using unary::Functions;
@@ -174,8 +175,10 @@ void add_operators(std::vector<Operator>& list) {
 }
 
 }  // namespace
+}  // namespace unary_cc
 
 std::vector<Operator> unary_operators() {
+  using namespace unary_cc;
   std::vector<Operator> list;
   for_each_type(Functions{}, [&]<class F>() { add_operators<F>(list); });
   return list;

@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace unary_test {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -165,5 +165,5 @@ TEST(Unary, RejectsBadRequests) {
   EXPECT_THROW(infer("abs_grad", {x, {{4}, DType::f32}}), Error);
 }
 
-}  // namespace
+}  // namespace unary_test
 }  // namespace headroom::testing

@@ -4,6 +4,7 @@
 #include "ops/updates/rules.h"
 
 namespace headroom {
+namespace updates_cuda_cc {
 namespace {
 
 cuda::Update kind_of(const UpdateRule& rule, const Attrs& attrs) {
@@ -18,8 +19,10 @@ cuda::Update kind_of(const UpdateRule& rule, const Attrs& attrs) {
 }
 
 }  // namespace
+}  // namespace updates_cuda_cc
 
 Launcher prepare_update_cuda(const Problem& p, const LaunchContext&) {
+  using namespace updates_cuda_cc;
   const UpdateRule& rule = *find_update_rule(p.op);
   std::vector<std::int64_t> sizes;
   const UpdateProblem update = update_problem(rule, p);

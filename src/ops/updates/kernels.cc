@@ -6,6 +6,7 @@
 #include "ops/updates/rules.h"
 
 namespace headroom {
+namespace updates_kernels_cc {
 namespace {
 
 using namespace updates;
@@ -190,8 +191,10 @@ Operator make(std::vector<Attrs> settings) {
 }
 
 }  // namespace
+}  // namespace updates_kernels_cc
 
 const std::vector<const UpdateRule*>& update_rules() {
+  using namespace updates;
   static const std::vector<const UpdateRule*> list = {&kSgd,     &kAdagrad, &kAdadelta,
                                                       &kRmsprop, &kAdam,    &kAdamw};
   return list;
@@ -204,6 +207,7 @@ const UpdateRule* find_update_rule(std::string_view op) {
 }
 
 std::vector<Operator> update_operators() {
+  using namespace updates_kernels_cc;
   using Integers = std::vector<std::int64_t>;
   const Attr on{std::int64_t{1}};
   return {make<kSgd>({{{"momentum", 0.9}, {"l2", 0.3}, {"penalized", Integers{0, 1, 0}}},

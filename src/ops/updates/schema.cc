@@ -2,6 +2,7 @@
 #include "ops/updates/updates.h"
 
 namespace headroom {
+namespace updates_schema_cc {
 namespace {
 
 std::vector<std::int64_t> penalized(const Attrs& attrs, std::size_t tensors) {
@@ -24,6 +25,7 @@ void expect_settings(const UpdateRule& rule, const Attrs& attrs, std::size_t ten
 }
 
 }  // namespace
+}  // namespace updates_schema_cc
 
 UpdateLayout layout_of(const UpdateRule& rule, const Attrs& attrs) {
   UpdateLayout layout{.scalars = rule.counts_steps ? 2u : 1u, .states = {}};
@@ -34,6 +36,7 @@ UpdateLayout layout_of(const UpdateRule& rule, const Attrs& attrs) {
 }
 
 UpdateProblem update_problem(const UpdateRule& rule, const Problem& p) {
+  using namespace updates_schema_cc;
   UpdateProblem update{.layout = layout_of(rule, p.attrs), .tensors = {}, .l2 = {}};
   for (std::size_t i = update.layout.in(0); i < p.inputs.size(); i += update.layout.stride())
     update.tensors.add(p.inputs[i].shape);
@@ -44,6 +47,7 @@ UpdateProblem update_problem(const UpdateRule& rule, const Problem& p) {
 
 std::vector<TensorType> infer_update(const UpdateRule& rule, const std::vector<TensorType>& in,
                                      const Attrs& attrs) {
+  using namespace updates_schema_cc;
   const UpdateLayout layout = layout_of(rule, attrs);
   const std::size_t scalars = layout.scalars, stride = layout.stride();
   if (in.size() < scalars + stride || (in.size() - scalars) % stride != 0)

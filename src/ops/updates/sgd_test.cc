@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace updates_sgd_test {
 
 using Integers = std::vector<std::int64_t>;
 const TensorType kRate{{1}, DType::f64};
@@ -81,5 +81,5 @@ TEST(Sgd, RejectsBadRequests) {
   EXPECT_THROW(make({kRate, w, w, {{2}, DType::f64}, {{2}, DType::f64}}, {}), Error);
 }
 
-}  // namespace
+}  // namespace updates_sgd_test
 }  // namespace headroom::testing

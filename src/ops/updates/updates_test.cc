@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace updates_test {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -129,5 +129,5 @@ TEST(Updates, RejectBadRequests) {
   EXPECT_THROW(make("rmsprop", {one, one, one, one}, {{"l2", -1.0}}), Error);
 }
 
-}  // namespace
+}  // namespace updates_test
 }  // namespace headroom::testing

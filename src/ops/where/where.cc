@@ -7,6 +7,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace where_cc {
 namespace {
 
 using Byte = std::uint8_t;
@@ -162,8 +163,10 @@ std::vector<Trial> trials() {
 }
 
 }  // namespace
+}  // namespace where_cc
 
 std::vector<Operator> where_operators() {
+  using namespace where_cc;
   std::vector<Case> forward, backward;
   const Fill coin{Fill::Kind::label, 2};
   for (const Trial& t : trials()) {

@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace where_test {
 
 TEST(Where, PicksAndStretches) {
   const Case c{.tier = Tier::ci, .inputs = {{2, 1}, {3}, {2, 3}}, .dtypes = {DType::boolean}};
@@ -33,5 +33,5 @@ TEST(Where, RejectsBadRequests) {
   EXPECT_THROW(infer({bits, x, {{2}, DType::f64}}, {}), Error);
 }
 
-}  // namespace
+}  // namespace where_test
 }  // namespace headroom::testing

@@ -10,6 +10,7 @@
 #include "ops/cpu/vmath.h"
 
 namespace headroom {
+namespace attention_cpu_blocks_cc {
 namespace {
 
 constexpr std::int64_t kRows = 64, kColumns = 256;  // of a block of scores
@@ -214,8 +215,10 @@ Work work(const Problem& p, const Target& target) {
 }
 
 }  // namespace
+}  // namespace attention_cpu_blocks_cc
 
 Kernel attention_cpu_blocks() {
+  using namespace attention_cpu_blocks_cc;
   return {.name = "cpu:blocks", .work = work, .prepare = prepare, .workspace = workspace};
 }
 

@@ -10,6 +10,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace batch_norm_cpu_channels_cc {
 namespace {
 
 // A run of one channel (rows is 1), or a tile of the matrix.
@@ -230,8 +231,10 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace batch_norm_cpu_channels_cc
 
 Kernel batch_norm_cpu_channels() {
+  using namespace batch_norm_cpu_channels_cc;
   return {
       .name = "cpu:channels", .accepts = accepts, .work = work, .prepare = prepare, .workspace = workspace};
 }

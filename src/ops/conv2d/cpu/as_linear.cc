@@ -4,6 +4,7 @@
 #include "ops/conv2d/cpu/multiply.h"
 
 namespace headroom {
+namespace conv2d_cpu_as_linear_cc {
 namespace {
 
 Verdict accepts(const Problem& p, const Target& target) {
@@ -38,12 +39,15 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_as_linear_cc
 
 Kernel conv2d_cpu_as_linear() {
+  using namespace conv2d_cpu_as_linear_cc;
   return {.name = "cpu:as_linear", .accepts = accepts, .work = work, .prepare = prepare<false>};
 }
 
 Kernel conv2d_cpu_as_linear_blas() {
+  using namespace conv2d_cpu_as_linear_cc;
   return {.name = "cpu:as_linear_blas",
           .accepts = accepts,
           .work = work,

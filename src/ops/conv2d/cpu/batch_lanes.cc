@@ -4,6 +4,7 @@
 #include "ops/conv2d/cpu/pixel_lanes.h"
 
 namespace headroom {
+namespace conv2d_cpu_batch_lanes_cc {
 namespace {
 
 Conv2d as_run(const Problem& p) {
@@ -75,8 +76,10 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_batch_lanes_cc
 
 Kernel conv2d_cpu_batch_lanes() {
+  using namespace conv2d_cpu_batch_lanes_cc;
   return {.name = "cpu:batch_lanes",
           .accepts = accepts,
           .work = work,

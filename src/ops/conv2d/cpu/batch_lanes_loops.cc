@@ -5,6 +5,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom::lanes {
+namespace conv2d_cpu_batch_lanes_loops_cc {
 namespace {
 
 template <class T>
@@ -93,6 +94,7 @@ std::int64_t tiles_per_group(const Conv2d& c) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_batch_lanes_loops_cc
 
 Plane input_plane_of(const Conv2d& c) {
   const Window2d& w = c.window;
@@ -102,6 +104,7 @@ Plane input_plane_of(const Conv2d& c) {
 
 template <class T>
 Scratch Direct<T>::scratch() const {
+  using namespace conv2d_cpu_batch_lanes_loops_cc;
   const std::int64_t block = (c.channels * input_plane_of(c).elements() + c.output_image()) * kL<T>;
   const std::int64_t weights =
       c.groups * tiles_per_group(c) * c.depth() * padded_tile<T>(tile_maps(c.group_maps()));
@@ -110,6 +113,7 @@ Scratch Direct<T>::scratch() const {
 
 template <class T>
 void Direct<T>::run(const T* x, const T* w, const T* bias, T* y, T* workspace) const {
+  using namespace conv2d_cpu_batch_lanes_loops_cc;
   const Plane plane = input_plane_of(c);
   const int kind = tile_maps(c.group_maps());
   const Scratch sizes = scratch();

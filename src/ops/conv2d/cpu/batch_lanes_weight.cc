@@ -6,6 +6,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom::lanes {
+namespace conv2d_cpu_batch_lanes_weight_cc {
 namespace {
 
 template <class T>
@@ -72,14 +73,17 @@ void block(const Conv2d& c, const Plane& plane, const T* x, const T* dy, T* sums
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_batch_lanes_weight_cc
 
 template <class T>
 Scratch WeightGradient<T>::scratch() const {
+  using namespace conv2d_cpu_batch_lanes_weight_cc;
   return {(c.channels * input_plane_of(c).elements() + c.output_image() + c.weights()) * kL<T>, 0};
 }
 
 template <class T>
 void WeightGradient<T>::run(const T* x, const T* dy, T* dw, T* workspace) const {
+  using namespace conv2d_cpu_batch_lanes_weight_cc;
   const Plane plane = input_plane_of(c);
   const std::int64_t size = scratch().per_thread, blocks = (c.batch + kL<T> - 1) / kL<T>;
   const std::int64_t pieces = inside_team() ? 1 : std::min<std::int64_t>(threads, blocks);

@@ -9,6 +9,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace conv2d_cpu_depthwise_cc {
 namespace {
 
 using pixels::Finish;
@@ -271,8 +272,10 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_depthwise_cc
 
 Kernel conv2d_cpu_depthwise() {
+  using namespace conv2d_cpu_depthwise_cc;
   return {
       .name = "cpu:depthwise", .accepts = accepts, .work = work, .prepare = prepare, .workspace = workspace};
 }

@@ -6,6 +6,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace conv2d_cpu_im2col_gemm_cc {
 namespace {
 
 // The transpose of unroll: every element of the matrix is added back to the pixel it came from.
@@ -131,12 +132,15 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_im2col_gemm_cc
 
 Kernel conv2d_cpu_im2col_gemm() {
+  using namespace conv2d_cpu_im2col_gemm_cc;
   return {.name = "cpu:im2col_gemm", .work = work, .prepare = prepare<false>, .workspace = workspace};
 }
 
 Kernel conv2d_cpu_im2col_blas() {
+  using namespace conv2d_cpu_im2col_gemm_cc;
   return {.name = "cpu:im2col_blas",
           .work = work,
           .prepare = prepare<true>,

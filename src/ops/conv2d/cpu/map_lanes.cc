@@ -9,6 +9,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace conv2d_cpu_map_lanes_cc {
 namespace {
 
 using pixels::Source;
@@ -214,8 +215,10 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_map_lanes_cc
 
 Kernel conv2d_cpu_map_lanes() {
+  using namespace conv2d_cpu_map_lanes_cc;
   return {
       .name = "cpu:map_lanes", .accepts = accepts, .work = work, .prepare = prepare, .workspace = workspace};
 }

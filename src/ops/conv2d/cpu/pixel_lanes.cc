@@ -53,6 +53,7 @@ template void squeeze(const Conv2d&, double*);
 
 }  // namespace pixels
 
+namespace conv2d_cpu_pixel_lanes_cc {
 namespace {
 
 bool is_input_gradient(const Problem& p) { return p.op == "conv2d_grad_input"; }
@@ -115,8 +116,10 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_pixel_lanes_cc
 
 Kernel conv2d_cpu_pixel_lanes() {
+  using namespace conv2d_cpu_pixel_lanes_cc;
   return {.name = "cpu:pixel_lanes",
           .accepts = accepts,
           .work = work,

@@ -6,6 +6,7 @@
 #include "ops/conv2d/cpu/pixel_lanes.h"
 
 namespace headroom::pixels {
+namespace conv2d_cpu_pixel_source_cc {
 namespace {
 
 std::int64_t up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -54,6 +55,7 @@ void copy_line(std::int64_t n, const T* from, std::int64_t stride, std::int64_t 
 }
 
 }  // namespace
+}  // namespace conv2d_cpu_pixel_source_cc
 
 std::int64_t registers_of(std::int64_t rows, std::int64_t width, std::int64_t lanes) {
   return rows * ((width + lanes - 1) / lanes);
@@ -70,6 +72,7 @@ Source pointwise_source(const Conv2d& c) {
 }
 
 Source dense_source(const Conv2d& c, std::int64_t lanes) {
+  using namespace conv2d_cpu_pixel_source_cc;
   Source s = padded_copy(c, c.window.output.w);
   s.form = Source::Form::dense;
   s.width = c.output_plane();
@@ -78,6 +81,7 @@ Source dense_source(const Conv2d& c, std::int64_t lanes) {
 }
 
 Source padded_source(const Conv2d& c, std::int64_t lanes) {
+  using namespace conv2d_cpu_pixel_source_cc;
   Source s = padded_copy(c, up(c.window.output.w, lanes));
   s.form = Source::Form::padded;
   s.rows = c.window.output.h;
@@ -110,6 +114,7 @@ Source source_of(const Conv2d& c, std::int64_t lanes) {
 template <class T>
 void copy_channels(const Conv2d& c, const Source& source, const T* x, std::int64_t begin, std::int64_t end,
                    T* to) {
+  using namespace conv2d_cpu_pixel_source_cc;
   const Window2d& w = c.window;
   const std::int64_t lines = source.channel / source.line;
   for (std::int64_t k = begin; k < end; ++k)

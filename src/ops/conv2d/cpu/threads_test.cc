@@ -7,7 +7,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace conv2d_cpu_threads_test {
 
 const Kernel& kernel_named(const Operator& op, std::string_view name) {
   for (const Kernel& kernel : op.kernels)
@@ -72,5 +72,5 @@ TEST(ConvolutionThreads, FewRowsOfALinearLayer) {
   expect_same_bits("linear", "cpu:few_rows", {.inputs = {{5, 1500}, {203, 1500}, {203}}});
 }
 
-}  // namespace
+}  // namespace conv2d_cpu_threads_test
 }  // namespace headroom::testing

@@ -10,7 +10,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace conv2d_cuda_block_mma_test {
 
 using cuda::BlockPlan;
 using cuda::BlockShape;
@@ -330,5 +330,5 @@ TEST(BlockMma, Refusals) {
             "larger than its 32-bit indices");
 }
 
-}  // namespace
+}  // namespace conv2d_cuda_block_mma_test
 }  // namespace headroom::testing

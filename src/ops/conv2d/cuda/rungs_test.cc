@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace conv2d_cuda_rungs_test {
 
 using Ints = std::vector<std::int64_t>;
 
@@ -198,5 +198,5 @@ TEST(Rungs, UnrollInChunks) {
   EXPECT_EQ(conv2d_cuda_unroll_matmul().work(p, h200()).launches[1].count, 65);
 }
 
-}  // namespace
+}  // namespace conv2d_cuda_rungs_test
 }  // namespace headroom::testing

@@ -8,7 +8,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace conv2d_cudnn_folded_test {
 
 using Ints = std::vector<std::int64_t>;
 
@@ -127,5 +127,5 @@ TEST(FoldedConvolution, TakesTheFirstLayersOfNetworks) {
   EXPECT_TRUE(conv2d_folded(first, repeats).empty());
 }
 
-}  // namespace
+}  // namespace conv2d_cudnn_folded_test
 }  // namespace headroom::testing

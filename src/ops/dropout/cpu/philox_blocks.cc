@@ -3,6 +3,7 @@
 #include "ops/dropout/cpu/philox_blocks.h"
 
 namespace headroom {
+namespace dropout_cpu_philox_blocks_cc {
 namespace {
 
 // Blocks per strip: four words of each stay in registers through all ten rounds.
@@ -27,8 +28,10 @@ void rounds(Strip& s, std::uint32_t k0, std::uint32_t k1) {
 }
 
 }  // namespace
+}  // namespace dropout_cpu_philox_blocks_cc
 
 void philox_numbers(std::uint64_t seed, std::uint64_t stream, std::uint64_t group, std::uint32_t* numbers) {
+  using namespace dropout_cpu_philox_blocks_cc;
   for (int strip = 0; strip < kPhiloxBlocks / kStrip; ++strip, numbers += 4 * kStrip) {
     // Strips start at multiples of their length, so the upper half of the counter is the same for all of one.
     const std::uint64_t first = group * kPhiloxBlocks + static_cast<std::uint64_t>(strip * kStrip);

@@ -6,6 +6,7 @@
 #include "ops/gemm/cpu/rungs.h"
 
 namespace headroom {
+namespace gemm_cpu_row_vectors_cc {
 namespace {
 
 template <class T>
@@ -39,8 +40,10 @@ Launcher prepare_row_vectors(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_row_vectors_cc
 
 Kernel gemm_cpu_row_vectors() {
+  using namespace gemm_cpu_row_vectors_cc;
   return {.name = "cpu:row_vectors", .work = row_vectors_work, .prepare = prepare_row_vectors};
 }
 

@@ -4,6 +4,7 @@
 #include "ops/gemm/cpu/vector.h"
 
 namespace headroom {
+namespace gemm_cpu_threaded_cc {
 namespace {
 
 Work work(const Problem& problem, const Target& target) {
@@ -23,8 +24,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_threaded_cc
 
 Kernel gemm_cpu_threaded() {
+  using namespace gemm_cpu_threaded_cc;
   return {.name = "cpu:threaded", .work = work, .prepare = prepare, .workspace = gemm_vector_workspace};
 }
 

@@ -2,6 +2,7 @@
 #include "ops/gemm/cpu/vector.h"
 
 namespace headroom {
+namespace gemm_cpu_vector_cc {
 namespace {
 
 Work work(const Problem& problem, const Target& target) {
@@ -19,8 +20,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_vector_cc
 
 Kernel gemm_cpu_vector() {
+  using namespace gemm_cpu_vector_cc;
   return {.name = "cpu:vector", .work = work, .prepare = prepare, .workspace = gemm_vector_workspace};
 }
 

@@ -5,7 +5,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace integer_product_cuda_tiles_test {
 
 struct Planned {
   Work work;
@@ -59,5 +59,5 @@ TEST(ByteTiles, BatchesTakeOneLaunch) {
   EXPECT_EQ(folded.blocks, 17);
 }
 
-}  // namespace
+}  // namespace integer_product_cuda_tiles_test
 }  // namespace headroom::testing

@@ -3,6 +3,7 @@
 #include "ops/linear/cpu/after_gemm.h"
 
 namespace headroom {
+namespace linear_cpu_blas_cc {
 namespace {
 
 Launcher prepare(const Problem& p, const LaunchContext&) {
@@ -16,8 +17,10 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace linear_cpu_blas_cc
 
 Kernel linear_cpu_blas() {
+  using namespace linear_cpu_blas_cc;
   return {.name = "cpu:blas", .work = linear::gemm_work, .prepare = prepare, .vendor = true};
 }
 

@@ -6,6 +6,7 @@
 #include "ops/linear/cpu/after_gemm.h"
 
 namespace headroom {
+namespace linear_cpu_few_rows_cc {
 namespace {
 
 constexpr std::int64_t kMaxFewRows = 32;
@@ -102,8 +103,10 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace linear_cpu_few_rows_cc
 
 Kernel linear_cpu_few_rows() {
+  using namespace linear_cpu_few_rows_cc;
   return {.name = "cpu:few_rows", .accepts = accepts, .work = work, .prepare = prepare};
 }
 

@@ -3,6 +3,7 @@
 #include "ops/linear/cpu/after_gemm.h"
 
 namespace headroom {
+namespace linear_cpu_wide_cc {
 namespace {
 
 // Bias and activation in fp64, each result rounded once: the few outputs of the layers that ask for this are
@@ -38,8 +39,10 @@ Work work(const Problem& p, const Target& target) {
 }
 
 }  // namespace
+}  // namespace linear_cpu_wide_cc
 
 Kernel linear_cpu_wide() {
+  using namespace linear_cpu_wide_cc;
   return {.name = "cpu:wide",
           .accepts = accepts_cpu_fp32,
           .work = work,

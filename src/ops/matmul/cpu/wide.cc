@@ -4,6 +4,7 @@
 #include "ops/matmul/cpu/gemm_work.h"
 
 namespace headroom {
+namespace matmul_cpu_wide_cc {
 namespace {
 
 Verdict accepts(const Problem& problem, const Target& target) {
@@ -41,8 +42,10 @@ Work work(const Problem& problem, const Target& target) {
 }
 
 }  // namespace
+}  // namespace matmul_cpu_wide_cc
 
 Kernel matmul_cpu_wide() {
+  using namespace matmul_cpu_wide_cc;
   return {.name = "cpu:wide", .accepts = accepts, .work = work, .prepare = prepare, .workspace = workspace};
 }
 

@@ -6,7 +6,7 @@
 #include "ops/testing/harness.h"
 
 namespace headroom::testing {
-namespace {
+namespace recurrent_cuda_persistent_test {
 
 Target gpu(int capability, int multiprocessors) {
   Capabilities device;
@@ -89,5 +89,5 @@ TEST(Persistent, WorkAddsUpToTheOperators) {
     }
 }
 
-}  // namespace
+}  // namespace recurrent_cuda_persistent_test
 }  // namespace headroom::testing

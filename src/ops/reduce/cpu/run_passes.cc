@@ -6,6 +6,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom {
+namespace reduce_cpu_run_passes_cc {
 namespace {
 
 using simd::kLanes;
@@ -137,8 +138,10 @@ void columns_pass(const Pass& p, const T* x, T scale, T* y, T* partial) {
 std::int64_t partials_of(const Pass& pass) { return pass.chunks() == 1 ? 0 : pass.results() * pass.chunks(); }
 
 }  // namespace
+}  // namespace reduce_cpu_run_passes_cc
 
 std::int64_t scratch_of(const std::vector<Pass>& passes) {
+  using namespace reduce_cpu_run_passes_cc;
   std::int64_t partials = 0, between = 0;
   for (std::size_t i = 0; i < passes.size(); ++i) {
     partials = std::max(partials, partials_of(passes[i]));
@@ -149,6 +152,7 @@ std::int64_t scratch_of(const std::vector<Pass>& passes) {
 
 template <class F, class T>
 void run_passes(const std::vector<Pass>& passes, std::int64_t n, const T* x, T scale, T* y, T* scratch) {
+  using namespace reduce_cpu_run_passes_cc;
   if (passes.empty()) {
     std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
     return;

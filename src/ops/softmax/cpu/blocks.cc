@@ -7,6 +7,7 @@
 #include "ops/softmax/cpu/last_axis.h"
 
 namespace headroom {
+namespace softmax_cpu_blocks_cc {
 namespace {
 
 template <class T>
@@ -47,8 +48,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace softmax_cpu_blocks_cc
 
 Kernel softmax_cpu_blocks() {
+  using namespace softmax_cpu_blocks_cc;
   return {.name = "cpu:blocks", .accepts = softmax_along_last_axis, .prepare = prepare};
 }
 

@@ -5,6 +5,7 @@
 #include "ops/softmax/cpu/last_axis.h"
 
 namespace headroom {
+namespace softmax_cpu_rows_cc {
 namespace {
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -29,8 +30,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace softmax_cpu_rows_cc
 
 Kernel softmax_cpu_rows() {
+  using namespace softmax_cpu_rows_cc;
   return {.name = "cpu:rows", .accepts = softmax_along_last_axis, .prepare = prepare};
 }
 
