@@ -62,9 +62,12 @@ Hint nearest(std::string_view wrong, std::span<const std::string> names) {
     return farness(wrong, a) < farness(wrong, b);
   });
   // A word with more than half of its letters changed is not a misspelling.
-  // The dashes of options are not letters.
-  const std::size_t dashes = wrong.starts_with("--") && best->starts_with("--") ? 2 : 0;
-  if (edit_distance(wrong, *best) * 2 <= std::max(wrong.size(), best->size()) - dashes)
+  // The dashes of options and the device of a kernel ("cuda:") are not letters of the word.
+  const std::size_t colon = wrong.find(':');
+  std::size_t shared = colon == std::string_view::npos ? 0 : colon + 1;
+  if (wrong.starts_with("--")) shared = 2;
+  if (!best->starts_with(wrong.substr(0, shared))) shared = 0;
+  if (edit_distance(wrong, *best) * 2 <= std::max(wrong.size(), best->size()) - shared)
     return {fmt::format("did you mean '{}'?", *best)};
   constexpr std::size_t kMaxListed = 24;
   if (names.size() <= kMaxListed) return {fmt::format("known: {}", fmt::join(names, ", "))};
