@@ -14,20 +14,23 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # collecting its garbage takes the compiler a twentieth of the build
   target_compile_options(headroom_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
 endif()
-if(HEADROOM_NATIVE)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    target_compile_options(headroom_options INTERFACE -march=native)
-  else()
-    target_compile_options(headroom_options INTERFACE -mcpu=native)
-  endif()
-  # What finds out whether the program can run here must itself run everywhere.
-  set(any_processor -mcpu=generic)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set(any_processor -march=x86-64)
-  endif()
-  set_source_files_properties(src/device/cpu/processor_extensions.cc src/cli/processor_guard.cc PROPERTIES
-    COMPILE_OPTIONS ${any_processor} SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+# What finds out whether the program can run here must itself run everywhere.
+set(any_processor -mcpu=generic)
+set(processor -mcpu=native)
+if(x86)
+  set(any_processor -march=x86-64)
+  set(processor -march=native)
 endif()
+if(NOT HEADROOM_NATIVE)
+  set(processor ${any_processor})
+  if(x86)
+    set(processor -march=x86-64-v2)  # the lowest level, see cmake/levels.cmake
+  endif()
+endif()
+# Levels of CPU kernels name their own: of two such options, the last one counts.
+target_compile_options(headroom_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:HEADROOM_MARCH>>>:${processor}>)
+set_source_files_properties(src/device/cpu/processor_extensions.cc src/cli/processor_guard.cc PROPERTIES
+  COMPILE_OPTIONS ${any_processor} SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 if(HEADROOM_SANITIZE)
   target_compile_options(headroom_options INTERFACE -fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(headroom_options INTERFACE -fsanitize=${HEADROOM_SANITIZE})
@@ -45,9 +48,10 @@ function(headroom_quick_build target)
 endfunction()
 
 # headroom_compile_together(TARGET...): the compiler reads several files of one folder as one, so that it reads their
-# headers and instantiates their templates once. Names in unnamed namespaces must then differ within a folder. Operators
-# are left out: their kernels all have an accepts() and a work(). So are the loops that measure the machine, and two
-# readers of data whose classes have members of types in unnamed namespaces.
+# headers and instantiates their templates once. Names in unnamed namespaces must then differ within a folder. Left out are
+# the loops that measure the machine, and two readers of data whose classes have members of types in unnamed namespaces.
+# Operators count as one folder: each file puts its unnamed namespace into a named one, because all kernels have an
+# accepts() and a work(). GPU kernels do not, tiles are long enough alone, and two operators have a Reduction.
 option(HEADROOM_TOGETHER "Compile several files of a folder at once: a quicker build, slower changes" ON)
 set(HEADROOM_FILES_TOGETHER 8 CACHE STRING "How many files of a folder are compiled at once: more for builds from scratch")
 function(headroom_compile_together)
@@ -57,14 +61,26 @@ function(headroom_compile_together)
   foreach(target ${ARGN})
     get_target_property(files ${target} SOURCES)
     list(FILTER files INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(src|tests)/.*\\.cc$")
+    set(operator_tests ${files})
+    list(FILTER operator_tests INCLUDE REGEX "/src/ops/.*_test\\.cc$")
+    set(operators ${files})
+    list(FILTER operators INCLUDE REGEX "/src/ops/")
+    list(FILTER operators EXCLUDE REGEX
+      "_test\\.cc$|/(cuda|cudnn|product|scatter)/|/ops/(operators|registry|reduce/reference|cpu/[^/]*_tile)\\.cc$")
     list(FILTER files EXCLUDE REGEX "/src/ops/|/cuda[/_]")
     list(FILTER files EXCLUDE REGEX "/(machine/(bandwidth|fma_rate|vector_loops|pinned_team)|data/(image|loader))\\.cc$")
-    foreach(file ${files})
+    foreach(file ${files} ${operators} ${operator_tests})
       get_filename_component(folder ${file} DIRECTORY)
       file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
-      string(MAKE_C_IDENTIFIER ${target}_${folder} folder)
-      math(EXPR number "0${count_${folder}} / ${HEADROOM_FILES_TOGETHER}")
-      math(EXPR count_${folder} "0${count_${folder}} + 1")
+      set(together ${HEADROOM_FILES_TOGETHER})
+      if(folder MATCHES "^src/ops" AND NOT file MATCHES "_test\\.cc$")
+        math(EXPR together "(${together} + 1) / 2")  # their kernels take long to compile
+      endif()
+      string(REGEX REPLACE "^src/ops/.*" "src/ops" folder ${folder})
+      string(REGEX REPLACE "^(headroom_level)_[^_]+" "\\1" folder ${target}_${folder})  # levels have the same files
+      string(MAKE_C_IDENTIFIER ${folder} folder)
+      math(EXPR number "0${count_${target}_${folder}} / ${together}")
+      math(EXPR count_${target}_${folder} "0${count_${target}_${folder}} + 1")
       set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${folder}_${number})
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

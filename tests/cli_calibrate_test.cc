@@ -60,7 +60,10 @@ TEST_F(CliCalibrate, ACalibrationOfAnotherMachineIsSaid) {
   EXPECT_NE(other.err.find("of another machine"), std::string::npos) << other.err;
   EXPECT_NE(other.out.find("shared"), std::string::npos) << other.out;
   write_file(saved, "{");
-  EXPECT_NE(succeed({"predict", "lenet5"}).err.find("calibration is not used"), std::string::npos);
+  const std::string told = succeed({"predict", "lenet5"}).err, doubt = "calibration is not used";
+  EXPECT_NE(told.find(doubt), std::string::npos) << told;
+  EXPECT_EQ(told.find(doubt), told.rfind(doubt)) << "it is told once: " << told;
+  EXPECT_NE(told.find("`headroom calibrate` makes a new one"), std::string::npos) << told;
 }
 
 // For machines that nobody measured: shares of peaks, and starts as multiples of this machine's own.

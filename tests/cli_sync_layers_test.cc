@@ -39,8 +39,8 @@ TEST_F(CliSyncLayers, TheNumbersAgreeWithEachOther) {
 TEST_F(CliSyncLayers, ForPeopleAndByImagesOfADataSet) {
   const std::string text =
       succeed(words("lenet5", {"--data", "glyphs", "--test-size", "20", "--batch", "8"})).out;
-  for (const char* part : {"lenet5", "glyphs, batch 8", "C3", "sum of 8 layers", "what waiting adds",
-                           "sum, corrected", "whole network", "what remains"})
+  for (const char* part : {"lenet5", "glyphs, batch 8", "C3", "layers, with a wait after each",
+                           "what waiting adds", "sum, corrected", "whole network", "what remains"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

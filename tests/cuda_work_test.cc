@@ -8,9 +8,10 @@
 namespace headroom::testing {
 namespace {
 
-// Of 1,114 kernels and precisions on an H200, 2026-11-18: whole tiles, products in parts and caches are not
-// in their accounts yet (docs/ladders.md). One that is mended lowers this.
-constexpr std::size_t kKnownToBeOff = 489;
+// Of 1,122 kernels and precisions, counted on an H200 on 2026-11-18. By the counts that are recorded in
+// tests/recordings/cuda-work.txt, which says why of each, 303 of 1,114 are: those of L2 differ from run to
+// run. One that is mended lowers this.
+constexpr std::size_t kKnownToBeOff = 312;
 
 // All kernels in one table: each row that is off is an account to mend.
 TEST(CudaWork, NoMoreKernelsThanKnownDoOtherThanTheySay) {

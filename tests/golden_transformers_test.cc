@@ -45,9 +45,10 @@ void expect_attention(const Kernel& kernel, const Kernel& gradient, const Json& 
   if (!kernel.accepts(p, target).ok || !gradient.accepts(g, target).ok) return;
   SCOPED_TRACE(fmt::format("{} by {}{}", p.str(), kernel.name, how.tf32 ? " in tf32" : ""));
   const Values qkv = scaled(1, p.inputs[0].shape, 2), dy = scaled(2, p.outputs[0].shape, 1);
-  const Run forward = run_kernel(kernel, p, {qkv}, how.tf32);
+  const Run forward = run_kernel(kernel, p, {qkv}, Policy{.tf32 = how.tf32});
   EXPECT_EQ(compare_digest(want["y"], forward.outputs[0], how.transformer_tolerance), "");
-  const Run backward = run_kernel(gradient, g, {dy, qkv, forward.outputs[0], forward.outputs[1]}, how.tf32);
+  const Run backward =
+      run_kernel(gradient, g, {dy, qkv, forward.outputs[0], forward.outputs[1]}, Policy{.tf32 = how.tf32});
   EXPECT_EQ(compare_digest(want["dqkv"], backward.outputs[0], how.transformer_tolerance), "");
 }
 

@@ -12,17 +12,17 @@
 namespace headroom {
 namespace {
 
-struct Counts {
+struct PublishedCounts {
   double parameters = 0, forward = 0, backward = 0;
 };
 
 // Multiply-add FLOPs of a training step per image, by the layer of each step's node. The tables do not
 // include updates.
-std::map<std::string, Counts> counts_of(const std::string& model, std::int64_t batch) {
+std::map<std::string, PublishedCounts> published_counts_of(const std::string& model, std::int64_t batch) {
   const Program p = make_program(find_net(model), {.mode = Mode::train, .batch = batch});
   const Plan plan = make_plan(p.graph, {Mode::train, batch, DType::f32, cpu_capabilities(2)});
   EXPECT_EQ(testing::find_overwrite(plan), "") << model;
-  std::map<std::string, Counts> counts;
+  std::map<std::string, PublishedCounts> counts;
   for (const Step& step : plan.steps) {
     const double flops = step.cost.multiply_add / static_cast<double>(batch);
     for (const std::string& layer : {plan.graph.node(step.node).layer, std::string("total")}) {
@@ -38,7 +38,8 @@ std::map<std::string, Counts> counts_of(const std::string& model, std::int64_t b
   return counts;
 }
 
-void expect_counts(std::map<std::string, Counts>& counts, const std::string& layer, const Counts& want) {
+void expect_published(std::map<std::string, PublishedCounts>& counts, const std::string& layer,
+                      const PublishedCounts& want) {
   EXPECT_EQ(counts[layer].parameters, want.parameters) << layer;
   EXPECT_EQ(counts[layer].forward, want.forward) << layer;
   EXPECT_EQ(counts[layer].backward, want.backward) << layer;
@@ -50,14 +51,14 @@ TEST(NetworkCosts, LeNet) {
   for (const char* model : {"lenet5", "lenet5:pool=avg,activation=tanh"})
     for (std::int64_t batch : {1, 7, 64}) {
       SCOPED_TRACE(fmt::format("{} batch {}", model, batch));
-      auto counts = counts_of(model, batch);
-      expect_counts(counts, "C1", {156, 2.0 * 28 * 28 * 6 * 25, 2.0 * 28 * 28 * 6 * 25});
-      expect_counts(counts, "C3", {2416, 2.0 * 100 * 16 * 150, 2 * 2.0 * 100 * 16 * 150});
-      expect_counts(counts, "C5", {48120, 2.0 * 120 * 400, 2 * 2.0 * 120 * 400});
-      expect_counts(counts, "F6", {10164, 2.0 * 84 * 120, 2 * 2.0 * 84 * 120});
-      expect_counts(counts, "out", {850, 2.0 * 840, 2 * 2.0 * 840});
-      expect_counts(counts, "S2", {0, 0, 0});
-      expect_counts(counts, "total", {61'706, 833'040, 1'430'880});
+      auto counts = published_counts_of(model, batch);
+      expect_published(counts, "C1", {156, 2.0 * 28 * 28 * 6 * 25, 2.0 * 28 * 28 * 6 * 25});
+      expect_published(counts, "C3", {2416, 2.0 * 100 * 16 * 150, 2 * 2.0 * 100 * 16 * 150});
+      expect_published(counts, "C5", {48120, 2.0 * 120 * 400, 2 * 2.0 * 120 * 400});
+      expect_published(counts, "F6", {10164, 2.0 * 84 * 120, 2 * 2.0 * 84 * 120});
+      expect_published(counts, "out", {850, 2.0 * 840, 2 * 2.0 * 840});
+      expect_published(counts, "S2", {0, 0, 0});
+      expect_published(counts, "total", {61'706, 833'040, 1'430'880});
     }
 }
 
@@ -80,10 +81,10 @@ TEST(NetworkCosts, Perceptrons) {
   for (const PublishedMlp& p : kPublished)
     for (std::int64_t batch : {1, 32, 800, 3000}) {
       SCOPED_TRACE(fmt::format("H = {}, batch {}", p.hidden, batch));
-      auto counts = counts_of(fmt::format("mlp:hidden={}", p.hidden), batch);
-      expect_counts(counts, "hidden", {p.layer1, p.forward1, p.forward1});
-      expect_counts(counts, "out", {p.layer2, p.forward2, 2 * p.forward2});
-      expect_counts(counts, "total", {p.layer1 + p.layer2, p.forward, p.backward});
+      auto counts = published_counts_of(fmt::format("mlp:hidden={}", p.hidden), batch);
+      expect_published(counts, "hidden", {p.layer1, p.forward1, p.forward1});
+      expect_published(counts, "out", {p.layer2, p.forward2, 2 * p.forward2});
+      expect_published(counts, "total", {p.layer1 + p.layer2, p.forward, p.backward});
       const double dh = 784.0 * p.hidden, hc = 10.0 * p.hidden;
       EXPECT_EQ(p.forward, 2 * (dh + hc)) << "the table against its closed form";
       EXPECT_EQ(p.both, 4 * dh + 6 * hc);
@@ -93,7 +94,7 @@ TEST(NetworkCosts, Perceptrons) {
 
 // The GPU convolution course's networks and Caffe's LeNet: parameters, forward, backward.
 TEST(NetworkCosts, PublishedConvolutionalNetworks) {
-  const std::map<std::string, Counts> published = {
+  const std::map<std::string, PublishedCounts> published = {
       {"ece408:term=2018fa", {2'815'830, 31'299'872, 57'477'088}},
       {"ece408:term=2019sp", {729'860, 3'590'320, 6'599'840}},
       {"ece408:term=2019fa", {3'238'710, 21'186'080, 39'758'560}},
@@ -103,16 +104,16 @@ TEST(NetworkCosts, PublishedConvolutionalNetworks) {
   for (const auto& [model, want] : published)
     for (std::int64_t batch : {1, 5}) {
       SCOPED_TRACE(fmt::format("{} batch {}", model, batch));
-      auto counts = counts_of(model, batch);
-      expect_counts(counts, "total", want);
+      auto counts = published_counts_of(model, batch);
+      expect_published(counts, "total", want);
     }
 }
 
 TEST(NetworkCosts, TwoHiddenLayers) {
-  auto counts = counts_of("mlp:hidden=256x128,input=300,classes=7", 9);
-  expect_counts(counts, "hidden1", {300 * 256 + 256, 2.0 * 300 * 256, 2.0 * 300 * 256});
-  expect_counts(counts, "hidden2", {256 * 128 + 128, 2.0 * 256 * 128, 4.0 * 256 * 128});
-  expect_counts(counts, "out", {128 * 7 + 7, 2.0 * 128 * 7, 4.0 * 128 * 7});
+  auto counts = published_counts_of("mlp:hidden=256x128,input=300,classes=7", 9);
+  expect_published(counts, "hidden1", {300 * 256 + 256, 2.0 * 300 * 256, 2.0 * 300 * 256});
+  expect_published(counts, "hidden2", {256 * 128 + 128, 2.0 * 256 * 128, 4.0 * 256 * 128});
+  expect_published(counts, "out", {128 * 7 + 7, 2.0 * 128 * 7, 4.0 * 128 * 7});
 }
 
 // The report's layers come from the same plan, with sums and comparisons in addition to the products.

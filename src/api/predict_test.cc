@@ -46,7 +46,7 @@ TEST(PredictCost, KnowsThePrecisionsOfTheMachineItIsAskedFor) {
   for (const char* precision : {"bf16", "fp16", "tf32"})
     EXPECT_LE(predict(net, "h200", {.batch = 4096, .precision = precision}).floor_s, fp32) << precision;
   const KnownMachine machine(1);
-  expect_rejected([&] { predict(net, "here", {.precision = "bf16", .threads = 1}); }, {"bf16"});
+  expect_rejected([&] { predict(net, "here", {.precision = "fp16", .threads = 1}); }, {"fp16"});
 }
 
 TEST(PredictCost, PredictsTimesForThisMachine) {

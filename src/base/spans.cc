@@ -117,6 +117,8 @@ SpanName::SpanName(std::string_view text) {
 
 namespace spans {
 
+std::atomic<bool> recording = false;
+
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

@@ -54,7 +54,7 @@ struct ThreadSpans {
 
 namespace spans {
 
-inline std::atomic<bool> recording{false};
+extern std::atomic<bool> recording;  // not inline: each level of CPU kernels would have its own
 inline bool on() { return recording.load(std::memory_order_relaxed); }
 
 std::int64_t now_ns();  // of the steady clock

@@ -134,6 +134,9 @@ std::vector<Rung> engine_rungs() {
       rung_of("cuda:block_mma", "tensor cores, two fp16 parts", "cuda:image_mma",
               "Images in shared memory as pairs of fp16 parts, which tensor cores read as they are.",
               "fp16 has the significand of tf32 at twice its rate and half its bytes."),
+      rung_of("cuda:pair_mma", "tensor cores, pairs of pixels", "cuda:block_mma",
+              "For one channel: quads of outputs from pairs of pixels, with the weights in registers.",
+              "Few words are read for many products, and small blocks read images while others multiply."),
       rung_of("cuda:as_linear", "a fully connected layer", "",
               "A window over the whole input is a plain product.", "Nothing has to be gathered."),
       rung_of("cudnn", "cuDNN's best", "cuda:image_mma", "NVIDIA's library, the fastest of its candidates.",
@@ -167,6 +170,9 @@ std::vector<Rung> conv2d_cpu_rungs() {
               "A window over the whole input is one product over the batch.", "Nothing has to be unrolled."),
       rung_of("cpu:as_linear_blas", "a fully connected layer by OpenBLAS", "cpu:im2col_blas",
               "The same with the product of a library.", "Nothing has to be unrolled."),
+      rung_of("cpu:bf16", "matrix instructions of bf16", "cpu:im2col_gemm",
+              "One product over all images: pieces are unrolled and rounded to bf16 where they are packed.",
+              "The matrix unit of the processor multiplies them. It needs `precision` bf16."),
   };
 }
 

@@ -42,6 +42,10 @@ std::vector<Rung> cpu_rungs() {
           "stays on one thread or is read in place.",
           "Nothing is packed twice, panels come from the nearest cache, and the widest instructions of the "
           "processor are found when the program runs. The networks use this one."),
+      rung_of("cpu:bf16", "matrix instructions of bf16", "cpu:packed",
+              "Factors are rounded to bf16 when they are packed, and the matrix unit of the processor "
+              "multiplies tiles of them; sums stay in fp32.",
+              "One instruction of AMX does 8192 products. It needs `precision` bf16."),
   };
 }
 

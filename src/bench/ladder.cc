@@ -191,13 +191,21 @@ bool LadderRun::any_timed() const {
   return std::ranges::any_of(rungs, [](const RungResult& r) { return r.timed(); });
 }
 
+namespace {
+
+// Of factors of fp32 products. Those of tf32 are cut, others rounded.
+double factor_roundoff(const Policy& policy) {
+  return policy.bf16 ? unit_roundoff(DType::bf16) : policy.tf32 ? std::ldexp(1, -11) : 0;
+}
+
+}  // namespace
+
 double allowed_error(double want, DType dtype, const Policy& policy, double terms, double size) {
   const double stored = unit_roundoff(dtype), summed = unit_roundoff(master_of(dtype));
   // Factors cut to 11 bits err by up to 2^-10 each, and mixed signs average that; results of 16 bits may be
   // rounded twice, where a pass behind the product scales them.
-  const double lost = is_16bit(dtype)                      ? 4 * stored
-                      : policy.tf32 && dtype == DType::f32 ? std::ldexp(8, -11)
-                                                           : 0;
+  const double rounded = dtype == DType::f32 ? factor_roundoff(policy) : 0;
+  const double lost = is_16bit(dtype) ? 4 * stored : 8 * rounded;
   return 4 * stored * std::abs(want) + (4 * summed * std::sqrt(terms) + lost) * size;
 }
 

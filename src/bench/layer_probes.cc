@@ -9,6 +9,7 @@ constexpr double kMaxLayerFlops = 6e10;    // of a forward pass: a millisecond o
 constexpr double kMaxLayerValues = 1.2e8;  // of the images that a layer reads or writes
 constexpr std::int64_t kMaxLayerWeights = 24'000'000;  // the host draws them one by one
 constexpr std::size_t kSpreads = 4, kStacked = 3;
+constexpr double kManyImages = 1024;
 constexpr std::int64_t kWideMaps = 512;  // of convolutions that are not 1x1
 
 // Numbers from 0 to 1 for the sizes of one probe. Those of probes in a row fill all of that range evenly, in
@@ -55,15 +56,18 @@ struct LayerShape {
   double values() const { return double(pixels * pixels * in) + double(out_pixels() * out_pixels() * maps); }
 };
 
+double fitting_images(const std::vector<LayerShape>& shapes) {
+  double flops = 0, values = 0;
+  for (const LayerShape& shape : shapes) flops += shape.flops(), values += shape.values();
+  return std::min(kMaxLayerFlops / flops, kMaxLayerValues / values);
+}
+
 // Images, as many as are neither too much work nor too much memory; up to `most`. Rather many: it is the long
 // steps that a network's time is made of. One in five has one image or two.
 std::int64_t layer_batch(Spreading& spread, const std::vector<LayerShape>& shapes, double most, Draw& draw) {
-  double flops = 0, values = 0;
-  for (const LayerShape& shape : shapes) flops += shape.flops(), values += shape.values();
-  const double fitting = std::min(kMaxLayerFlops / flops, kMaxLayerValues / values);
   const double few = 1 - spread.next();
   if (draw.below(5) == 0) most = 2;
-  const double images = std::max(1.0, std::pow(std::min(most, fitting), 1 - few * few));
+  const double images = std::max(1.0, std::pow(std::min(most, fitting_images(shapes)), 1 - few * few));
   return draw.often() ? spread.rounded(images) : std::llround(images);
 }
 
@@ -99,7 +103,10 @@ Probe convolution_probe(const char* name, const LayerShape& first, bool pooled, 
   std::vector<LayerShape> shapes;
   const std::vector<StackedLayer> stack = stack_on(first, pooled, spread, draw);
   for (const StackedLayer& layer : stack) shapes.push_back(layer.shape);
-  const std::int64_t batch = layer_batch(spread, shapes, 128, draw);
+  // Steps that pool their results are for many images.
+  const std::int64_t batch = pooled && draw.often()
+                                 ? spread.rounded(std::clamp(fitting_images(shapes), 1.0, kManyImages))
+                                 : layer_batch(spread, shapes, 128, draw);
   Net net(name, {first.in, first.pixels, first.pixels});
   net.batch_norm("before", {.activation = "relu"});
   std::string last = "before";
@@ -142,7 +149,7 @@ Probe usual_convolution(std::uint64_t number, Spreading& spread, Draw& draw, std
 Probe pooled_convolution(std::uint64_t number, Spreading& spread, Draw& draw) {
   LayerShape s{.kernel = draw.one_of<std::int64_t>({1, 3, 3, 3, 5})};
   s.pixels = spread.one_of({28, 56, 112, 224});
-  s.in = spread.usual(4, 128), s.maps = spread.usual(16, 192);
+  s.in = spread.usual(3, 32), s.maps = spread.usual(16, 192);
   return convolution_probe("pooled convolution", s, true, number, spread, draw);
 }
 
@@ -152,6 +159,31 @@ Probe grouped_convolution(std::uint64_t number, Spreading& spread, Draw& draw) {
   s.groups = draw.often() ? s.in : draw.one_of<std::int64_t>({2, 4, 32});
   s.stride = s.pixels >= 14 && draw.below(3) == 0 ? 2 : 1;
   return convolution_probe("grouped", s, false, number, spread, draw);
+}
+
+// Convolutions of several windows and a pool that moves by one, side by side.
+Probe branched_layers(std::uint64_t number, Spreading& spread, Draw& draw) {
+  const std::int64_t pixels = spread.one_of({7, 14, 28, 28}), in = spread.usual(64, 512);
+  const std::int64_t maps = spread.usual(64, 256), thin = std::max<std::int64_t>(16, maps / 8);
+  const std::int64_t batch = layer_batch(spread,
+                                         {{.in = in, .maps = 2 * maps, .kernel = 1, .pixels = pixels},
+                                          {.in = maps / 2, .maps = maps, .kernel = 3, .pixels = pixels}},
+                                         128, draw);
+  Net net("branched layers", {in, pixels, pixels});
+  net.batch_norm("before", {.activation = "relu"});
+  const auto branch = [&](const char* name, std::int64_t count, std::int64_t kernel) {
+    net.conv2d(name, {.maps = count, .kernel = kernel, .pad = kernel / 2, .activation = "relu"});
+  };
+  branch("one", maps, 1);
+  net.conv2d("reduce", {.maps = maps / 2, .kernel = 1, .activation = "relu"}).reads("before");
+  branch("three", maps, 3);
+  net.conv2d("thin", {.maps = thin, .kernel = 1, .activation = "relu"}).reads("before");
+  branch("five", 2 * thin, 5);
+  net.max_pool("pool", {.kernel = 3, .stride = 1, .pad = 1}).reads("before");
+  branch("after", 2 * thin, 1);
+  net.concat("join", {"one", "three", "five", "after"});
+  net.max_pool("last", {.kernel = 3, .stride = 2}).global_avg_pool("gap");
+  return numbered(net.linear("out", {.units = draw.size(10, 1000)}), number, 0, false, batch);
 }
 
 // As networks for photographs begin: few channels, large windows, strides.
@@ -179,6 +211,14 @@ Probe photo_layers(std::uint64_t number, Spreading& spread, Draw& draw) {
   return numbered(net.linear("out", {.units = 10}), number, 0, false, batch);
 }
 
+// The side of what two convolutions with their pools leave of a picture.
+constexpr std::int64_t kMaxLastWindow = 16;
+std::int64_t left_of(const LayerShape& first, const LayerShape& second, std::int64_t pad, bool pooled) {
+  const std::int64_t between = (first.pixels + 2 * pad - first.kernel + 1) / 2;
+  const std::int64_t last = between + 2 * pad - second.kernel + 1;
+  return pooled ? last / 2 : last;
+}
+
 // Whole networks for small pictures, and many of those: thin convolutions, each with its pool.
 Probe picture_layers(std::uint64_t number, Spreading& spread, Draw& draw) {
   LayerShape s{.in = draw.one_of<std::int64_t>({1, 1, 3}),
@@ -199,8 +239,14 @@ Probe picture_layers(std::uint64_t number, Spreading& spread, Draw& draw) {
                        .kernel = second.kernel,
                        .pad = pad,
                        .activation = draw.often() ? activation : ""});
-  if (draw.often()) net.max_pool("pool2", {.kernel = 2, .stride = 2});
-  net.linear("hidden", {.units = draw.size(32, 256, 4), .activation = activation});
+  const bool pooled = draw.often();
+  if (pooled) net.max_pool("pool2", {.kernel = 2, .stride = 2});
+  // Small ones end in a convolution whose window is all that is left of the picture: a product.
+  const std::int64_t left = left_of(s, second, pad, pooled);
+  if (left <= kMaxLastWindow)
+    net.conv2d("conv3", {.maps = draw.size(32, 256, 4), .kernel = left, .activation = activation});
+  else
+    net.linear("hidden", {.units = draw.size(32, 256, 4), .activation = activation});
   return numbered(net.linear("out", {.units = 10}), number, 0, false, batch);
 }
 
@@ -210,7 +256,7 @@ Probe linear_layers(std::uint64_t number, Spreading& spread, Draw& draw, bool ma
   const std::int64_t batch = draw.often() ? spread.usual(low, high) : spread.size(low, high);
   const std::int64_t side = draw.size(4, 7);
   // Units of a layer before it, or the pixels of all maps.
-  const std::int64_t in = draw.often() ? spread.usual(64, 8192) : side * side * spread.usual(8, 384);
+  const std::int64_t in = draw.below(2) == 0 ? spread.usual(64, 8192) : side * side * spread.usual(8, 512);
   const std::int64_t units = std::min(spread.usual(64, 8192), kMaxLayerWeights / in / 16 * 16);
   Net net("linear layers", {in});
   net.linear("hidden", {.units = units, .activation = draw.activation()});
@@ -242,7 +288,8 @@ Probe draw_layer_probe(std::uint64_t number) {
     case 9:
       return pooled_convolution(number, spread, draw);
     case 6:
-      return grouped_convolution(number, spread, draw);
+      return turn % 2 == 0 ? branched_layers(number, spread, draw)
+                           : grouped_convolution(number, spread, draw);
     case 7:
       return photo_layers(number, spread, draw);
     default:

@@ -267,7 +267,8 @@ void add_bench_conv2d(Command bench) {
   add_bench_output(conv2d, r->target);
   add_svg_option(conv2d, r->target.svg);
   conv2d.option("--device", r->common.device, "cpu, cuda, or cuda:1 for the second GPU");
-  conv2d.option("--precision", r->common.precision, "fp32 or fp64; on GPUs also tf32, bf16, fp16");
+  conv2d.option("--precision", r->common.precision,
+                "fp32 or fp64; bf16 on some CPUs; on GPUs also tf32, bf16, fp16");
   conv2d.option("--seed", r->common.seed, "seed of the random images and filters");
   conv2d.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   conv2d.option("--workload", r->workload, "ece408, both layers of the course's network, or L1 to L5");

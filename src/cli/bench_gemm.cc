@@ -138,7 +138,8 @@ void add_bench_gemm(Command bench) {
   add_table_options(gemm, r->common.tables);
   add_bench_output(gemm, r->target);
   gemm.option("--device", r->common.device, "cpu, cuda, or cuda:1 for the second GPU");
-  gemm.option("--precision", r->common.precision, "fp32 or fp64; on GPUs also tf32, bf16, fp16");
+  gemm.option("--precision", r->common.precision,
+              "fp32 or fp64; bf16 on some CPUs; on GPUs also tf32, bf16, fp16");
   gemm.option("--seed", r->common.seed, "seed of the random matrices");
   gemm.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   gemm.option("--size", r->size, "rows, columns and terms of a square product");

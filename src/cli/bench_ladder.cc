@@ -32,7 +32,9 @@ void add_ladder_options(Command verb, LadderRequest& request, const std::string&
 }
 
 LadderOptions ladder_options(const LadderRequest& request, const Ladder& ladder, const Common& common) {
-  LadderOptions options{.policy = {.tf32 = common.tf32()}, .seed = common.seed, .seconds = request.seconds};
+  LadderOptions options{.policy = {.tf32 = common.tf32(), .bf16 = common.rounds_on_cpu()},
+                        .seed = common.seed,
+                        .seconds = request.seconds};
   for (const std::string& word : request.rungs)
     for (const std::string& name : split(word, ',')) options.only.push_back(name);
   require_rungs(ladder, options.only);

@@ -49,8 +49,7 @@ std::string summary(const StepCalibration& c) {
 }
 
 std::vector<EngineOptions> engines_for(Common common, const std::string& precisions, DeviceKind device) {
-  // tf32 shares most kernels with fp32.
-  const std::string usual = device == DeviceKind::cpu ? "fp32" : "fp32,bf16,tf32,fp32,bf16";
+  const std::string usual = device == DeviceKind::cpu ? "fp32" : "fp32,bf16,tf32";
   std::vector<EngineOptions> engines;
   for (const std::string& name : split(precisions.empty() ? usual : precisions, ',')) {
     common.precision = name;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/doctor_cpu.h"
 #include "cli/live_server.h"
 #include "cli/options.h"
 #include "cli/shared_libraries.h"
@@ -18,10 +19,9 @@
 #include "data/download.h"
 #include "data/image.h"
 #include "data/known_datasets.h"
-#include "device/cpu/extension_names.h"
+#include "device/cpu/levels.h"
 #include "machine/machine.h"
 #include "ops/cpu/blas.h"
-#include "ops/cpu/gemm_tile.h"
 
 #ifndef HEADROOM_CUDA_ARCHITECTURES  // set by cmake/cuda.cmake
 #define HEADROOM_CUDA_ARCHITECTURES ""
@@ -55,7 +55,6 @@ class Doctor {
   const std::vector<Check>& checks() const { return checks_; }
 
   Json json() const {
-    const Capabilities cpu = cpu_capabilities();
     Json gpu_list = Json::array(), list = Json::array();
     for (const Capabilities& gpu : survey_.gpus)
       gpu_list.push_back({{"name", gpu.name},
@@ -68,14 +67,7 @@ class Doctor {
     }
     return {{"version", version()},
             {"commit", commit()},
-            {"cpu",
-             {{"name", cpu.name},
-              {"threads", cpu.threads},
-              {"vector_bytes", cpu.vector_bytes},
-              {"built_for", extension_names(program_extensions)},
-              {"extensions", extension_names(processor_extensions())},
-              {"gemm_tile", gemm_tile::used().name},
-              {"memory_bytes", cpu.memory_bytes}}},
+            {"cpu", cpu_json()},
             {"gpus", gpu_list},
             {"cuda",
              {{"built_in", !survey_.runtime.empty()},
@@ -98,32 +90,18 @@ class Doctor {
         fmt::format("{}, {} thread{}, vectors of {} bits, {} of memory", cpu.name, cpu.threads,
                     cpu.threads == 1 ? "" : "s", 8 * cpu.vector_bytes,
                     human_bytes(static_cast<double>(cpu.memory_bytes))));
-    extensions();
-    add("matrix products", true, products());
+    add("instructions", true, instructions_text());
+    add("CPU kernels", best_level_used(), cpu_levels_text(),
+        fmt::format("kernels of level {} are faster here: unset HEADROOM_LEVEL, or build on this machine",
+                    processor_level()),
+        "poor");
+    add("matrix products", true, products_text());
+    add("matrix units", true, matrix_units_text());
     const std::string blas = blas_version();
     std::string capitals = blas;
     std::ranges::transform(capitals, capitals.begin(), [](unsigned char c) { return std::toupper(c); });
     add("OpenBLAS (cpu:blas)", capitals.find("OPENMP") != std::string::npos, blas,
         "install libopenblas-openmp-dev and build again: the threads of this one compete with ours", "poor");
-  }
-
-  void extensions() {
-    const std::string used = extension_text(program_extensions),
-                      unused = extension_text(processor_extensions() & ~program_extensions);
-    add("instructions", unused.empty(),
-        "built for " + (used.empty() ? "any processor" : used) +
-            (unused.empty() ? "" : "; the processor also has " + unused),
-        "build on this machine with HEADROOM_NATIVE=ON, the default: kernels then use all of them", "poor");
-  }
-
-  // "register tiles of avx512, 12 x 32 in fp32; also here: avx2, sse2"
-  static std::string products() {
-    const gemm_tile::Version& used = gemm_tile::used();
-    std::vector<std::string_view> others;
-    for (const gemm_tile::Version& version : gemm_tile::versions())
-      if (version.name != used.name) others.push_back(version.name);
-    return fmt::format("register tiles of {}, {} x {} in fp32{}{}", used.name, used.f32.rows,
-                       used.f32.columns, others.empty() ? "" : "; also here: ", fmt::join(others, ", "));
   }
 
   void gpus() {

@@ -17,6 +17,8 @@
 #include "cli/signals.h"
 #include "cli/verbs.h"
 #include "comm/world.h"
+#include "device/cpu/levels.h"
+#include "ops/cpu/bf16_tile.h"
 #include "ops/cpu/blas.h"
 #include "ops/cpu/gemm_tile.h"
 
@@ -36,10 +38,10 @@ constexpr const char* kWelcome =
     "headroom --help lists every verb.\n";
 
 std::string version_text() {
-  return fmt::format(
-      "headroom {} (commit {})\ncompiler  {}, {}\nBLAS      {}\nthreads   OpenMP {}, {} here\nCUDA      {}\n",
-      version(), commit(), compiler(), build_type(), blas_version(), _OPENMP, omp_get_max_threads(),
-      cuda_version());
+  return fmt::format("headroom {} (commit {})\ncompiler  {}, {}\nBLAS      {}\n", version(), commit(),
+                     compiler(), build_type(), blas_version()) +
+         fmt::format("threads   OpenMP {}, {} here\nkernels   {}\nCUDA      {}\n", _OPENMP,
+                     omp_get_max_threads(), cpu_levels_text(), cuda_version());
 }
 
 // If one of several ranks fails in the middle of a run, it prints its rank and ends all: the others would
@@ -60,20 +62,22 @@ int report(const Error& error) {
 }
 
 // To compare: instructions that are not the best ones here.
-void use_tile() {
-  const char* name = std::getenv("HEADROOM_TILE");
+void use_named(const char* variable, void (*use)(std::string_view)) {
+  const char* name = std::getenv(variable);
   if (name == nullptr || *name == '\0') return;
   try {
-    gemm_tile::use(name);
+    use(name);
   } catch (const Error& error) {
-    reject(Hint{fmt::format("unset HEADROOM_TILE; {}", error.hint())}, "HEADROOM_TILE: {}", error.what());
+    reject(Hint{fmt::format("unset {}; {}", variable, error.hint())}, "{}: {}", variable, error.what());
   }
 }
 
 void run(int argc, char** argv) {
   words.assign(argv, argv + argc);
   if (launched_rank() > 0) be_silent();
-  use_tile();
+  use_named("HEADROOM_LEVEL", use_cpu_level);
+  use_named("HEADROOM_TILE", gemm_tile::use);
+  use_named("HEADROOM_BF16_TILE", bf16::use);
   if (argc == 1) return print(kWelcome);
   parse(words, "train and run neural networks, and see how far from the hardware's limit they are",
         version_text,

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/progress.h"
+#include "device/cpu/levels.h"
 #include "models/onnx/imported.h"
 #include "timing/choose.h"
 #include "timing/step_model.h"
@@ -20,8 +21,8 @@ namespace headroom::cli {
 DType Common::dtype() const { return parse_precision(precision).dtype; }
 
 DType Common::cpu_dtype() const {
-  require_cpu_precision(parse_precision(precision), precision);
-  return dtype();
+  require_cpu_precision(cpu_capabilities(), dtype(), tf32());
+  return master_of(dtype());
 }
 
 namespace {
@@ -79,13 +80,20 @@ LayoutWish Common::layout_wish() const {
   reject(nearest(layout, std::vector<std::string>{"auto", "nchw", "nhwc"}), "unknown layout '{}'", layout);
 }
 
+void Common::use_level() const {
+  for (const std::string& text : kernels)
+    if (text.starts_with("cpu=")) use_cpu_level(text.substr(4));
+}
+
 Chooser Common::chooser(const std::vector<std::string>& usual) const {
+  use_level();
   std::vector<std::pair<std::string, std::string>> choices;
   auto add = [&](const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos)
       reject(Hint{"write --kernel conv2d=cpu:im2col_gemm"}, "--kernel '{}' does not name a kernel", text);
     const std::string op = text.substr(0, equals);
+    if (op == "cpu") return;  // see use_level
     if (std::ranges::find(choices, op, &std::pair<std::string, std::string>::first) == choices.end())
       choices.emplace_back(op, text.substr(equals + 1));
   };
@@ -103,6 +111,7 @@ Chooser Common::chooser_for(const Machine& machine, const std::vector<std::strin
 }
 
 std::unique_ptr<Device> Common::open() const {
+  use_level();
   require_threads(threads);
   return open_device(device, threads);
 }
@@ -140,11 +149,13 @@ void add_run_options(Command verb, Common& common) {
   add_table_options(verb, common.tables);
   verb.option("--device", common.device, "cpu, cuda, or cuda:1 for the second GPU");
   verb.option("--precision", common.precision,
-              "fp32 or fp64; on GPUs also tf32, bf16, fp16 (weights stay fp32)");
+              "fp32 or fp64; bf16 on CPUs with AMX or AVX512-BF16; on GPUs also tf32, bf16, fp16 (weights "
+              "stay fp32)");
   verb.option("--seed", common.seed, "seed of weights, order and data");
   verb.option("--threads", common.threads, "CPU threads; 0: one per core");
   verb.flag("--explain", common.explain, "print why each kernel was chosen and why others refused");
-  verb.option("--kernel", common.kernels, "force a kernel: op=name, op=library or op=own; repeatable");
+  verb.option("--kernel", common.kernels,
+              "force a kernel: op=name, op=library or op=own; cpu=v3: those of a lower level; repeatable");
   verb.option("--choose", common.choose,
               "kernels in the order of their lists (order), or by predicted time (predicted)");
   verb.option("--layout", common.layout, "on GPUs: memory layout of images: auto, nchw or nhwc");

@@ -36,8 +36,10 @@ struct Common {
   DType dtype() const;      // type of stored activations
   DType cpu_dtype() const;  // the same for plans on a CPU: fp32 or fp64
   bool tf32() const { return precision == "tf32"; }
+  bool rounds_on_cpu() const { return precision == "bf16" && device == "cpu"; }  // see Policy
   EngineOptions engine_options(const std::vector<std::string>& usual_kernels = {}) const;
   LayoutWish layout_wish() const;
+  void use_level() const;  // of CPU kernels, where --kernel names one: cpu=v3
   // Kernels the user chose; `usual` are forced for operators the user did not mention.
   Chooser chooser(const std::vector<std::string>& usual = {}) const;
   // The same for a machine that need not be this one: with --choose predicted, by its predicted times.

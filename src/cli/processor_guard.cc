@@ -20,7 +20,8 @@ void say(const char* text) {
   say("headroom: this program was built for a processor with more instructions. This one lacks:");
   for (unsigned i = 0; i < sizeof(kExtensions) / sizeof(kExtensions[0]); ++i)
     if ((missing >> i & 1) != 0) say(" "), say(kExtensions[i]);
-  say("\n  build it on this machine, or for any processor: cmake --preset release -DHEADROOM_NATIVE=OFF\n");
+  say("\n  build it on this machine: cmake --preset release -DHEADROOM_NATIVE=ON");
+  say("; for many processors: -DHEADROOM_NATIVE=OFF\n");
   ::_exit(2);
 }
 

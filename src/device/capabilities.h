@@ -18,6 +18,7 @@ struct Capabilities {
   std::size_t memory_bytes = 0;  // 0: unknown
   bool cublaslt = true;          // CUDA: NVIDIA's matrix library can be loaded; set for an open device only
   bool cudnn = true;             // CUDA: the same for its convolutions
+  bool bf16_products = false;    // CPU: instructions that multiply bf16
   std::string libraries;         // CUDA: "cuDNN 9.10.2, cuBLASLt 13.0.1"; set for an open device only
 };
 

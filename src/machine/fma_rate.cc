@@ -2,6 +2,7 @@
 
 #include "machine/timing.h"
 #include "machine/vector_loops.h"
+#include "ops/cpu/bf16_tile.h"
 #include "ops/cpu/int8_tile.h"
 
 namespace headroom {
@@ -26,14 +27,18 @@ FmaRate fma_rate(DType dtype, int threads, double seconds) {
   return best;
 }
 
-FmaRate int8_rate(int threads, double seconds) {
+namespace {
+
+// The fastest of versions that have a loop for measurements.
+template <class Versions>
+FmaRate best_rate(const Versions& versions, int threads, double seconds) {
   constexpr std::int64_t kRounds = 1000;
   FmaRate best;
-  for (const int8::Version& version : int8::versions()) {
+  for (const auto& version : versions) {
     if (version.chains == nullptr) continue;
     const double operations = 2.0 * version.round_products * kRounds * threads;
     const double pass = undisturbed_seconds(
-        seconds / static_cast<double>(int8::versions().size()), Clock::cpu, [&](std::int64_t passes) {
+        seconds / static_cast<double>(versions.size()), Clock::cpu, [&](std::int64_t passes) {
           return team_seconds(threads, Clock::cpu, [&](int) { version.chains(passes * kRounds); });
         });
     if (operations / pass > best.flops)
@@ -41,5 +46,10 @@ FmaRate int8_rate(int threads, double seconds) {
   }
   return best;
 }
+
+}  // namespace
+
+FmaRate bf16_rate(int threads, double seconds) { return best_rate(bf16::versions(), threads, seconds); }
+FmaRate int8_rate(int threads, double seconds) { return best_rate(int8::versions(), threads, seconds); }
 
 }  // namespace headroom

@@ -14,6 +14,8 @@ struct FmaRate {
 // The max rate of multiply-adds on `threads` threads, limited only by arithmetic: the best of many short
 // trials in about `seconds`, with every vector width of the processor.
 FmaRate fma_rate(DType dtype, int threads, double seconds);
+// The same for products of bf16 with sums in fp32; 0 on a processor without such instructions.
+FmaRate bf16_rate(int threads, double seconds);
 // The same for dot products of bytes; 0 on a processor without such instructions.
 FmaRate int8_rate(int threads, double seconds);
 

@@ -92,10 +92,13 @@ void measure_peaks(Machine& machine, int team, double seconds) {
     raise(machine.one_core_peak_flops[name], one);
     raise(machine.peak_flops[name], std::max(all, one));
   }
-  const double one = int8_rate(1, seconds / 6).flops;
-  if (one <= 0) return;
-  raise(machine.one_core_peak_flops["int8"], one);
-  raise(machine.peak_flops["int8"], team == 1 ? one : std::max(one, int8_rate(team, seconds / 6).flops));
+  const std::pair<const char*, FmaRate (*)(int, double)> units[] = {{"bf16", bf16_rate}, {"int8", int8_rate}};
+  for (const auto& [name, rate] : units) {
+    const double one = rate(1, seconds / 6).flops;
+    if (one <= 0) continue;
+    raise(machine.one_core_peak_flops[name], one);
+    raise(machine.peak_flops[name], team == 1 ? one : std::max(one, rate(team, seconds / 6).flops));
+  }
 }
 
 void measure_levels(Machine& machine, int team, const std::vector<CacheLevel>& caches, double memory_bytes,

@@ -45,13 +45,14 @@ struct Operator {
   double (*sum_length)(const Problem& problem) = nullptr;
 };
 
-// The list in registry.cc. `reference` is the last kernel of every operator that runs.
+// The list in registry.cc, with the CPU kernels of the level in use. `reference` is the last kernel of every
+// operator that runs.
 std::span<const Operator> operators();
 const Operator& operator_of(std::string_view name);
 
 }  // namespace headroom
 
-// Compiled in registry.cc alone, not in every operator's file.
+// Compiled in operators.cc alone, not in every operator's file.
 extern template class std::vector<headroom::Case>;
 extern template class std::vector<headroom::Kernel>;
 extern template class std::vector<headroom::Operator>;

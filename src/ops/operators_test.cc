@@ -64,10 +64,13 @@ bool rounds_integers(const Kernel& kernel) { return kernel.name == "cuda:fft"; }
 
 // The allowed error is that of a sum of mixed signs: all-positive sums are as much larger as they are longer.
 void check(const Operator& op, const Kernel& kernel, const Case& c, const Problem& problem, Numbers numbers,
-           bool tf32 = false) {
-  SCOPED_TRACE(fmt::format("{} by {}{}", problem.str(), kernel.name, tf32 ? " in tf32" : ""));
+           const Policy& policy = {}) {
+  SCOPED_TRACE(fmt::format("{} by {}{}", problem.str(), kernel.name,
+                           policy.tf32   ? " in tf32"
+                           : policy.bf16 ? " in bf16"
+                                         : ""));
   Target target = kernel.device == DeviceKind::cuda ? test_gpu()->capabilities() : cpu_capabilities();
-  target.policy.tf32 = tf32;
+  target.policy = policy;
   if (const Verdict v = accepts(kernel, problem, target); !v.ok) {
     EXPECT_FALSE(v.reason.empty());
     return;
@@ -78,11 +81,11 @@ void check(const Operator& op, const Kernel& kernel, const Case& c, const Proble
     for (std::size_t i = 0; i < got.outputs.size(); ++i) {
       const bool exact =
           op.exact && c.exact && numbers == Numbers::small_integers && !rounds_integers(kernel);
-      const Comparison comparison = compare(problem, i, got.outputs[i], want.outputs[i], exact, tf32);
+      const Comparison comparison = compare(problem, i, got.outputs[i], want.outputs[i], exact, policy);
       EXPECT_LE(comparison.worst_ratio, 1) << comparison.where;
     }
   };
-  if (!kernel.candidates) return check_run(run_kernel(kernel, problem, inputs, tf32));
+  if (!kernel.candidates) return check_run(run_kernel(kernel, problem, inputs, policy));
   // Every candidate that the library has computes the same. Other numbers show nothing new of the others than
   // of one.
   const bool every = numbers == Numbers::normal;
@@ -91,13 +94,21 @@ void check(const Operator& op, const Kernel& kernel, const Case& c, const Proble
     if (ran > 0 && !every) break;
     SCOPED_TRACE(variant);
     try {
-      check_run(run_kernel(kernel, problem, inputs, tf32, variant));
+      check_run(run_kernel(kernel, problem, inputs, policy, variant));
       ++ran;
     } catch (const Error&) {
       test_gpu()->clear_error();
     }
   }
   EXPECT_GT(ran, 0u) << "none of its candidates runs";
+}
+
+constexpr Policy kTf32{.tf32 = true}, kBf16{.bf16 = true};
+
+// Runs only where factors may be rounded to bf16.
+bool needs_bf16(const Kernel& kernel, const Problem& problem) {
+  return !accepts(kernel, problem, cpu_capabilities()).ok &&
+         accepts(kernel, problem, Target(cpu_capabilities(), kBf16)).ok;
 }
 
 TEST_P(Kernels, AgreeWithTheReference) {
@@ -109,6 +120,10 @@ TEST_P(Kernels, AgreeWithTheReference) {
       const Problem problem = problem_of(*op, c, dtype);
       check(*op, *kernel, c, problem, Numbers::normal);
       if (op->exact) check(*op, *kernel, c, problem, Numbers::small_integers);
+      if (dtype != DType::f32 || !needs_bf16(*kernel, problem)) continue;
+      check(*op, *kernel, c, problem, Numbers::normal, kBf16);
+      check(*op, *kernel, c, problem, Numbers::positive, kBf16);
+      if (op->exact) check(*op, *kernel, c, problem, Numbers::small_integers, kBf16);
     }
   }
 }
@@ -128,12 +143,13 @@ TEST_P(Kernels, ANaNReachesWhatDependsOnIt) {
     if (problem.attrs.has("activation_grad")) continue;
     if (problem.attrs.real("alpha", 1) == 0)
       continue;  // a matrix library need not read what it scales by zero
-    if (!accepts(*kernel, problem, cpu_capabilities()).ok) continue;
+    const Policy policy = needs_bf16(*kernel, problem) ? kBf16 : Policy{};
+    if (!accepts(*kernel, problem, Target(cpu_capabilities(), policy)).ok) continue;
     auto inputs = inputs_of(problem, c, Numbers::normal, 23);
     if (inputs[0].empty()) continue;
     inputs[0][inputs[0].size() / 2] = std::nan("");
     const testing::Run want = run_kernel(reference_of(*op), widened(problem), inputs);
-    const testing::Run got = run_kernel(*kernel, problem, inputs);
+    const testing::Run got = run_kernel(*kernel, problem, inputs, policy);
     for (std::size_t i = 0; i < got.outputs.size(); ++i) {
       std::size_t lost = 0, more = 0;
       for (std::size_t k = 0; k < got.outputs[i].size(); ++k) {
@@ -171,11 +187,11 @@ TEST_P(CudaKernels, AgreeWithTheReference) {
       check(*op, *kernel, c, problem, Numbers::normal);
       if (!under_sanitizer()) check(*op, *kernel, c, problem, Numbers::positive);
       if (!under_sanitizer() && integers) check(*op, *kernel, c, problem, Numbers::small_integers);
-      if (dtype == DType::f32) check(*op, *kernel, c, problem, Numbers::normal, true);
+      if (dtype == DType::f32) check(*op, *kernel, c, problem, Numbers::normal, kTf32);
       if (!takes_nhwc(*kernel, problem)) continue;
       check(*op, *kernel, c, in_nhwc(problem), Numbers::normal);
       if (!under_sanitizer()) check(*op, *kernel, c, in_nhwc(problem), Numbers::positive);
-      if (dtype == DType::f32) check(*op, *kernel, c, in_nhwc(problem), Numbers::normal, true);
+      if (dtype == DType::f32) check(*op, *kernel, c, in_nhwc(problem), Numbers::normal, kTf32);
     }
   }
 }

@@ -1,8 +1,5 @@
-// The one place where operators meet: a new folder under ops/ adds one line to kFolders.
-#include <algorithm>
-#include <unordered_map>
-
-#include "base/text.h"
+// The one place where operators meet: a new folder under ops/ adds one line to kFolders. Compiled once for
+// each level of processors (cmake/levels.cmake), like the kernels it lists.
 #include "ops/activation/activation.h"
 #include "ops/adaptive_pool/adaptive_pool.h"
 #include "ops/all_reduce/all_reduce.h"
@@ -18,6 +15,7 @@
 #include "ops/conv2d/conv2d.h"
 #include "ops/conv3d/conv3d.h"
 #include "ops/count_correct/count_correct.h"
+#include "ops/cpu/simd.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/dropout/dropout.h"
@@ -56,6 +54,9 @@
 #include "ops/unary/unary.h"
 #include "ops/updates/updates.h"
 #include "ops/where/where.h"
+
+#define HEADROOM_TEXT_OF(words) #words
+#define HEADROOM_TEXT(words) HEADROOM_TEXT_OF(words)
 
 namespace headroom {
 namespace {
@@ -118,38 +119,21 @@ constexpr Folder kFolders[] = {
 };
 // clang-format on
 
-struct Registry {
-  std::vector<Operator> list;
-  std::unordered_map<std::string_view, const Operator*> by_name;
-};
-
-const Registry& registry() {
-  static const Registry instance = [] {
-    Registry r;
-    for (Folder folder : kFolders)
-      for (Operator& op : folder()) r.list.push_back(std::move(op));
-    for (const Operator& op : r.list) r.by_name[op.schema.name] = &op;
-    return r;
-  }();
-  return instance;
-}
-
 }  // namespace
 
-std::span<const Operator> operators() { return registry().list; }
+// Each level was compiled for its own instructions.
+static_assert(std::string_view(HEADROOM_TEXT(HEADROOM_LEVEL_NAME)) != "v2" || simd::kVectorBytes == 16);
+static_assert(std::string_view(HEADROOM_TEXT(HEADROOM_LEVEL_NAME)) != "v3" || simd::kVectorBytes == 32);
+static_assert(std::string_view(HEADROOM_TEXT(HEADROOM_LEVEL_NAME)) != "v4" || simd::kVectorBytes == 64);
 
-const Operator& operator_of(std::string_view name) {
-  const auto it = registry().by_name.find(name);
-  if (it != registry().by_name.end()) return *it->second;
-  std::vector<std::string> names;
-  for (const Operator& op : operators()) names.push_back(op.schema.name);
-  reject(nearest(name, names), "unknown operator '{}'", name);
+namespace level_operators {
+
+std::vector<Operator> HEADROOM_LEVEL_NAME() {  // operators.cc calls it
+  std::vector<Operator> list;
+  for (Folder folder : kFolders)
+    for (Operator& op : folder()) list.push_back(std::move(op));
+  return list;
 }
 
-const OpSchema& schema_of(std::string_view op) { return operator_of(op).schema; }
-
+}  // namespace level_operators
 }  // namespace headroom
-
-template class std::vector<headroom::Case>;
-template class std::vector<headroom::Kernel>;
-template class std::vector<headroom::Operator>;

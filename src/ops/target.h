@@ -14,6 +14,7 @@ class Groups;
 // What the user allows a plan to do.
 struct Policy {
   bool tf32 = false;           // fp32 products may round their factors to 11 bits
+  bool bf16 = false;           // on a CPU: fp32 products may round their factors to bf16
   bool deterministic = false;  // the same bits every run: no choice by timing, no atomic sums
   bool operator==(const Policy&) const = default;
 };

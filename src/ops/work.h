@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct KernelLaunch {
   std::int64_t blocks = 0;  // CPUs: pieces that threads share out; 0: not known
   double useful = 1;        // the share of its tiles that holds wanted results
   int count = 1;
+  // FLOPs that the units execute, as counters see them: products of parts, additions between them, lanes
+  // without a wanted result, no products with padding. None: `flops`, of whole tiles. Time models read
+  // `flops`.
+  std::optional<double> executed = {};
 };
 
 // What the chosen algorithm does, as opposed to the least that must be done: unrolling moves more bytes,

@@ -58,6 +58,7 @@ fs::path default_tuning_file() { return cache_dir() / "tuning.jsonl"; }
 TuningKey tuning_key(const Problem& problem, const Kernel& kernel, const Target& target) {
   std::string text = problem.str();
   if (target.policy.tf32) text += " tf32";
+  if (target.policy.bf16) text += " bf16";
   if (target.policy.deterministic) text += " deterministic";
   return {std::move(text), std::string(kernel.name), target.device.name, target.device.libraries};
 }

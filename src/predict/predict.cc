@@ -1,13 +1,16 @@
 #include "predict/predict.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace headroom {
 namespace {
 
 StepPrediction floor_of(const Step& step, const Machine& machine, const Target& target) {
   const DType dtype = float_type(step.problem);
-  const double products = product_peak(machine, product_type(step.problem), target.policy.tf32);
+  const DType factors = product_type(step.problem);
+  const double products = product_peak(
+      machine, target.policy.bf16 && factors == DType::f32 ? DType::bf16 : factors, target.policy.tf32);
   const double compute = time_at(step.cost.multiply_add, products) +
                          time_at(step.cost.other + step.cost.special, vector_peak(machine, dtype));
   const Machine::Level& level = machine.level_for(step.cost.bytes());
@@ -40,6 +43,17 @@ void wait_for_copies(Prediction& p) {
     if (*seconds > 0) *seconds = std::max(*seconds, p.copies_s);
 }
 
+double doubt_of_run(std::span<const double> seconds, std::span<const double> doubts) {
+  // A quarter of the variance: with less, intervals of networks held less often than those of probes.
+  constexpr double kShared = 0.25;
+  double whole = 0, sum = 0, squares = 0;
+  for (std::size_t s = 0; s < seconds.size(); ++s) {
+    const double error = seconds[s] * doubts[s];
+    whole += seconds[s], sum += error, squares += error * error;
+  }
+  return whole > 0 ? std::sqrt(kShared * sum * sum + (1 - kShared) * squares) / whole : 0;
+}
+
 double end_of_schedule(std::span<const ScheduledStep> steps) {
   std::vector<double> ends(steps.size());
   double of_stream[2] = {}, end = 0, busy = 0;
@@ -63,7 +77,7 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
   prediction.has_times = (machine.kind == "cpu") == (target.device.kind == DeviceKind::cpu);
   prediction.basis = model.basis();
   std::vector<ScheduledStep> schedule;
-  double steps_s = 0, newness = 0;
+  std::vector<double> seconds, doubts;
   for (const Step& step : plan.steps) {
     StepPrediction p = floor_of(step, machine, target);
     ScheduledStep scheduled{.stream = step.stream, .waits = step.waits};
@@ -74,7 +88,7 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
       p.low_s = std::max(p.floor_s, time.low) + exchange;
       p.high_s = std::max(p.predicted_s, time.high + exchange);
       p.limit = exchange > time.seconds ? "exchange" : time.bound;
-      steps_s += time.seconds, newness += time.seconds * time.novelty;
+      seconds.push_back(time.seconds), doubts.push_back(time.doubt);
       scheduled.seconds = p.predicted_s, scheduled.gap = time.gap;
       scheduled.busy = std::min(p.predicted_s, std::max(p.floor_s, time.busy) + exchange);
     }
@@ -87,8 +101,7 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
     prediction.wait_s = model.wait_s(machine);
   }
   prediction.copies_s = copy_seconds(plan, machine);
-  const TimeModel::Factors factors =
-      model.run_factors(prediction.predicted_s, steps_s > 0 ? newness / steps_s : 0);
+  const TimeModel::Factors factors = model.run_factors(prediction.predicted_s, doubt_of_run(seconds, doubts));
   prediction.low_s = std::max(prediction.floor_s, factors.low * prediction.predicted_s);
   prediction.high_s = factors.high * prediction.predicted_s;
   return prediction;

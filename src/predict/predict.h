@@ -41,6 +41,10 @@ Prediction predict(const Plan& plan, const Machine& machine);  // by the built-i
 // as the longer of the two.
 void wait_for_copies(Prediction& prediction);
 
+// The error to expect of a run, from the times of its steps and the errors to expect of them: some of it is
+// shared by all steps, the rest differs from step to step and evens out.
+double doubt_of_run(std::span<const double> seconds, std::span<const double> doubts);
+
 // A step of a run, with its times.
 struct ScheduledStep {
   double seconds = 0, gap = 0;

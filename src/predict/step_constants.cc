@@ -39,14 +39,17 @@ double inner_of(const TensorType& type) {
 
 // Blocks work off their tiles term by term; those of one multiprocessor are taken to follow each other. Where
 // a library does not tell its tiles, they are taken to be large ones, and no reduction to be split.
-void count_chain(StepAmounts& a, const KernelLaunch& main, const Machine& machine) {
+void count_chain(StepAmounts& a, const Step& step, const KernelLaunch& main, const Machine& machine) {
   constexpr double kTileEdge = 128;
   if (machine.kind == "cpu" || a.m <= 0 || a.n <= 0) return;
   const double cores = std::max(1, machine.cores);
   if (main.tile.m > 0 && main.tile.n > 0 && main.blocks > 0) {
     const double busy = std::min(double(main.blocks), cores);
     a.chain = a.flops / (2 * double(main.tile.m) * double(main.tile.n)) / busy;
-    a.staged = a.flops / (2 * double(main.tile.n) * a.geometry.taps) / busy;
+    const double values = main.l2_bytes > 0 && !step.problem.inputs.empty()
+                              ? main.l2_bytes / double(size_of(step.problem.inputs[0].dtype))
+                              : a.flops / (2 * double(main.tile.n) * a.geometry.taps);
+    a.staged = values / busy;
   } else {
     a.chain = a.k * std::max(1.0, std::ceil(a.m / kTileEdge) * std::ceil(a.n / kTileEdge) / cores);
   }
@@ -75,6 +78,14 @@ void leave_cores_idle(StepAmounts& a, double pieces, const Machine& machine, con
   if (far.one_core_bytes_per_s > 0) a.far_rate = std::min(a.far_rate, pieces * far.one_core_bytes_per_s);
 }
 
+// Kernels of GPUs are other code where channels lie side by side, and where groups have few of them.
+std::string code_of(const Problem& problem) {
+  std::string code;
+  if (!problem.inputs.empty() && problem.inputs[0].layout == Layout::nhwc) code += " nhwc";
+  if (problem.attrs.integer("groups", 1) > 1) code += " grouped";
+  return code;
+}
+
 }  // namespace
 
 StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& target) {
@@ -82,6 +93,7 @@ StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& t
   const KernelLaunch main = step.work.launches.empty() ? KernelLaunch{} : step.work.launches.front();
   a.family = main.family;
   a.kind = fmt::format("{} {}", step.kernel_name(), step.problem.op);
+  if (machine.kind != "cpu") a.kind += code_of(step.problem);
   const bool tf32 = target.policy.tf32 && main.extent.m > 0;  // all that is no product runs as ever
   if (tf32 || is_16bit(float_type(step.problem))) a.kind += tf32 ? kTf32Kind : k16bitKind;
   a.flops = step.work.flops() / std::max(1e-3, main.useful);
@@ -101,7 +113,7 @@ StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& t
     a.geometry.inner = inner_of(step.problem.inputs[0]);
     a.geometry.channels_last = step.problem.inputs[0].layout == Layout::nhwc ? 1 : 0;
   }
-  count_chain(a, main, machine);
+  count_chain(a, step, main, machine);
   return a;
 }
 

@@ -16,7 +16,7 @@ struct StepTime {
   double low = 0, high = 0;  // 90 % of such steps take a time between these
   double busy = 0;           // the part in which nothing else can use the device; the rest is latency
   double gap = 0;            // after it, until the next step of its stream begins
-  double novelty = 0;        // how far it lies from what the model was fitted to
+  double doubt = 0;          // the error to expect, of the logarithm; 0: not known
   std::string bound;         // what takes most of it: "compute", "launch", or a memory level
 };
 
@@ -37,8 +37,7 @@ class TimeModel {
   struct Factors {
     double low = 1, high = 1;
   };
-  // `novelty`: that of its steps, each for its time.
-  virtual Factors run_factors(double seconds, double novelty) const = 0;
+  virtual Factors run_factors(double seconds, double doubt) const = 0;  // see doubt_of_run
   virtual double run_start_s() const { return 0; }  // what a run takes on top of its steps
   // What it takes besides if the host waits for its end, instead of queueing the next run behind it: the way
   // of the first launch to the device, and that of its end to the host.

@@ -57,6 +57,7 @@ std::optional<double> CountedWork::dram_bytes() const {
 }
 
 double executed_flops(const KernelLaunch& launch) {
+  if (launch.executed) return *launch.executed;
   if (launch.useful < 1) return launch.flops / std::max(1e-3, launch.useful);
   const ProductExtent &extent = launch.extent, &tile = launch.tile;
   return launch.flops / (share_in_tiles(extent.m, tile.m) * share_in_tiles(extent.n, tile.n) *
@@ -71,7 +72,8 @@ double executed_flops(const Work& work) {
 
 double l2_bytes(const Work& work) {
   double sum = 0;
-  for (const KernelLaunch& launch : work.launches) sum += std::max(launch.l2_bytes, launch.bytes);
+  for (const KernelLaunch& launch : work.launches)
+    sum += launch.l2_bytes > 0 ? launch.l2_bytes : launch.bytes;
   return sum;
 }
 

@@ -30,10 +30,11 @@ struct CountedWork {
 // compilers use its instructions to set registers.
 std::vector<std::string> operation_counters();
 
-// FLOPs that the launches execute: whole tiles, of which a part may hold no wanted result.
+// FLOPs that the launches execute, as they say, else of whole tiles, of which a part may hold no wanted
+// result.
 double executed_flops(const KernelLaunch& launch);
 double executed_flops(const Work& work);
-double l2_bytes(const Work& work);  // through L2: at least what comes from memory
+double l2_bytes(const Work& work);  // through L2
 
 // A step of a plan, and how to run it once.
 struct CountedRun {

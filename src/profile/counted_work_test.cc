@@ -47,6 +47,7 @@ TEST(CountedWorks, WholeTilesAreExecuted) {
   const KernelLaunch plain{.flops = 100}, shared{.flops = 100, .useful = 0.5};
   EXPECT_EQ(executed_flops(plain), 100);
   EXPECT_EQ(executed_flops(shared), 200);
+  EXPECT_EQ(executed_flops(KernelLaunch{.flops = 100, .useful = 0.5, .executed = 620}), 620);
   KernelLaunch tiles{.flops = 100, .extent = {64, 100, 8}, .tile = {64, 64, 32}};
   EXPECT_DOUBLE_EQ(executed_flops(tiles), 100 * (128.0 / 100) * (32.0 / 8));
   tiles.tile.k = 0;  // unknown

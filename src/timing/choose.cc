@@ -12,13 +12,15 @@ namespace {
 
 constexpr std::size_t kMaxRivals = 3;
 
-double predicted_seconds(const Kernel& kernel, const Problem& problem, const Target& target,
+RivalTime predicted_time(const Kernel& kernel, const Problem& problem, const Target& target,
                          const Machine& machine, const TimeModel& model) {
   Step step;
   step.kernel = &kernel, step.problem = problem;
   step.work = kernel.work ? kernel.work(problem, target) : least_work(problem, target);
   if (kernel.workspace) step.workspace = kernel.workspace(problem, target);
-  return model.knows(step, machine, target) ? model.time(step, machine, target).seconds : 0;
+  if (!model.knows(step, machine, target)) return {&kernel, 0, 0};
+  const StepTime time = model.time(step, machine, target);
+  return {&kernel, time.seconds, std::max(time.seconds, time.high)};
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ std::vector<RivalTime> rival_times(const Problem& problem, const Target& target,
                                    const TimeModel& model) {
   std::vector<RivalTime> times;
   for (const Kernel* kernel : rival_kernels(problem, target))
-    times.push_back({kernel, predicted_seconds(*kernel, problem, target, machine, model)});
+    times.push_back(predicted_time(*kernel, problem, target, machine, model));
   return times;
 }
 
@@ -50,10 +52,11 @@ Chooser predicted_best(Machine machine, const TimeModel& model, Chooser otherwis
     const Kernel* best = nullptr;
     double least = 0;
     std::string times;
-    for (const auto& [kernel, seconds] : rivals) {
+    for (const auto& [kernel, seconds, at_worst] : rivals) {
       if (seconds <= 0) continue;
-      times += fmt::format("{}{} {}", times.empty() ? "" : ", ", kernel->name, human_seconds(seconds));
-      if (best == nullptr || seconds < least) best = kernel, least = seconds;
+      times += fmt::format("{}{} {} (at worst {})", times.empty() ? "" : ", ", kernel->name,
+                           human_seconds(seconds), human_seconds(at_worst));
+      if (best == nullptr || at_worst < least) best = kernel, least = at_worst;
     }
     if (best == nullptr) return choice;
     if (best != choice.kernel) choice.variant.clear(), choice.variant_s = 0;

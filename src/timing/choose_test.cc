@@ -58,6 +58,29 @@ TEST(PredictedBest, NeitherChoosesWhatItDoesNotKnowNorOverrulesTheUser) {
   EXPECT_EQ(predicted_best({}, model, by_name)(c.problem, c.target).kernel, c.rivals[0]);
 }
 
+// A model that predicts the second rival to be a little faster, and is less sure of it.
+class Unsure final : public TimeModel {
+ public:
+  Unsure(const Kernel* guessed, double doubt) : guessed_(guessed), doubt_(doubt) {}
+  std::string_view name() const override { return "test"; }
+  Basis basis() const override { return Basis::calibrated; }
+  StepTime time(const Step& step, const Machine&, const Target&) const override {
+    if (step.kernel == guessed_) return {.seconds = 1.0e-3, .low = 0.5e-3, .high = doubt_ * 1.0e-3};
+    return {.seconds = 1.2e-3, .low = 1.1e-3, .high = 1.3e-3};
+  }
+  Factors run_factors(double, double) const override { return {}; }
+
+ private:
+  const Kernel* guessed_;
+  double doubt_;
+};
+
+TEST(PredictedBest, DoesNotTakeAGuessForATimeKnownWell) {
+  const Convolution c;
+  EXPECT_EQ(predicted_best({}, Unsure(c.rivals[1], 4))(c.problem, c.target).kernel, c.rivals[0]);
+  EXPECT_EQ(predicted_best({}, Unsure(c.rivals[1], 1.1))(c.problem, c.target).kernel, c.rivals[1]);
+}
+
 TEST(AnyRival, IsTheSameForTheSameSeed) {
   const Convolution c;
   std::set<const Kernel*> drawn;

@@ -1,10 +1,10 @@
 // What a calibration of steps says of runs that its fit did not see, and the intervals that follow from it.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "base/error.h"
+#include "predict/predict.h"
 #include "timing/minimize.h"
 #include "timing/step_fit.h"
 
@@ -15,6 +15,8 @@ constexpr int kStepFolds = 5;
 constexpr double kLargestShare = 0.25;  // of the runs: left out together, to see how far small ones reach
 constexpr double kMaxGrowth = 3;
 constexpr std::size_t kMinFarRows = 20;
+constexpr double kMaxError = 2, kMinSpread = 0.005;  // of the logarithm
+constexpr double kSpreadPull = 5;                    // rows that a group counts as
 
 // Both runs of a probe, training and evaluation, are left out together: they have steps in common. A few
 // runs are left out one by one.
@@ -28,7 +30,7 @@ std::size_t count_runs(const std::vector<StepRow>& rows) {
 
 // By row, from fits that did not see its run. Rows that none judged have 0 seconds.
 struct UnseenSteps {
-  std::vector<double> predicted, novelty;
+  std::vector<double> predicted, novelty, doubt;
 };
 
 template <class LeftOut>
@@ -47,7 +49,8 @@ void predict_left_out(const std::vector<StepRow>& rows, const LeftOut& left_out,
 }
 
 UnseenSteps empty_of(const StepCalibration& c) {
-  return {std::vector<double>(c.rows.size()), std::vector<double>(c.rows.size())};
+  return {std::vector<double>(c.rows.size()), std::vector<double>(c.rows.size()),
+          std::vector<double>(c.rows.size())};
 }
 
 // Runs like those that were seen.
@@ -76,22 +79,62 @@ UnseenSteps predict_largest(const StepCalibration& c) {
   return unseen;
 }
 
+// The kind of a row and the groups it belongs to, from the largest.
+std::vector<std::string> groups_of(const StepAmounts& a) {
+  return {"", a.family, any_precision(a.kind), a.kind};
+}
+
+// Mean errors of kinds and groups on rows that fits did not see. The few rows of a kind are pulled to what is
+// known of its group.
+template <class Wanted>
+std::map<std::string, double> spreads_of(const StepCalibration& c, const UnseenSteps& unseen,
+                                         const Wanted& wanted) {
+  std::map<std::string, std::pair<double, double>> sums;  // errors, rows
+  std::map<std::string, double> spreads;
+  for (std::size_t r = 0; r < c.rows.size(); ++r) {
+    if (unseen.predicted[r] <= 0 || !wanted(c.rows[r])) continue;
+    const double error = std::abs(std::log(c.rows[r].seconds / unseen.predicted[r]));
+    for (const std::string& name : groups_of(c.rows[r].amounts)) {
+      auto& [sum, count] = sums[name];
+      sum += std::min(kMaxError, error), count += 1;
+    }
+  }
+  const auto& [all, rows] = sums[""];
+  spreads[""] = std::max(kMinSpread, rows > 0 ? all / rows : 0);
+  for (const StepRow& row : c.rows) {
+    double group = spreads.at("");
+    for (const std::string& name : groups_of(row.amounts)) {
+      const auto& [sum, count] = sums[name];
+      const auto [it, is_new] = spreads.try_emplace(name, 0);
+      if (is_new) it->second = std::max(kMinSpread, (sum + kSpreadPull * group) / (count + kSpreadPull));
+      group = it->second;
+    }
+  }
+  return spreads;
+}
+
 // Predictions beside measurements, of steps or of runs.
 struct Judged {
-  std::vector<double> predicted, measured, novelty;
-  void add(double p, double m, double n) {
-    if (p > 0) predicted.push_back(p), measured.push_back(m), novelty.push_back(n);
+  std::vector<double> predicted, measured, doubt;
+  void add(double p, double m, double d) {
+    if (p > 0) predicted.push_back(p), measured.push_back(m), doubt.push_back(d);
   }
   double residual(std::size_t i) const { return std::log(measured[i] / predicted[i]); }
 };
 
-// How the width grows with the novelty: errors of the newer half beside those of the other.
-double growth_of(const Judged& near, const Judged& far) {
+// How errors grow with the novelty of a step, beside those usual for its kind: the newer half and the other.
+double growth_of(const StepCalibration& c, const UnseenSteps& near, const UnseenSteps& far) {
   std::vector<std::pair<double, double>> rows;  // novelty, error
-  for (const Judged* part : {&near, &far})
-    for (std::size_t i = 0; i < part->predicted.size(); ++i)
-      rows.emplace_back(part->novelty[i], std::abs(part->residual(i)));
-  if (far.predicted.size() < kMinFarRows) return 0;
+  std::size_t far_rows = 0;
+  for (const UnseenSteps* part : {&near, &far})
+    for (std::size_t r = 0; r < c.rows.size(); ++r) {
+      if (part->predicted[r] <= 0) continue;
+      far_rows += part == &far;
+      const double error = std::abs(std::log(c.rows[r].seconds / part->predicted[r]));
+      rows.emplace_back(part->novelty[r],
+                        std::min(kMaxError, error) / c.kinds.at(c.rows[r].amounts.kind).spread);
+    }
+  if (far_rows < kMinFarRows) return 0;
   std::ranges::sort(rows);
   const auto mean = [&](std::size_t begin, std::size_t end) {
     std::pair<double, double> sum{0, 0};
@@ -106,19 +149,19 @@ double growth_of(const Judged& near, const Judged& far) {
   return divisor <= 0 ? kMaxGrowth : std::min(kMaxGrowth, (e2 - e1) / divisor);
 }
 
-Intervals intervals_of(const Judged& rows, double growth) {
+Intervals intervals_of(const Judged& rows) {
   std::vector<double> residuals;
   for (std::size_t i = 0; i < rows.predicted.size(); ++i)
-    residuals.push_back(rows.residual(i) / (1 + growth * rows.novelty[i]));
+    residuals.push_back(rows.residual(i) / rows.doubt[i]);
   return Intervals::from_residuals(rows.predicted, residuals);
 }
 
-JudgedErrors errors_of(const Judged& rows, const Intervals& intervals, double growth) {
+JudgedErrors errors_of(const Judged& rows, const Intervals& intervals) {
   std::vector<JudgedRow> list;
   for (std::size_t i = 0; i < rows.predicted.size(); ++i) {
     const Intervals::Bucket& bucket = intervals.at(rows.predicted[i]);
-    const double p = rows.predicted[i], wider = 1 + growth * rows.novelty[i];
-    list.push_back({rows.measured[i], p, p * std::pow(bucket.low, wider), p * std::pow(bucket.high, wider)});
+    const double p = rows.predicted[i], doubt = rows.doubt[i];
+    list.push_back({rows.measured[i], p, p * std::pow(bucket.low, doubt), p * std::pow(bucket.high, doubt)});
   }
   return judge(list);
 }
@@ -127,21 +170,35 @@ template <class Wanted>
 Judged judged_steps(const StepCalibration& c, const UnseenSteps& unseen, const Wanted& wanted) {
   Judged judged;
   for (std::size_t r = 0; r < c.rows.size(); ++r)
-    if (wanted(c.rows[r].amounts)) judged.add(unseen.predicted[r], c.rows[r].seconds, unseen.novelty[r]);
+    if (wanted(c.rows[r].amounts)) judged.add(unseen.predicted[r], c.rows[r].seconds, unseen.doubt[r]);
   return judged;
 }
 
-void judge_steps(StepCalibration& c, const UnseenSteps& folds, const UnseenSteps& largest) {
-  const auto all = [](const StepAmounts&) { return true; };
-  const Judged near = judged_steps(c, folds, all);
-  c.growth = growth_of(near, judged_steps(c, largest, all));
-  c.intervals = intervals_of(near, c.growth);
-  c.step_errors = errors_of(near, c.intervals, c.growth);
+// The doubt of a row follows from the other folds: its own error must not widen its interval.
+void doubt_steps(StepCalibration& c, UnseenSteps& folds, const UnseenSteps& largest) {
+  const std::map<std::string, double> all = spreads_of(c, folds, [](const StepRow&) { return true; });
+  for (auto& [name, kind] : c.kinds) kind.spread = all.at(name);
+  c.growth = growth_of(c, folds, largest);
+  const std::size_t runs = count_runs(c.rows);
+  for (int fold = 0; fold < kStepFolds; ++fold) {
+    const std::map<std::string, double> spreads =
+        spreads_of(c, folds, [&](const StepRow& row) { return fold_of(row.run, runs) != fold; });
+    for (std::size_t r = 0; r < c.rows.size(); ++r)
+      if (fold_of(c.rows[r].run, runs) == fold)
+        folds.doubt[r] = spreads.at(c.rows[r].amounts.kind) * (1 + c.growth * folds.novelty[r]);
+  }
+}
+
+void judge_steps(StepCalibration& c, const UnseenSteps& folds) {
+  const Judged near = judged_steps(c, folds, [](const StepAmounts&) { return true; });
+  c.intervals = intervals_of(near);
+  c.step_errors = errors_of(near, c.intervals);
   for (auto& [name, kind] : c.kinds) {
     const auto is_of = [&](const StepAmounts& a) {
-      return name.empty() || name == a.kind || name == any_precision(a.kind) || name == a.family;
+      const std::vector<std::string> groups = groups_of(a);
+      return std::ranges::find(groups, name) != groups.end();
     };
-    kind.errors = errors_of(judged_steps(c, folds, is_of), c.intervals, c.growth);
+    kind.errors = errors_of(judged_steps(c, folds, is_of), c.intervals);
   }
 }
 
@@ -208,26 +265,23 @@ Judged judged_runs(const StepCalibration& c, const std::vector<ProbeRun>& runs, 
   Judged judged;
   for (const ProbeRun& run : runs) {
     const std::span steps(unseen.predicted.data() + run.first, run.rows.size());
-    const std::span newness(unseen.novelty.data() + run.first, run.rows.size());
-    const double sum = std::accumulate(steps.begin(), steps.end(), 0.0);
-    if (sum <= 0) continue;
-    judged.add(run_seconds(run.rows, steps, run.busy, c.run), run.seconds,
-               std::inner_product(steps.begin(), steps.end(), newness.begin(), 0.0) / sum);
+    const std::span doubts(unseen.doubt.data() + run.first, run.rows.size());
+    if (std::ranges::all_of(steps, [](double s) { return s > 0; }))
+      judged.add(run_seconds(run.rows, steps, run.busy, c.run), run.seconds, doubt_of_run(steps, doubts));
   }
   return judged;
 }
 
 // A whole run is predicted from its steps; what is left over is an error that all of them share.
-void judge_runs(StepCalibration& c, const UnseenSteps& folds, const UnseenSteps& largest) {
+void judge_runs(StepCalibration& c, const UnseenSteps& folds) {
   const std::vector<ProbeRun> runs = runs_of(c);
   if (runs.empty()) return;
   c.run = fit_run_constants(runs);
   c.run.wait_s = wait_of(c.runs);
   const Judged near = judged_runs(c, runs, folds);
   if (near.predicted.empty()) return;
-  c.run_growth = growth_of(near, judged_runs(c, runs, largest));
-  c.run_intervals = intervals_of(near, c.run_growth);
-  c.run_errors = errors_of(near, c.run_intervals, c.run_growth);
+  c.run_intervals = intervals_of(near);
+  c.run_errors = errors_of(near, c.run_intervals);
 }
 
 }  // namespace
@@ -235,9 +289,10 @@ void judge_runs(StepCalibration& c, const UnseenSteps& folds, const UnseenSteps&
 void judge_calibration(StepCalibration& c) {
   if (count_runs(c.rows) < 2)
     reject(Hint{"give it more time: `seconds`"}, "timings of one run alone cannot be judged by another");
-  const UnseenSteps folds = predict_folds(c), largest = predict_largest(c);
-  judge_steps(c, folds, largest);
-  judge_runs(c, folds, largest);
+  UnseenSteps folds = predict_folds(c);
+  doubt_steps(c, folds, predict_largest(c));
+  judge_steps(c, folds);
+  judge_runs(c, folds);
 }
 
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/error.h"
 #include "predict/predict.h"
@@ -11,10 +12,7 @@
 namespace headroom {
 
 std::string any_precision(const std::string& kind) {
-  std::string name = kind;
-  for (const std::string_view suffix : {kTf32Kind, k16bitKind})
-    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  return name + " *";
+  return kind.substr(0, kind.find(' ', kind.find(' ') + 1)) + " *";
 }
 
 bool is_step_kind(const std::string& name) {
@@ -37,6 +35,12 @@ double StepCalibration::busy_share(const StepAmounts& amounts) const {
   return parts.seconds() > 0 ? parts.busy() / parts.seconds() : 0;
 }
 
+// A kind that no probe had is known by its family or by all steps.
+double StepCalibration::doubt_of(const StepAmounts& amounts) const {
+  const double spread = kind_of(amounts).spread * (kinds.contains(amounts.kind) ? 1 : 2);
+  return spread * (1 + growth * novelty_of(amounts));
+}
+
 double run_seconds(std::span<const StepRow> rows, std::span<const double> seconds,
                    std::span<const double> busy, const RunConstants& c) {
   std::vector<ScheduledStep> steps;
@@ -54,23 +58,19 @@ StepTime CalibratedModel::time(const Step& step, const Machine& machine, const T
   const StepTimeParts parts = parts_of(amounts, calibration_.kind_of(amounts).constants);
   const double seconds = calibration_.seconds_of(amounts) * calibration_.run.whole;
   const Intervals::Bucket& interval = calibration_.intervals.at(seconds);
-  const double novelty = calibration_.novelty_of(amounts);
-  // A kind that no probe had is known by its family or by all steps: its interval is twice as wide.
-  const double wider =
-      wider_ * (calibration_.kinds.contains(amounts.kind) ? 1 + calibration_.growth * novelty : 2);
+  const double doubt = wider_ * calibration_.doubt_of(amounts);
   return {.seconds = seconds,
-          .low = seconds * std::pow(interval.low, wider),
-          .high = seconds * std::pow(interval.high, wider),
+          .low = seconds * std::pow(interval.low, doubt),
+          .high = seconds * std::pow(interval.high, doubt),
           .busy = seconds * calibration_.busy_share(amounts),
           .gap = amounts.launches * calibration_.run.gap_s,
-          .novelty = novelty,
+          .doubt = doubt,
           .bound = bound_of(parts, amounts)};
 }
 
-TimeModel::Factors CalibratedModel::run_factors(double seconds, double novelty) const {
+TimeModel::Factors CalibratedModel::run_factors(double seconds, double doubt) const {
   const Intervals::Bucket& interval = calibration_.run_intervals.at(seconds);
-  const double wider = wider_ * (1 + calibration_.run_growth * novelty);
-  return {std::min(1.0, std::pow(interval.low, wider)), std::max(1.0, std::pow(interval.high, wider))};
+  return {std::min(1.0, std::pow(interval.low, doubt)), std::max(1.0, std::pow(interval.high, doubt))};
 }
 
 double CalibratedModel::wait_s(const Machine& machine) const {
@@ -106,7 +106,7 @@ const TimeModel& time_model_for(const Machine& machine) {
 }
 
 std::string calibration_doubt(const Machine& machine) {
-  return machine.measured ? known_model(machine).doubt : std::string();
+  return machine.measured ? std::exchange(known_model(machine).doubt, {}) : std::string();
 }
 
 void use_libraries(const Machine& machine, const std::string& libraries) {

@@ -49,14 +49,15 @@ struct StepCalibration {
     FeatureRows places;  // of its rows: how new a step is to it
     std::size_t rows = 0;
     JudgedErrors errors;
+    double spread = 0;  // the mean |log(measured / predicted)| to expect of a step that was not seen
   };
   std::string machine, title, libraries;
   int cores = 0;
   // Of kinds, of kernels in any precision ("cudnn conv2d *"), of families, and "" of all together.
   std::map<std::string, Kind> kinds;
-  Intervals intervals, run_intervals;  // of steps, of whole runs
-  // Their logarithms are 1 + growth * novelty times as wide.
-  double growth = 0, run_growth = 0;
+  // Of steps, of whole runs: to the power of their doubt.
+  Intervals intervals, run_intervals;
+  double growth = 0;  // of a step's doubt, with its novelty
   RunConstants run;
   JudgedErrors step_errors, run_errors;  // on runs not seen
   std::vector<StepRow> rows;             // all of it follows from these
@@ -68,9 +69,12 @@ struct StepCalibration {
   double busy_share(const StepAmounts& amounts) const;  // of those seconds
   // How far it lies from the nearest timed step of its kind; 1: four times as much of one amount.
   double novelty_of(const StepAmounts& amounts) const;
+  // The error to expect, of the logarithm: that of its kind, more of it the newer the step is.
+  double doubt_of(const StepAmounts& amounts) const;
 };
-std::string any_precision(const std::string& kind);  // the group of a kernel and operator in any precision
-bool is_step_kind(const std::string& name);          // not such a group, nor a family, nor all
+// The group of a kernel and operator, in any precision and layout.
+std::string any_precision(const std::string& kind);
+bool is_step_kind(const std::string& name);  // not such a group, nor a family, nor all
 // Rejects fewer than `kMinStepRows` rows.
 inline constexpr std::size_t kMinStepRows = 20;
 StepCalibration fit_steps(std::vector<StepRow> rows, std::vector<RunRow> runs);
@@ -96,7 +100,7 @@ class CalibratedModel final : public TimeModel {
   bool knows(const Step& step, const Machine& machine, const Target& target) const override {
     return calibration_.kinds.contains(amounts_of(step, machine, target).kind);
   }
-  Factors run_factors(double seconds, double novelty) const override;
+  Factors run_factors(double seconds, double doubt) const override;
   double wait_s(const Machine& machine) const override;
   double run_start_s() const override { return calibration_.run.start_s; }
   const std::string& libraries() const { return calibration_.libraries; }
@@ -109,7 +113,8 @@ class CalibratedModel final : public TimeModel {
 
 // The model that knows a machine best: its own calibration, else the built-in constants.
 const TimeModel& time_model_for(const Machine& machine);
-// What its user should know of the calibration: it is damaged, or of another machine or other libraries.
+// What its user should know of the calibration: it is damaged, or of another machine or other libraries. Told
+// once, then empty.
 std::string calibration_doubt(const Machine& machine);
 // The libraries in use now. Where the calibration is of others, intervals become twice as wide.
 void use_libraries(const Machine& machine, const std::string& libraries);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -11,7 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStepKey = "step_times";
-constexpr int kStepVersion = 4;
+constexpr int kStepVersion = 5;
+constexpr const char* kCalibrateAgain = "`headroom calibrate` makes a new one";
 constexpr std::size_t kStepPlaces = 18;  // of a correction
 
 Json step_kind_json(const StepCalibration::Kind& k) {
@@ -25,6 +27,7 @@ Json step_kind_json(const StepCalibration::Kind& k) {
                {"chain_ns", rounded(k.constants.chain_s * 1e9)},
                {"stage_ns", rounded(k.constants.stage_s * 1e9)},
                {"rows", k.rows},
+               {"spread", rounded(k.spread)},
                {"unseen_error", to_json(k.errors)}};
   if (!k.correction.empty()) json["correction"] = k.correction.to_json();
   return json;
@@ -54,17 +57,11 @@ StepCalibration::Kind step_kind_from(const Json& json, const std::string& origin
                     above_zero(json, "start_us", origin) * 1e-6, above_zero(json, "chain_ns", origin) * 1e-9,
                     above_zero(json, "stage_ns", origin) * 1e-9};
   kind.rows = json.value("rows", std::size_t{0});
+  kind.spread = above_zero(json, "spread", origin);
   if (json.contains("unseen_error")) kind.errors = step_errors_from(json.at("unseen_error"));
   if (json.contains("correction"))
     kind.correction = Ridge::from_json(json.at("correction"), origin, kStepPlaces);
   return kind;
-}
-
-// Of a pair of factors, in files of calibrations that knew one interval for all runs.
-Intervals run_intervals_from(const Json& json, const std::string& origin) {
-  if (json.contains("run_intervals")) return Intervals::from_json(json.at("run_intervals"), origin);
-  const Json& pair = json.at("run_interval");
-  return Intervals::from_buckets({{0, pair.at(0).get<double>(), pair.at(1).get<double>()}});
 }
 
 Json run_json(const RunRow& run) {
@@ -148,7 +145,6 @@ Json to_json(const StepCalibration& c) {
         {"wait_us", rounded(c.run.wait_s * 1e6)}}},
       {"run_intervals", c.run_intervals.to_json()},
       {"growth", rounded(c.growth)},
-      {"run_growth", rounded(c.run_growth)},
       {"unseen_steps", to_json(c.step_errors)},
       {"unseen_runs", to_json(c.run_errors)},
       {"intervals", c.intervals.to_json()},
@@ -159,10 +155,11 @@ Json to_json(const StepCalibration& c) {
 
 Json shared_constants(const StepCalibration& c, const Machine& machine) {
   // On another machine errors are wider than on the one of the fit: twice, by assumption.
-  const auto twice = [](double low, double high) {
-    return Json::array({rounded(low * low), rounded(high * high)});
+  const auto twice = [&](const Intervals::Bucket& bucket) {
+    const double doubt = 2 * c.kinds.at("").spread;
+    return Json::array({rounded(std::min(1.0, std::pow(bucket.low, doubt))),
+                        rounded(std::max(1.0, std::pow(bucket.high, doubt)))});
   };
-  const Intervals::Bucket steps = c.intervals.at(1e-3), runs = c.run_intervals.at(1e-3);
   Json kinds = Json::object();
   for (const auto& [name, kind] : c.kinds) {
     const StepConstants& k = kind.constants;
@@ -181,8 +178,8 @@ Json shared_constants(const StepCalibration& c, const Machine& machine) {
   return {
       {"name", machine.kind},
       {"basis", name_of(TimeModel::Basis::shared)},
-      {"interval", twice(steps.low, steps.high)},
-      {"run_interval", twice(runs.low, runs.high)},
+      {"interval", twice(c.intervals.at(1e-3))},
+      {"run_interval", twice(c.run_intervals.at(1e-3))},
       {"about",
        fmt::format(
            "fitted to {} timings of {} runs of random networks on {} ({} cores). "
@@ -205,8 +202,8 @@ StepCalibration step_calibration_from_json(const Json& json, const std::string& 
     const Json& whole = json.at("run");
     c.run = {above_zero(whole, "whole", origin), above_zero(whole, "gap_us", origin) * 1e-6,
              above_zero(whole, "start_us", origin) * 1e-6, whole.value("wait_us", 0.0) * 1e-6};
-    c.run_intervals = run_intervals_from(json, origin);
-    c.growth = json.value("growth", 0.0), c.run_growth = json.value("run_growth", 0.0);
+    c.run_intervals = Intervals::from_json(json.at("run_intervals"), origin);
+    c.growth = json.at("growth").get<double>();
     c.step_errors = step_errors_from(json.at("unseen_steps")),
     c.run_errors = step_errors_from(json.at("unseen_runs"));
     c.intervals = Intervals::from_json(json.at("intervals"), origin);
@@ -247,10 +244,10 @@ std::optional<StepCalibration> find_calibration(const Machine& machine, std::str
     StepCalibration c =
         step_calibration_from_json(parse_object(read_file(path), path.string()), path.string());
     if (c.title == machine.title && c.cores == machine.cores) return c;
-    why = fmt::format("{} is not used: it is of another machine, {}, {} cores", path.string(), c.title,
-                      c.cores);
+    why = fmt::format("{} is not used: it is of another machine, {}, {} cores; {}", path.string(), c.title,
+                      c.cores, kCalibrateAgain);
   } catch (const Error& damaged) {
-    why = fmt::format("a calibration is not used: {}", damaged.what());
+    why = fmt::format("a calibration is not used: {}; {}", damaged.what(), kCalibrateAgain);
   }
   return {};
 }

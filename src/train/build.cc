@@ -56,6 +56,7 @@ Capabilities capabilities_of(const Machine& machine, int threads) {
     Capabilities cpu{.kind = DeviceKind::cpu, .name = machine.title};
     cpu.threads = threads > 0 ? threads : machine.cores;
     if (machine.vector_bytes > 0) cpu.vector_bytes = machine.vector_bytes;
+    cpu.bf16_products = machine.peak_flops.contains("bf16");
     cpu.memory_bytes = static_cast<std::size_t>(machine.memory().bytes);
     return cpu;
   }

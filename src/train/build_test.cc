@@ -134,7 +134,8 @@ std::map<std::string, int> operators_on_h200(const char* model, Mode mode, DType
   return counts;
 }
 
-TEST(Build, PoolsAreFusedOnAGpuOnlyForAForcedKernel) {
+// Of 64 images the first layer alone pays, whose images have one channel.
+TEST(Build, PoolsAreFusedOnAGpuWhereAKernelPaysOrIsForced) {
   const Chooser block = forced({{"conv2d_block", "cuda:block_mma"}});
   struct Wanted {
     const char* model;
@@ -150,12 +151,31 @@ TEST(Build, PoolsAreFusedOnAGpuOnlyForAForcedKernel) {
         EXPECT_EQ(counts["conv2d_block"], blocks);
         EXPECT_EQ(counts["conv2d"], convolutions);
         EXPECT_EQ(counts["max_pool"] + counts["avg_pool"], pools);
-        EXPECT_EQ(operators_on_h200(model, mode, dtype, tf32, first_that_accepts)["conv2d_block"], 0);
+        EXPECT_EQ(operators_on_h200(model, mode, dtype, tf32, first_that_accepts)["conv2d_block"], 1);
       }
       EXPECT_EQ(operators_on_h200(model, Mode::train, dtype, tf32, block)["conv2d_block"], 0);
     }
   // What the kernel refuses stays as it is.
   EXPECT_EQ(operators_on_h200("ece408", Mode::eval, DType::f64, false, block)["conv2d_block"], 0);
+}
+
+TEST(Build, PoolsAreFusedOnACpuWhereTheConvolutionKeepsItsKernel) {
+  auto operators = [](Mode mode, Chooser choose) {
+    std::map<std::string, int> counts;
+    const Built built = build(find_net("ece408"), {.mode = mode, .batch = 64, .choose = std::move(choose)});
+    for (const Step& step : built.plan.steps) ++counts[step.problem.op];
+    return counts;
+  };
+  for (const Mode mode : {Mode::eval, Mode::infer}) {
+    auto fused = operators(mode, forced({{"conv2d", "cpu:pixel_lanes"}}));
+    EXPECT_EQ(fused["conv2d_block"], 1);
+    EXPECT_EQ(fused["conv2d"], 1);
+    EXPECT_EQ(fused["max_pool"], 0);
+    auto apart = operators(mode, forced({{"conv2d", "cpu:im2col_gemm"}}));
+    EXPECT_EQ(apart["conv2d_block"], 0);
+    EXPECT_EQ(apart["max_pool"], 1);
+  }
+  EXPECT_EQ(operators(Mode::train, first_that_accepts)["conv2d_block"], 0);
 }
 
 TEST(Build, BlockMmaRunsPlainConvolutionsWhenForced) {

@@ -25,13 +25,31 @@ void require_precision(const EngineOptions& options, const Capabilities& device)
   const std::string_view wanted = options.tf32 ? "tf32" : name_of(options.precision);
   const bool plain = options.precision == DType::f64 || (options.precision == DType::f32 && !options.tf32);
   if (plain) return;
-  if (device.kind == DeviceKind::cpu)
-    reject(Hint{"use `precision` fp32 or fp64, or a GPU: `device` cuda"}, "the CPU does not compute in {}",
-           wanted);
+  if (device.kind == DeviceKind::cpu) return require_cpu_precision(device, options.precision, options.tf32);
   constexpr int kAmpere = 80;
   if (device.compute_capability < kAmpere && options.precision != DType::f16)
     reject(Hint{"use `precision` fp32 or fp16"}, "{} has compute capability {}.{} and does not compute in {}",
            device.name, device.compute_capability / 10, device.compute_capability % 10, wanted);
+}
+
+}  // namespace
+
+void require_cpu_precision(const Capabilities& cpu, DType precision, bool tf32) {
+  const bool plain = !is_16bit(precision) && !tf32;
+  if (plain || (precision == DType::bf16 && cpu.bf16_products)) return;
+  if (precision == DType::bf16)
+    reject(Hint{"use `precision` fp32 or fp64"},
+           "{} does not compute in bf16: it has neither AMX-BF16 nor AVX512-BF16", cpu.name);
+  reject(Hint{cpu.bf16_products ? "use `precision` fp32, fp64 or bf16, or a GPU: `device` cuda"
+                                : "use `precision` fp32 or fp64, or a GPU: `device` cuda"},
+         "the CPU does not compute in {}", tf32 ? "tf32" : name_of(precision));
+}
+
+namespace {
+
+// On a CPU, bf16 is what products round their factors to. Everything is stored in fp32.
+bool rounds_on_cpu(const Capabilities& device, DType precision) {
+  return device.kind == DeviceKind::cpu && precision == DType::bf16;
 }
 
 }  // namespace
@@ -41,7 +59,9 @@ Target target_of(const Capabilities& device, const EngineOptions& options, const
   among.shard_optimizer = among.shard_optimizer && keeps_state(options.update);
   // Ranks that hold the same layers must compute the same bits, so nothing is chosen by timing then.
   const bool repeats = options.deterministic || ranks.model_parts > 1;
-  return {device, {.tf32 = options.tf32, .deterministic = repeats}, among};
+  return {device,
+          {.tf32 = options.tf32, .bf16 = rounds_on_cpu(device, options.precision), .deterministic = repeats},
+          among};
 }
 
 BuildRequest build_request(const EngineOptions& options, const Target& target, Mode mode, std::int64_t batch,
@@ -49,7 +69,7 @@ BuildRequest build_request(const EngineOptions& options, const Target& target, M
   if (mode == Mode::train && place.global == 0) place.global = batch;
   return {.mode = mode,
           .batch = batch,
-          .precision = options.precision,
+          .precision = rounds_on_cpu(target.device, options.precision) ? DType::f32 : options.precision,
           .target = target,
           .seed = options.seed,
           .update = options.update,
@@ -71,14 +91,15 @@ Engine::Engine(Net net, Device& device, EngineOptions options)
   target_ = target_of(device.capabilities(), options_, ranks());
   if (groups() != nullptr) {
     options_.capture = options_.capture && groups()->captures();
-    if (ranks().model_parts > 1 && is_16bit(options_.precision) && groups()->of(kModelGroup).kind() != "nccl")
+    if (ranks().model_parts > 1 && is_16bit(options_.precision) && !target_.policy.bf16 &&
+        groups()->of(kModelGroup).kind() != "nccl")
       reject(Hint{"take `precision` tf32, or `parallel` data"},
              "MPI cannot add {}: ranks that split layers cannot exchange it", name_of(options_.precision));
   }
   // Weights exist from the start, even if the first call is not for a plan: callers count them or load them.
   Plan weights;
-  weights.binding = {Mode::infer, 1, options_.precision, target_};
   BuildRequest request = build_request(options_, target_, Mode::infer, 1);
+  weights.binding = {Mode::infer, 1, request.precision, target_};
   request.fusion = Fusion::portable;
   weights.graph = make_program(net_, request).graph;
   require_memory(memory_bytes(), weights, net_.name);

@@ -37,6 +37,9 @@ struct BatchPlace {
   auto operator<=>(const BatchPlace&) const = default;
 };
 
+// Rejects what the CPU does not compute in, and says what it has.
+void require_cpu_precision(const Capabilities& cpu, DType precision, bool tf32);
+
 // The target for which an engine with these options makes plans. The device need not be present. `ranks`: the
 // ranks that share the work.
 Target target_of(const Capabilities& device, const EngineOptions& options, const Distribution& ranks = {});

@@ -181,7 +181,24 @@ TEST_F(EngineTest, AFileThatDoesNotFitIsRejectedByNameAndChangesNothing) {
 }
 
 TEST_F(EngineTest, OnlyWhatTheCpuComputesIn) {
-  expect_rejected([&] { make(find_net("mlp"), {.precision = DType::bf16}); }, {"bf16"});
+  expect_rejected([&] { make(find_net("mlp"), {.precision = DType::f16}); }, {"fp16"});
+  Capabilities without = cpu_capabilities(), with = without;
+  without.bf16_products = false, with.bf16_products = true;
+  expect_rejected([&] { require_cpu_precision(without, DType::bf16, false); }, {"bf16", "AMX-BF16"});
+  expect_rejected([&] { require_cpu_precision(with, DType::f32, true); }, {"tf32"});
+  require_cpu_precision(with, DType::bf16, false);
+}
+
+// A CPU stores fp32 and rounds in products; a GPU stores bf16.
+TEST_F(EngineTest, Bf16OnACpuIsAPolicyOfProducts) {
+  const EngineOptions options{.precision = DType::bf16};
+  const Target cpu = target_of(cpu_capabilities(), options);
+  EXPECT_TRUE(cpu.policy.bf16);
+  EXPECT_EQ(build_request(options, cpu, Mode::infer, 1).precision, DType::f32);
+  const Target gpu = target_of({.kind = DeviceKind::cuda, .name = "GPU", .compute_capability = 90}, options);
+  EXPECT_FALSE(gpu.policy.bf16);
+  EXPECT_EQ(build_request(options, gpu, Mode::infer, 1).precision, DType::bf16);
+  EXPECT_FALSE(target_of(cpu_capabilities(), {}).policy.bf16);
 }
 
 // 17 TB of weights: the check comes before any allocation, for any plan.

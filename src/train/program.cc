@@ -225,10 +225,23 @@ void name_outputs(Building& b) {
   if (b.request.mode == Mode::eval) outputs.push_back(p.logits);
 }
 
+// The convolution of a block that pools, alone.
+Problem without_pool(const Problem& block) {
+  Problem conv{.op = "conv2d", .inputs = block.inputs, .outputs = {}, .attrs = {}};
+  for (const auto& [name, value] : block.attrs)
+    if (!name.starts_with("pool") && name != "bias" && name != "norm" && name != "residual")
+      conv.attrs.set(name, value);
+  conv.outputs = schema_of(conv.op).infer(conv.inputs, conv.attrs);
+  return conv;
+}
+
+// On a CPU, a block pays where the convolution alone would run by the same kernel.
 bool wants_pooled_block(const Building& b, const Problem& block) {
   try {
     const Choice choice = b.request.choose(block, b.request.target);
-    return choice.kernel != nullptr;
+    if (choice.kernel == nullptr || b.on_gpu()) return choice.kernel != nullptr;
+    const Choice alone = b.request.choose(without_pool(block), b.request.target);
+    return alone.kernel != nullptr && alone.kernel->name == choice.kernel->name;
   } catch (const Error&) {  // no kernel takes it: the plan stays as it is
     return false;
   }
@@ -283,7 +296,10 @@ constexpr Pass kDevicePasses[] = {
     {"fuse blocks",
      [](const Building& b) { return !b.differentiates() && b.on_cpu() && b.for_device() && !b.narrow(); },
      [](Building& b) { fuse_blocks(b.graph()); }},
-    {"fuse pools", [](const Building& b) { return !b.differentiates() && b.on_gpu() && b.for_device(); },
+    {"fuse pools",
+     [](const Building& b) {
+       return !b.differentiates() && b.for_device() && (b.on_gpu() || (b.on_cpu() && !b.narrow()));
+     },
      [](Building& b) {
        fuse_pools(b.graph(), [&](const Problem& block) { return wants_pooled_block(b, block); });
      }},

@@ -49,13 +49,9 @@ Precision parse_precision(const std::string& name) {
   return {*parse_dtype(name), false};
 }
 
-void require_cpu_precision(const Precision& precision, const std::string& name) {
-  if (precision.tf32 || is_16bit(precision.dtype))
-    reject(Hint{"use `precision` fp32 or fp64"}, "the CPU does not compute in {}", name);
-}
-
 void require_machine_precision(const Machine& machine, const Precision& precision, const std::string& name) {
-  if (machine.kind == "cpu") return require_cpu_precision(precision, name);
+  if (machine.kind == "cpu")
+    return require_cpu_precision(capabilities_of(machine), precision.dtype, precision.tf32);
   if (has_precision(machine, name)) return;
   std::vector<std::string> has;
   for (const std::string& other : precision_names())

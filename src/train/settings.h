@@ -12,11 +12,10 @@ namespace headroom {
 
 // "fp64", "fp32", "tf32", "bf16" or "fp16"; rejects any other name and suggests the nearest.
 struct Precision {
-  DType dtype = DType::f32;  // type of stored activations
+  DType dtype = DType::f32;  // type of stored activations; a CPU stores bf16 as fp32, see Policy
   bool tf32 = false;
 };
 Precision parse_precision(const std::string& name);
-void require_cpu_precision(const Precision& precision, const std::string& name);  // CPUs have fp32 and fp64
 // Rejects a precision that the machine has no unit for, and says which it has.
 void require_machine_precision(const Machine& machine, const Precision& precision, const std::string& name);
 

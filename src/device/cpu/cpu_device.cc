@@ -9,6 +9,8 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "device/cpu/levels.h"
+#include "device/cpu/matrix_units.h"
 
 namespace headroom {
 namespace {
@@ -28,16 +30,6 @@ std::string cpu_name() {
   if (part == "0xd0c") return "Neoverse-N1";
   if (part == "0xd49") return "Neoverse-N2";
   return part.empty() ? "CPU" : "Arm part " + part;
-}
-
-constexpr int vector_bytes() {
-#if defined(__AVX512F__)
-  return 64;
-#elif defined(__AVX__)
-  return 32;
-#else
-  return 16;
-#endif
 }
 
 // Work is finished when its call returns, so an event is the time of its recording.
@@ -62,8 +54,9 @@ Capabilities cpu_capabilities(int threads) {
   return {.kind = DeviceKind::cpu,
           .name = cpu_name(),
           .threads = threads > 0 ? threads : omp_get_num_procs(),
-          .vector_bytes = vector_bytes(),
-          .memory_bytes = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)};
+          .vector_bytes = used_cpu_level().vector_bytes,
+          .memory_bytes = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page),
+          .bf16_products = cpu_matrix_units().bf16()};
 }
 
 CpuDevice::CpuDevice(int threads) : capabilities_(cpu_capabilities(threads)) {

@@ -4,6 +4,7 @@
 #include "ops/attention/attention.h"
 
 namespace headroom {
+namespace attention_reference_cc {
 namespace {
 
 // One head: element d of time t is at t * step + d.
@@ -152,7 +153,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace attention_reference_cc
 
-Kernel attention_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel attention_reference() {
+  using namespace attention_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

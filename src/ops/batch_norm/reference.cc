@@ -3,6 +3,7 @@
 #include "ops/batch_norm/batch_norm.h"
 
 namespace headroom {
+namespace batch_norm_reference_cc {
 namespace {
 
 // Calls body(i) for every element i of channel c.
@@ -107,7 +108,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace batch_norm_reference_cc
 
-Kernel batch_norm_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel batch_norm_reference() {
+  using namespace batch_norm_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

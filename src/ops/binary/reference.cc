@@ -6,6 +6,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace binary_reference_cc {
 namespace {
 
 template <class T>
@@ -82,7 +83,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace binary_reference_cc
 
-Kernel binary_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel binary_reference() {
+  using namespace binary_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include "ops/cast/convert_all.h"
 
 namespace headroom {
+namespace cast_reference_cc {
 namespace {
 
 Launcher prepare_all(const Problem& p, const LaunchContext&) {
@@ -18,10 +19,14 @@ Launcher prepare_all(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace cast_reference_cc
 
 Kernel cast_reference() {
   return {.name = "reference", .accepts = casts::accepts, .prepare = casts::convert_all<false>};
 }
-Kernel cast_all_reference() { return {.name = "reference", .prepare = prepare_all}; }
+Kernel cast_all_reference() {
+  using namespace cast_reference_cc;
+  return {.name = "reference", .prepare = prepare_all};
+}
 
 }  // namespace headroom

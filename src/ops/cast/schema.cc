@@ -5,6 +5,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace cast_schema_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -54,10 +55,15 @@ std::vector<TensorType> infer_all(const std::vector<TensorType>& in, const Attrs
 }
 
 }  // namespace
+}  // namespace cast_schema_cc
 
 OpSchema cast_schema() {
+  using namespace cast_schema_cc;
   return {.name = "cast", .infer = infer, .cost = traffic, .gradient = gradient, .elementwise = 1};
 }
-OpSchema cast_all_schema() { return {.name = "cast_all", .infer = infer_all, .cost = traffic}; }
+OpSchema cast_all_schema() {
+  using namespace cast_schema_cc;
+  return {.name = "cast_all", .infer = infer_all, .cost = traffic};
+}
 
 }  // namespace headroom

@@ -11,6 +11,8 @@ Kernel conv2d_cuda_few_channels();
 Kernel conv2d_cudnn();
 Kernel conv2d_cuda_image_mma();
 Kernel conv2d_cuda_block_mma();
+Kernel conv2d_cuda_pair_mma();
+Kernel conv2d_cpu_bf16();
 Kernel conv2d_cpu_as_linear();
 Kernel conv2d_cpu_depthwise();
 Kernel conv2d_cpu_batch_lanes();
@@ -24,10 +26,10 @@ Kernel conv2d_reference();
 namespace conv2d_kernels_cc {
 namespace {
 
-// Order is policy: a window over the whole input is a plain product; groups of one channel have a kernel of
-// their own; small layers run with images in lanes, others with pixels in lanes, weight gradients with
-// maps in lanes; the rest is unrolled. The
-// rungs of the ladder come after a kernel that takes everything, the plainest last: they run by name alone.
+// Order is policy: products of bf16 where they are allowed and faster; a window over the whole input is a
+// plain product; groups of one channel have a kernel of their own; small layers run with images in lanes,
+// others with pixels in lanes, weight gradients with maps in lanes; the rest is unrolled. The rungs of the
+// ladder come after a kernel that takes everything, the plainest last: they run by name alone.
 std::vector<Kernel> kernels() {
   return {
       conv2d_cuda_as_linear(),
@@ -55,6 +57,7 @@ std::vector<Kernel> kernels() {
       conv2d_cuda_registers(),
       conv2d_cuda_constant(),
       conv2d_cuda_naive(),
+      conv2d_cpu_bf16(),
       conv2d_cpu_as_linear(),
       conv2d_cpu_depthwise(),
       conv2d_cpu_batch_lanes(),
@@ -69,6 +72,12 @@ std::vector<Kernel> kernels() {
 std::vector<Kernel> kernels_with_block_mma() {
   std::vector<Kernel> list = kernels();
   list.insert(std::ranges::find(list, "cuda:image_mma", &Kernel::name), conv2d_cuda_block_mma());
+  return list;
+}
+
+std::vector<Kernel> kernels_with_pair_mma() {
+  std::vector<Kernel> list = kernels_with_block_mma();
+  list.insert(std::ranges::find(list, "cuda:few_channels", &Kernel::name), conv2d_cuda_pair_mma());
   return list;
 }
 
@@ -93,7 +102,7 @@ std::vector<Operator> conv2d_operators() {
   using namespace conv2d_kernels_cc;
   return {
       {.schema = {.name = "conv2d", .infer = infer_conv2d, .cost = cost_conv2d, .gradient = gradient_conv2d},
-       .kernels = kernels_with_block_mma(),
+       .kernels = kernels_with_pair_mma(),
        .cases = conv2d_cases("conv2d"),
        .exact = true},
       {.schema = {.name = "conv2d_grad_input",
@@ -109,8 +118,8 @@ std::vector<Operator> conv2d_operators() {
        .cases = conv2d_cases("conv2d_grad_weight"),
        .exact = true},
       {.schema = {.name = "conv2d_block", .infer = infer_conv2d_block, .cost = cost_conv2d},
-       .kernels = {conv2d_cuda_block_mma(), conv2d_cpu_depthwise(), conv2d_cpu_pixel_lanes(),
-                   conv2d_reference()},
+       .kernels = {conv2d_cuda_pair_mma(), conv2d_cuda_block_mma(), conv2d_cpu_bf16(), conv2d_cpu_depthwise(),
+                   conv2d_cpu_pixel_lanes(), conv2d_reference()},
        .cases = conv2d_block_cases()}};
 }
 

@@ -8,6 +8,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace conv2d_reference_cc {
 namespace {
 
 // Calls visit(x index, w index, y index) for every product of the convolution.
@@ -106,7 +107,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace conv2d_reference_cc
 
-Kernel conv2d_reference() { return {.name = "reference", .prepare = prepare, .workspace = workspace}; }
+Kernel conv2d_reference() {
+  using namespace conv2d_reference_cc;
+  return {.name = "reference", .prepare = prepare, .workspace = workspace};
+}
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include "ops/conv3d/conv3d.h"
 
 namespace headroom {
+namespace conv3d_reference_cc {
 namespace {
 
 // Calls visit(x index, w index, y index) for every product of one map of one image at one output.
@@ -54,7 +55,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace conv3d_reference_cc
 
-Kernel conv3d_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel conv3d_reference() {
+  using namespace conv3d_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

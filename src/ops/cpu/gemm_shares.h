@@ -51,11 +51,39 @@ inline Grid grid_of(int threads, std::int64_t row_panels, std::int64_t column_pa
   return best;
 }
 
+// A product with few tiles and many terms has little work between two meetings of its threads. There, the
+// terms are shared out as well: a task is one block of terms of one panel of columns and one group of rows.
+struct TermSplit {
+  std::int64_t row_groups = 0;  // 0: sums are not split
+  std::int64_t blocks = 1;      // of terms, whose sums are held at a time
+  explicit operator bool() const { return row_groups > 0; }
+};
+
+// `sums_bytes`: the sums of one block of terms.
+inline TermSplit term_split(int threads, std::int64_t row_panels, std::int64_t column_panels,
+                            std::int64_t term_blocks, std::int64_t sums_bytes) {
+  constexpr std::int64_t kTiles = 16;       // for each thread and block: more make a meeting cheap
+  constexpr std::int64_t kGroupPanels = 8;  // fewer do not pay for the panel of B that each group packs
+  constexpr std::int64_t kSumsBytes = 16 << 20;
+  constexpr double kIdle = 1.1;
+  if (threads == 1 || row_panels * column_panels > kTiles * threads) return {};
+  const std::int64_t blocks = even_pieces(term_blocks, std::max<std::int64_t>(1, kSumsBytes / sums_bytes), 1);
+  if (blocks == 1) return {};
+  for (std::int64_t groups = 1; groups <= std::max<std::int64_t>(1, row_panels / kGroupPanels); ++groups) {
+    const std::int64_t tasks = groups * column_panels * blocks;
+    if (static_cast<double>(pieces(tasks, threads) * threads) <= kIdle * static_cast<double>(tasks))
+      return {groups, blocks};
+  }
+  return {};
+}
+
 // The tiles of one share as tasks: a few tiles of a row each. A group of columns serves all rows before the
 // next one begins, because its part of B stays in the second-level cache. Groups are equally large: in a
 // small one, panels of A would arrive too late.
 class ShareTasks {
  public:
+  static constexpr std::int64_t kTiles = 8;  // some 10 us with AVX-512: long beside the choice of a task
+
   ShareTasks(Range down, Range across, std::int64_t max_group)
       : down_(down),
         across_(across),
@@ -77,7 +105,6 @@ class ShareTasks {
   }
 
  private:
-  static constexpr std::int64_t kTiles = 8;  // some 10 us with AVX-512: long beside the choice of a task
   static std::int64_t chunks(std::int64_t panels) { return pieces(panels, kTiles); }
 
   Range down_, across_;

@@ -15,7 +15,6 @@ namespace cpu_int8_gemm_cc {
 namespace {
 
 using int8::kPanel;
-using int8::kRows;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
@@ -108,11 +107,11 @@ struct PanelProduct {
     for (std::int64_t j = 0; j < columns; ++j)
       zero_b[j] = static_cast<Word>(zero_at(b, column + j, int8::kSignedPanel));
     for (std::int64_t j = 0; j < kPanel; ++j) sums_b[j] = static_cast<Word>(column_sums[j]);
-    alignas(64) std::int32_t sums[kRows * kPanel];
-    const int8::Tile tile = int8::versions().front().tile;
-    for (std::int64_t i = first; i < last; i += kRows) {
-      const auto count = static_cast<int>(std::min<std::int64_t>(kRows, last - i));
-      tile(count, static_cast<int>(columns), groups, rows + i * groups * 4, panel, sums);
+    alignas(64) std::int32_t sums[int8::kMaxRows * kPanel];
+    const int8::Version& version = int8::versions().front();
+    for (std::int64_t i = first; i < last; i += version.rows) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(version.rows, last - i));
+      version.tile(count, static_cast<int>(columns), groups, rows + i * groups * 4, panel, sums);
       for (int r = 0; r < count; ++r) {
         const Word zero_a = static_cast<Word>(zero_at(a, i + r, true));
         const Word sum_a = static_cast<Word>(row_sums[i + r]) - static_cast<Word>(k) * zero_a;

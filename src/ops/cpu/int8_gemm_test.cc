@@ -24,26 +24,31 @@ TEST(Int8Gemm, VersionsOfTheTileAgree) {
   struct alignas(64) Line {
     std::uint8_t bytes[64];
   };
-  for (const std::int64_t groups : {1, 2, 7, 33}) {
-    const auto rows = bytes(static_cast<std::size_t>(int8::kRows * groups * 4), 3);
+  for (const std::int64_t groups : {1, 2, 7, 15, 16, 17, 33}) {
+    const auto rows = bytes(static_cast<std::size_t>(int8::kMaxRows * groups * 4), 3);
     std::vector<Line> panel(static_cast<std::size_t>(groups) * 4);
     const auto from = bytes(panel.size() * 64, 5);
     std::copy(from.begin(), from.end(), panel[0].bytes);
-    for (int count = 1; count <= int8::kRows; ++count)
+    for (const int count : {1, 2, 3, 4, 5, 6, 15, 16, 17, 33, int8::kMaxRows})
       for (const int columns : {1, 16, 17, 33, 49, int8::kPanel}) {
         const auto sums_of = [&](const int8::Version& version) {
-          alignas(64) std::int32_t sums[int8::kRows * int8::kPanel];
+          constexpr std::int32_t kUntouched = 77;
+          alignas(64) std::int32_t sums[(int8::kMaxRows + 1) * int8::kPanel];
+          std::fill(std::begin(sums), std::end(sums), kUntouched);
           version.tile(count, columns, groups, reinterpret_cast<const std::int8_t*>(rows.data()),
                        panel[0].bytes, sums);
+          EXPECT_EQ(sums[count * int8::kPanel], kUntouched) << version.name << " wrote behind its rows";
           std::vector<std::int32_t> list;
           for (int r = 0; r < count; ++r)
             list.insert(list.end(), sums + r * int8::kPanel, sums + r * int8::kPanel + columns);
           return list;
         };
-        const auto want = sums_of(int8::versions().back());
-        for (const int8::Version& version : int8::versions())
+        const auto want = sums_of(int8::versions().back());  // takes any number of rows
+        for (const int8::Version& version : int8::versions()) {
+          if (count > version.rows) continue;
           EXPECT_EQ(sums_of(version), want)
               << version.name << ", " << count << " rows, " << columns << " columns, " << groups << " groups";
+        }
       }
   }
 }

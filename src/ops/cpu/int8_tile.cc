@@ -4,9 +4,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "device/cpu/matrix_units.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+
+#include "ops/cpu/int8_amx.h"
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -217,11 +220,13 @@ bool has_avx_vnni() {
 std::vector<Version> supported() {
   std::vector<Version> list;
 #if defined(__x86_64__)
+  if (cpu_matrix_units().amx_int8)
+    list.push_back({amx_tile, "amx_int8", kMaxRows, chains_amx, 4 * 16 * 16 * 64});
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
-    list.push_back({avx512_vnni, "avx512_vnni", chains_avx512, kChains * 64});
-  if (has_avx_vnni()) list.push_back({avx_vnni, "avx_vnni", chains_avx, kChains * 32});
+    list.push_back({avx512_vnni, "avx512_vnni", kRows, chains_avx512, kChains * 64});
+  if (has_avx_vnni()) list.push_back({avx_vnni, "avx_vnni", kRows, chains_avx, kChains * 32});
 #elif defined(__ARM_FEATURE_DOTPROD)
-  list.push_back({dotprod, "dotprod", chains_dotprod, kChains * 16});
+  list.push_back({dotprod, "dotprod", kRows, chains_dotprod, kChains * 16});
 #endif
   list.push_back({plain, "plain"});
   return list;

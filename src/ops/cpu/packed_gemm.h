@@ -1,7 +1,8 @@
 #pragma once
 
 // The product behind gemm(), with any version of the inner loop. Blocks of both factors are packed for the
-// caches by the whole team, then each thread multiplies its share of the result: sums are never split.
+// caches by the whole team, then each thread multiplies its share of the result. Sums over many terms of few
+// tiles are split at the ends of blocks, and added in order.
 
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/gemm_tile.h"

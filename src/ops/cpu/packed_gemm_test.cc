@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "ops/cpu/gemm_blocks.h"
 
 namespace headroom {
 namespace cpu_packed_gemm_test {
@@ -149,9 +150,24 @@ TEST(PackedGemm, EveryElementIsFinishedOnce) {
   });
 }
 
-// Numbers that round: any other order of adding would show.
-TEST(PackedGemm, BitsAreTheSameOn1To16Threads) {
+// On 1, 2, 3 and 16 threads, with numbers that round: any other order of adding would show.
+template <class T>
+void expect_same_bits(const gemm_tile::Tile<T>& tile, const Call& r, const AfterGemm<T>& after = {}) {
   const int before = omp_get_max_threads();
+  Matrices<T> numbers(r);
+  for (T& v : numbers.a) v = v / T{3} + T{0.01};
+  std::vector<T> one;
+  for (int threads : {1, 2, 3, 16}) {
+    omp_set_num_threads(threads);
+    Matrices<T> y = numbers;
+    multiply(tile, r, y, after);
+    if (threads == 1) one = y.c;
+    EXPECT_EQ(y.c, one) << threads << " threads, " << r.m << " x " << r.n << " x " << r.k;
+  }
+  omp_set_num_threads(before);
+}
+
+TEST(PackedGemm, BitsAreTheSameOn1To16Threads) {
   each_tile([]<class T>(const gemm_tile::Tile<T>& tile) {
     for (auto [m, n, k] : {GemmExtent{700, 300, 400},
                            {900, 560, 810},
@@ -159,22 +175,42 @@ TEST(PackedGemm, BitsAreTheSameOn1To16Threads) {
                            {64, 512, 784},
                            {3000, 10, 401},
                            {10, 700, 900}})
-      for (bool tb : {false, true}) {
-        const Call r{.ta = tb, .tb = tb, .m = m, .n = n, .k = k, .alpha = 0.3, .beta = 0.7};
-        const Matrices<T> x(r);
-        Matrices<T> numbers = x;
-        for (T& v : numbers.a) v = v / T{3} + T{0.01};
-        std::vector<T> one;
-        for (int threads : {1, 2, 3, 16}) {
-          omp_set_num_threads(threads);
-          Matrices<T> y = numbers;
-          multiply(tile, r, y);
-          if (threads == 1) one = y.c;
-          EXPECT_EQ(y.c, one) << threads << " threads, " << m << " x " << n << " x " << k;
-        }
-      }
+      for (bool tb : {false, true})
+        expect_same_bits<T>(tile, {.ta = tb, .tb = tb, .m = m, .n = n, .k = k, .alpha = 0.3, .beta = 0.7});
   });
-  omp_set_num_threads(before);
+}
+
+template <class T>
+packed::TermSplit split_on_16(const gemm_tile::Tile<T>& tile, const GemmExtent& e) {
+  return packed::term_split(
+      product_threads(tile, e, 16), packed::pieces(e.m, tile.rows), packed::pieces(e.n, tile.columns),
+      packed::pieces(e.k, packed::block_terms(tile, e.k)), e.m * e.n * std::int64_t{sizeof(T)});
+}
+
+TEST(PackedGemm, SplitSumsHaveTheBitsOfWholeOnes) {
+  each_tile([]<class T>(const gemm_tile::Tile<T>& tile) {
+    const AfterGemm<T> scale = [](std::int64_t row, std::int64_t column, std::int64_t columns, T* c) {
+      for (std::int64_t j = 0; j < columns; ++j) c[j] *= static_cast<T>(row + column + j);
+    };
+    int split = 0;
+    for (auto [m, n, k] : {GemmExtent{100, 50, 4005}, {20, 160, 4000}, {7, 290, 4600}}) {
+      if (split_on_16(tile, {m, n, k})) ++split;
+      for (bool ta : {false, true})
+        expect_same_bits<T>(
+            tile, {.ta = ta, .tb = !ta, .m = m, .n = n, .k = k, .beta = ta ? 0.7 : 0, .gap = 3}, scale);
+    }
+    EXPECT_GE(split, 2);
+  });
+}
+
+// More sums than are held at a time, of several groups of rows.
+TEST(PackedGemm, SplitSumsAreAddedInSeveralRounds) {
+  const gemm_tile::Tile<float>& tile = gemm_tile::versions()[0].f32;
+  const Call r{.tb = true, .m = 16 * tile.rows - 1, .n = 16 * tile.columns - 3, .k = 33'000};
+  const packed::TermSplit split = split_on_16(tile, {r.m, r.n, r.k});
+  EXPECT_TRUE(split);
+  EXPECT_LT(split.blocks, packed::pieces(r.k, packed::block_terms(tile, r.k)));
+  expect_same_bits(tile, r);
 }
 
 TEST(PackedGemm, RunsInsideAParallelRegion) {

@@ -2,85 +2,16 @@
 
 // One product in blocks: what a team of threads packs and multiplies. Part of packed_gemm.cc.
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <memory>
-#include <new>
+#include <utility>
 
+#include "ops/cpu/gemm_blocks.h"
 #include "ops/cpu/gemm_pack.h"
-#include "ops/cpu/gemm_shares.h"
 #include "ops/cpu/packed_gemm.h"
+#include "ops/cpu/packed_memory.h"
 #include "ops/cpu/parallel.h"
 
 namespace headroom::packed {
-
-// A block of A has so many rows for each row of threads: B comes from the third-level cache once for all of
-// them. A block of B has so many columns.
-inline constexpr std::int64_t kBlockRows = 768, kBlockColumns = 3072;
-// A factor that meets few panels of the other one is read where it is: copying it would take longer than it
-// saves. Terms of B are rows, often pages apart: then a B beyond the first caches is copied sooner.
-inline constexpr std::int64_t kInPlacePanelsOfA = 16, kInPlacePanels = 8, kInPlacePanelsFarApart = 2,
-                              kInPlaceBytes = 128 << 10, kNearBytes = 2048, kRunTerms = 16;
-inline constexpr std::int64_t kFewPanels = 16;
-
-// The half of the second-level cache of this processor, for panels of B. The other half is for what passes
-// by: panels of A, rows of C.
-inline std::int64_t group_bytes() {
-  static const std::int64_t bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0: unknown
-  return (bytes > 0 ? bytes : 1 << 20) / 2;
-}
-
-// Memory of a thread that grows and stays: no product allocates after one of its size.
-class PackedMemory {
- public:
-  template <class T>
-  T* at_least(std::int64_t count) {
-    auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-    if (bytes > bytes_) {
-      if (bytes >= kHugePage / 2) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-      bytes_ = 0;
-      memory_.reset();
-      memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
-      ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // in vain where there are none
-      bytes_ = bytes;
-    }
-    return reinterpret_cast<T*>(memory_.get());
-  }
-
- private:
-  static constexpr std::size_t kHugePage = 2 << 20;
-  static constexpr std::align_val_t kAlignment{kHugePage};
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::size_t bytes_ = 0;
-};
-
-// What a team works on at a time. The places are those of its packed factors.
-template <class T>
-struct Block {
-  std::int64_t row, rows, column, columns, term, terms;
-  T *a, *b;
-};
-
-// A function of k and the tile alone, because it decides how sums are rounded.
-template <class T>
-std::int64_t block_terms(const gemm_tile::Tile<T>& tile, std::int64_t k) {
-  return even_pieces(k, tile.term_bytes / std::int64_t{sizeof(T)}, 4);
-}
-
-// A factor seen along its lines: rows of A, columns of B. One of the steps is 1.
-template <class T>
-struct GemmFactor {
-  const T* data;
-  std::int64_t line_step, term_step;
-  const T* at(std::int64_t line, std::int64_t term) const {
-    return data + line * line_step + term * term_step;
-  }
-};
 
 template <class T>
 class PackedProduct {
@@ -107,8 +38,12 @@ class PackedProduct {
   void use_packed(const T* ready_b) { ready_b_ = ready_b, packs_b_ = true; }
 
   void run() {
-    static thread_local PackedMemory of_a, of_b;
     const int threads = product_threads(tile_, {m_, n_, k_}, team_limit());
+    // Sums that are scaled round in another way when they are split.
+    if (ready_b_ == nullptr && alpha_ == T{1})
+      if (const TermSplit split = term_split(threads, rows_of(m_), columns_of(n_), pieces(k_, terms_),
+                                             m_ * sums_pitch() * std::int64_t{sizeof(T)}))
+        return run_split(threads, split);
     const Grid grid = grid_of(threads, rows_of(m_), columns_of(n_), tile_.rows, tile_.columns);
     rows_at_once_ = even_pieces(m_, kBlockRows * grid.down, tile_.rows);
     // Few rows soon want the next block of B: this one is still where it was packed.
@@ -116,8 +51,8 @@ class PackedProduct {
       columns_at_once_ = even_pieces(n_, threads * group_panels() * tile_.columns, tile_.columns);
     // Threads pack a block while others still read the one before.
     const int buffers = threads > 1 ? 2 : 1;
-    if (packs_a_) packed_a_ = of_a.at_least<T>(buffers * terms_ * rows_at_once_);
-    if (ready_b_ == nullptr) packed_b_ = of_b.at_least<T>(buffers * terms_ * columns_at_once_);
+    if (packs_a_) packed_a_ = memory().a.template at_least<T>(buffers * terms_ * rows_at_once_);
+    if (ready_b_ == nullptr) packed_b_ = memory().b.template at_least<T>(buffers * terms_ * columns_at_once_);
     const TaskQueues queues(grid);
     TeamBarrier barrier(threads);
     if (threads == 1) return share_of(0, 1, queues, barrier);
@@ -141,6 +76,14 @@ class PackedProduct {
   }
 
  private:
+  struct Memory {
+    PackedMemory a, b, sums;
+  };
+  static Memory& memory() {
+    static thread_local Memory of_thread;
+    return of_thread;
+  }
+
   // Blocks of columns are whole tiles but for the last one.
   std::int64_t place_in_packed(const Block<T>& block) const {
     return block.column * k_ + block.term * columns_of(block.columns) * tile_.columns;
@@ -166,7 +109,72 @@ class PackedProduct {
             .term = term,
             .terms = std::min(terms_, k_ - term),
             .a = packed_a_,
-            .b = packed_b_};
+            .b = packed_b_,
+            .c = c_ + row * ldc_ + column,
+            .ldc = ldc_,
+            .beta = term == 0 ? beta_ : T{1}};
+  }
+
+  // Each task packs its own panel of B and multiplies one block of terms. The sums of the first block go to
+  // C, the others to places of their own, and are added to C in the order of the blocks.
+  void run_split(int threads, const TermSplit& split) {
+    rows_at_once_ = pieces(rows_of(m_), split.row_groups) * tile_.rows;
+    columns_at_once_ = tile_.columns;
+    if (packs_a_) packed_a_ = memory().a.template at_least<T>(threads * terms_ * rows_at_once_);
+    packed_b_ = memory().b.template at_least<T>(threads * terms_ * columns_at_once_);
+    T* const sums = memory().sums.template at_least<T>(split.blocks * m_ * sums_pitch());
+    const TaskQueues queues({threads, 1});
+    TeamBarrier barrier(threads);
+    run_team(threads, [&](int thread) {
+      const Span span(kWorkerSpan, SpanKind::worker);
+      const std::int64_t blocks = pieces(k_, terms_);
+      for (std::int64_t first = 0, round = 0; first < blocks; first += split.blocks, ++round) {
+        const std::int64_t count = std::min(split.blocks, blocks - first);
+        if (round > 0) barrier.wait();
+        multiply_blocks(thread, queues, round, first, count, sums);
+        barrier.wait();
+        add_blocks(share(m_ * pieces(n_, kAddedColumns), thread, threads), first, count, sums);
+      }
+    });
+  }
+
+  std::int64_t sums_pitch() const { return pieces(n_, tile_.lanes) * tile_.lanes; }
+
+  // Tasks side by side share a panel of B, then a block of A.
+  void multiply_blocks(int thread, const TaskQueues& queues, std::int64_t round, std::int64_t first,
+                       std::int64_t count, T* sums) const {
+    const std::int64_t groups = pieces(m_, rows_at_once_), of_block = groups * columns_of(n_);
+    std::int64_t has_a = -1, has_b = -1;
+    const auto is_new = [](std::int64_t wanted, std::int64_t& has) {
+      return std::exchange(has, wanted) != wanted;
+    };
+    queues.run(thread, round, count * of_block, 1, 1, [&](std::int64_t task, std::int64_t, std::int64_t) {
+      const std::int64_t term = first + task / of_block, panel = task / groups, row = task % groups;
+      Block<T> block = block_at(row * rows_at_once_, panel % columns_of(n_) * tile_.columns, term * terms_);
+      block.a += packs_a_ ? thread * terms_ * rows_at_once_ : 0;
+      block.b += thread * terms_ * tile_.columns;
+      if (term > 0) {
+        block.c = sums + ((term - first) * m_ + block.row) * sums_pitch() + block.column;
+        block.ldc = sums_pitch(), block.beta = 0;
+      }
+      if (packs_a_ && is_new(term * groups + row, has_a)) pack_a(block, {0, rows_of(block.rows)});
+      if (is_new(panel, has_b)) pack_b(block, {0, 1});
+      for (std::int64_t i = 0; i < block.rows; i += tile_.rows) multiply_tile(block, i, 0, 0);
+    });
+  }
+
+  void add_blocks(Range strips, std::int64_t first, std::int64_t count, const T* sums) const {
+    const std::int64_t across = pieces(n_, kAddedColumns);
+    for (std::int64_t i = strips.begin; i < strips.end; ++i) {
+      const std::int64_t row = i / across, column = i % across * kAddedColumns,
+                         columns = std::min(kAddedColumns, n_ - column);
+      T* const c = c_ + row * ldc_ + column;
+      for (std::int64_t block = first == 0 ? 1 : 0; block < count; ++block) {
+        const T* const from = sums + (block * m_ + row) * sums_pitch() + column;
+        for (std::int64_t j = 0; j < columns; ++j) c[j] += from[j];
+      }
+      if (after_ && first + count == pieces(k_, terms_)) after_(row, column, columns, c);
+    }
   }
 
   void share_of(int thread, int threads, const TaskQueues& queues, TeamBarrier& barrier) const {
@@ -255,9 +263,8 @@ class PackedProduct {
     }
     if (!packs_b_ && whole_vectors(columns))
       factors.b = b_.at(block.column + column, block.term), factors.b_term = b_.term_step;
-    T* const c = c_ + (block.row + row) * ldc_ + block.column + column;
     tile_.multiply(static_cast<int>(rows), static_cast<int>(columns), block.terms, factors, alpha_,
-                   block.term == 0 ? beta_ : T{1}, c, ldc_);
+                   block.beta, block.c + row * block.ldc + column, block.ldc);
   }
 
   const gemm_tile::Tile<T>& tile_;

@@ -8,6 +8,7 @@
 #include "ops/cpu/tile_transpose.h"
 
 namespace headroom {
+namespace cpu_strided_copy_cc {
 namespace {
 
 using Axis = StridedCopy::Axis;
@@ -126,6 +127,7 @@ bool crosswise(StridedCopy& copy) {
 }
 
 }  // namespace
+}  // namespace cpu_strided_copy_cc
 
 std::int64_t StridedCopy::numel() const {
   std::int64_t n = 1;
@@ -133,7 +135,8 @@ std::int64_t StridedCopy::numel() const {
   return n;
 }
 
-StridedCopy strided_copy(std::span<const Axis> axes, std::int64_t from, std::int64_t to) {
+StridedCopy strided_copy(std::span<const StridedCopy::Axis> axes, std::int64_t from, std::int64_t to) {
+  using namespace cpu_strided_copy_cc;
   StridedCopy copy{.from = from, .to = to};
   std::array<Axis, Shape::kMaxRank> sorted{};
   const auto end = std::copy_if(axes.begin(), axes.end(), sorted.begin(),
@@ -154,6 +157,7 @@ StridedCopy strided_copy(std::span<const Axis> axes, std::int64_t from, std::int
 
 template <class T>
 void copy_strided(const StridedCopy& copy, const T* from, T* to) {
+  using namespace cpu_strided_copy_cc;
   StridedCopy tiled = copy;
   if (crosswise(tiled))
     copy_tiles(tiled, from, to);

@@ -120,9 +120,9 @@ TEST_F(CudaGemm, CublasAndTilesAgreeInEveryType) {
         const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
         for (const char* name : {"cuda:cublaslt", "cuda:tiles", "cuda:fp64_tiles"}) {
           if (std::string_view(name) == "cuda:fp64_tiles" && dtype != DType::f64) continue;
-          const auto run = run_kernel(kernel_named(op, name), problem, inputs, tf32);
+          const auto run = run_kernel(kernel_named(op, name), problem, inputs, {.tf32 = tf32});
           EXPECT_TRUE(run.guards_intact) << name;
-          const Comparison comparison = compare(problem, 0, run.outputs[0], want, false, tf32);
+          const Comparison comparison = compare(problem, 0, run.outputs[0], want, false, {.tf32 = tf32});
           EXPECT_LE(comparison.worst_ratio, 1) << name << " " << problem.str() << comparison.where;
         }
       }

@@ -59,7 +59,7 @@ void check_exact(const char* op_name, const Case& c, const Form& form) {
   target.policy.tf32 = form.tf32;
   const Kernel& kernel = product_kernel(op, form.kernel);
   ASSERT_TRUE(accepts(kernel, problem, target).ok) << accepts(kernel, problem, target).reason;
-  const testing::Run got = run_kernel(kernel, problem, inputs, form.tf32);
+  const testing::Run got = run_kernel(kernel, problem, inputs, {.tf32 = form.tf32});
   EXPECT_TRUE(got.guards_intact) << form.kernel << problem.str();
   std::size_t wrong = 0, first = 0;
   for (std::size_t i = want.size(); i-- > 0;)
@@ -117,9 +117,9 @@ TEST_F(CudaWgmma, BiasAndActivation) {
       const Problem problem = problem_of(operator_of("linear"), c, form.dtype);
       const auto inputs = inputs_of(problem, c, Numbers::normal, 5);
       const Values want = run_kernel(cpu_kernel(widened(problem)), widened(problem), inputs).outputs[0];
-      const testing::Run got =
-          run_kernel(product_kernel(operator_of("linear"), form.kernel), problem, inputs, form.tf32);
-      const Comparison comparison = compare(problem, 0, got.outputs[0], want, false, form.tf32);
+      const testing::Run got = run_kernel(product_kernel(operator_of("linear"), form.kernel), problem, inputs,
+                                          {.tf32 = form.tf32});
+      const Comparison comparison = compare(problem, 0, got.outputs[0], want, false, {.tf32 = form.tf32});
       EXPECT_LE(comparison.worst_ratio, 1) << form.kernel << f << comparison.where;
     }
 }
@@ -155,8 +155,8 @@ TEST_P(CudaWgmmaForms, AsAccurateAsTheLibrary) {
       // In fp64, by the tiles that the common tests hold to the reference: the CPU takes minutes.
       const Values want = run_kernel(product_kernel(op, "cuda:tiles"), widened(problem), inputs).outputs[0];
       const auto error = [&](const char* name) {
-        return relative_error(run_kernel(product_kernel(op, name), problem, inputs, form.tf32).outputs[0],
-                              want);
+        return relative_error(
+            run_kernel(product_kernel(op, name), problem, inputs, {.tf32 = form.tf32}).outputs[0], want);
       };
       const double own = error(form.kernel), library = error("cuda:cublaslt");
       std::cout << fmt::format("{:<18} {:<9} {}: error {:.2e}, cuBLAS {:.2e}\n", form.kernel,

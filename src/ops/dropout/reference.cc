@@ -2,6 +2,7 @@
 #include "ops/dropout/dropout.h"
 
 namespace headroom {
+namespace dropout_reference_cc {
 namespace {
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -18,7 +19,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace dropout_reference_cc
 
-Kernel dropout_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel dropout_reference() {
+  using namespace dropout_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace dropout_schema_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -30,6 +31,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace dropout_schema_cc
 
 std::uint64_t DropoutProblem::threshold() const {
   return static_cast<std::uint64_t>(std::llround(std::ldexp(rate, 32)));
@@ -47,6 +49,9 @@ DropoutProblem dropout_problem(const Problem& p) {
           .key = static_cast<std::uint64_t>(p.attrs.integer("key"))};
 }
 
-OpSchema dropout_schema() { return {.name = "dropout", .infer = infer, .cost = cost, .gradient = gradient}; }
+OpSchema dropout_schema() {
+  using namespace dropout_schema_cc;
+  return {.name = "dropout", .infer = infer, .cost = cost, .gradient = gradient};
+}
 
 }  // namespace headroom

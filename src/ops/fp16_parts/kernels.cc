@@ -44,6 +44,10 @@ Work work_parts(const Problem& problem, const Target& target) {
   Work work = least_work(problem, target);
   work.with("gpu.fp16_parts", Unit::fp32).add_bytes(4.0 * double(elements_of(problem)));
   work.main().blocks = parts_blocks(elements_of(problem), target.device.multiprocessors);
+  // The first cache keeps a block's share of them for the second time, where it is small.
+  constexpr double kFirstCache = 128 << 10;
+  const double once = 4.0 * double(elements_of(problem));
+  if (once / double(work.main().blocks) <= kFirstCache) work.main().l2_bytes = work.bytes() - once;
   return work;
 }
 

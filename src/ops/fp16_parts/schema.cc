@@ -2,6 +2,7 @@
 #include "ops/fp16_parts/fp16_parts.h"
 
 namespace headroom {
+namespace fp16_parts_schema_cc {
 namespace {
 
 constexpr const char *kParts = "fp16_parts", *kProduct = "parts_product";
@@ -50,13 +51,16 @@ void expect_parts(const char* which, const TensorType& type, std::int64_t rows, 
 }
 
 }  // namespace
+}  // namespace fp16_parts_schema_cc
 
 TensorType parts_type(const Shape& matrix, int parts) {
+  using namespace fp16_parts_schema_cc;
   const std::int64_t columns = last(matrix);
   return {{parts, matrix.numel() / columns, (columns + 7) / 8 * 8}, DType::f16};
 }
 
 std::vector<PartsProblem> parts_problems(const Problem& problem) {
+  using namespace fp16_parts_schema_cc;
   std::vector<PartsProblem> list;
   for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
     const Shape& parts = problem.outputs.at(2 * i).shape;
@@ -66,6 +70,7 @@ std::vector<PartsProblem> parts_problems(const Problem& problem) {
 }
 
 PartsProduct parts_product(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace fp16_parts_schema_cc;
   if (in.size() != 4 && in.size() != 5) reject("{} takes 4 or 5 inputs, not {}", kProduct, in.size());
   const Shape out(attrs.integers("shape"));
   if (out.rank() < 2) reject("{} needs the shape of its output, not {}", kProduct, out.str());
@@ -90,8 +95,12 @@ PartsProduct parts_product(const std::vector<TensorType>& in, const Attrs& attrs
 }
 
 OpSchema fp16_parts_schema() {
+  using namespace fp16_parts_schema_cc;
   return {.name = kParts, .infer = infer_parts, .cost = [](const Problem& p) { return traffic(p); }};
 }
-OpSchema parts_product_schema() { return {.name = kProduct, .infer = infer_product, .cost = cost_product}; }
+OpSchema parts_product_schema() {
+  using namespace fp16_parts_schema_cc;
+  return {.name = kProduct, .infer = infer_product, .cost = cost_product};
+}
 
 }  // namespace headroom

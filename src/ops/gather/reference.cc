@@ -5,6 +5,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace gather_reference_cc {
 namespace {
 
 Verdict accepts(const Problem& p, const Target& target) {
@@ -34,7 +35,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gather_reference_cc
 
-Kernel gather_reference() { return {.name = "reference", .accepts = accepts, .prepare = prepare}; }
+Kernel gather_reference() {
+  using namespace gather_reference_cc;
+  return {.name = "reference", .accepts = accepts, .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include "ops/gather/gather.h"
 
 namespace headroom {
+namespace gather_schema_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -59,8 +60,10 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace gather_schema_cc
 
 GatherSizes gather_sizes(const Problem& p) {
+  using namespace gather_schema_cc;
   const bool grad = p.op == "gather_grad";
   const Shape& data = grad ? p.outputs[0].shape : p.inputs[0].shape;
   const int axis = static_cast<int>(axis_of(p.op, data, p.attrs));
@@ -71,7 +74,13 @@ GatherSizes gather_sizes(const Problem& p) {
   return g;
 }
 
-OpSchema gather_schema() { return {.name = "gather", .infer = infer, .cost = cost, .gradient = gradient}; }
-OpSchema gather_grad_schema() { return {.name = "gather_grad", .infer = infer_grad, .cost = cost_grad}; }
+OpSchema gather_schema() {
+  using namespace gather_schema_cc;
+  return {.name = "gather", .infer = infer, .cost = cost, .gradient = gradient};
+}
+OpSchema gather_grad_schema() {
+  using namespace gather_schema_cc;
+  return {.name = "gather_grad", .infer = infer_grad, .cost = cost_grad};
+}
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include "ops/gemm/gemm.h"
 
 namespace headroom {
+namespace gemm_reference_cc {
 namespace {
 
 template <class T>
@@ -24,7 +25,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_reference_cc
 
-Kernel gemm_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel gemm_reference() {
+  using namespace gemm_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include "ops/gemm/gemm.h"
 
 namespace headroom {
+namespace gemm_schema_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -47,6 +48,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace gemm_schema_cc
 
 GemmProblem gemm_problem(const std::vector<TensorType>& in, const Attrs& attrs) {
   const Shape a = in.at(0).shape, b = in.at(1).shape;
@@ -70,6 +72,9 @@ GemmProblem gemm_problem(const std::vector<TensorType>& in, const Attrs& attrs) 
   return p;
 }
 
-OpSchema gemm_schema() { return {.name = "gemm", .infer = infer, .cost = cost, .gradient = gradient}; }
+OpSchema gemm_schema() {
+  using namespace gemm_schema_cc;
+  return {.name = "gemm", .infer = infer, .cost = cost, .gradient = gradient};
+}
 
 }  // namespace headroom

@@ -11,6 +11,7 @@ Work work_dots(const Problem& problem, const Target& target) {
   Work work = least_work(problem, target);
   work.with("gpu.int8_dots", Unit::fp32, {p.m, p.n, p.k});
   work.main().flops /= 4;
+  work.main().executed = 0;  // integer operations do not count as FLOPs
   work.main().count = static_cast<int>(p.count());
   return work;
 }
@@ -18,7 +19,9 @@ Work work_dots(const Problem& problem, const Target& target) {
 Work work_direct(const Problem& problem, const Target& target) {
   const Conv2d c = parse_conv2d(problem);
   Work work = least_work(problem, target);
-  return work.with("gpu.int8_direct", Unit::fp32, {c.maps, c.batch * c.output_plane(), c.depth()});
+  work.with("gpu.int8_direct", Unit::fp32, {c.maps, c.batch * c.output_plane(), c.depth()});
+  work.main().executed = 0;  // as above
+  return work;
 }
 
 Verdict accepts_dots(const Problem&, const Target& target) {

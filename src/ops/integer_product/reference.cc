@@ -2,6 +2,7 @@
 #include "ops/integer_product/integer_product.h"
 
 namespace headroom {
+namespace integer_product_reference_cc {
 namespace {
 
 // One factor: its elements less their zero points.
@@ -66,7 +67,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace integer_product_reference_cc
 
-Kernel integer_product_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel integer_product_reference() {
+  using namespace integer_product_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -104,6 +104,18 @@ std::size_t workspace_cuda(const Problem& p, const Target&) {
   return static_cast<std::size_t>(blocks) * sizeof(double);
 }
 
+// Each block, and the last one again, sums over its 256 threads, by lanes and then by warps.
+Work work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  double blocks = 1, elements = 0;
+  for (std::size_t i = penalty_base(p.attrs); i < p.inputs.size(); ++i) {
+    const std::int64_t n = p.inputs[i].shape.numel();
+    blocks += double((n + kChunk / 2 - 1) / (kChunk / 2)), elements += double(n);
+  }
+  work.main().executed = 2 * elements + blocks * 256 * 10;
+  return work;
+}
+
 }  // namespace
 }  // namespace l2_penalty_cc
 
@@ -116,6 +128,7 @@ std::vector<Operator> l2_penalty_operators() {
            .kernels = {{.name = "cuda:chunks",
                         .device = DeviceKind::cuda,
                         .accepts = accepts_cuda_floats,
+                        .work = work_cuda,
                         .prepare = HEADROOM_CUDA(prepare_l2_penalty_cuda),
                         .workspace = workspace_cuda,
                         .shares_counter = true},

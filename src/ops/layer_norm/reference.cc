@@ -3,6 +3,7 @@
 #include "ops/layer_norm/layer_norm.h"
 
 namespace headroom {
+namespace layer_norm_reference_cc {
 namespace {
 
 template <class T>
@@ -62,7 +63,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace layer_norm_reference_cc
 
-Kernel layer_norm_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel layer_norm_reference() {
+  using namespace layer_norm_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include "ops/linear/linear.h"
 
 namespace headroom {
+namespace linear_reference_cc {
 namespace {
 
 Launcher prepare(const Problem& p, const LaunchContext&) {
@@ -19,7 +20,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace linear_reference_cc
 
-Kernel linear_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel linear_reference() {
+  using namespace linear_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

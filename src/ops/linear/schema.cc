@@ -2,6 +2,7 @@
 #include "ops/linear/linear.h"
 
 namespace headroom {
+namespace linear_schema_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -44,6 +45,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace linear_schema_cc
 
 LinearProblem linear_problem(const std::vector<TensorType>& in, const Attrs& attrs) {
   const Shape &x = in.at(0).shape, &w = in.at(1).shape;
@@ -58,6 +60,9 @@ LinearProblem linear_problem(const std::vector<TensorType>& in, const Attrs& att
   return {x.numel() / inputs, inputs, w[0], in.size() > 2, *activation};
 }
 
-OpSchema linear_schema() { return {.name = "linear", .infer = infer, .cost = cost, .gradient = gradient}; }
+OpSchema linear_schema() {
+  using namespace linear_schema_cc;
+  return {.name = "linear", .infer = infer, .cost = cost, .gradient = gradient};
+}
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace local_contrast_norm_cc {
 namespace {
 
 constexpr const char *kName = "local_contrast_norm", *kGrad = "local_contrast_norm_grad";
@@ -114,6 +115,7 @@ Operator make(const char* name, bool grad) {
 }
 
 }  // namespace
+}  // namespace local_contrast_norm_cc
 
 ContrastProblem contrast_problem(const Problem& p) {
   const Shape& x = p.inputs[0].shape;
@@ -143,6 +145,9 @@ std::vector<double> contrast_sums(const std::vector<double>& weights, std::int64
   return sums;
 }
 
-std::vector<Operator> local_contrast_norm_operators() { return {make(kName, false), make(kGrad, true)}; }
+std::vector<Operator> local_contrast_norm_operators() {
+  using namespace local_contrast_norm_cc;
+  return {make(kName, false), make(kGrad, true)};
+}
 
 }  // namespace headroom

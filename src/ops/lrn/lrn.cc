@@ -122,9 +122,31 @@ std::size_t grad_workspace_cuda(const Problem& p, const Target&) {
          (p.outputs[0].dtype == DType::f64 ? 8 : 4);
 }
 
+// Elements that a window reads through L2, for each of its own: a block of 256 threads keeps the channels
+// that its places share.
+double window_reads(const Problem& p) {
+  const LrnProblem q = lrn_problem(p);
+  std::int64_t taps = 0;
+  for (std::int64_t c = 0; c < q.channels; ++c)
+    taps += std::min(c, q.before) + 1 + std::min(q.channels - 1 - c, q.after);
+  const double others = double(taps) / double(q.channels) - 1;
+  return 1 + others * double(std::min<std::int64_t>(q.plane, 256)) / 256;
+}
+
+Work work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  work.main().l2_bytes = double(p.outputs[0].bytes()) * (window_reads(p) + 1);
+  return work;
+}
+
+// First the windows of x, dy, and both scratches; then the windows of one of them, the other, x and dx.
 Work grad_work_cuda(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
-  return work.add_pass(2 * static_cast<double>(grad_workspace_cuda(p, target)));
+  const double window = window_reads(p), scratch = static_cast<double>(grad_workspace_cuda(p, target));
+  work.add_pass(2 * scratch);
+  work.main().l2_bytes = double(p.outputs[0].bytes()) * (window + 1) + scratch;
+  work.launches.back().l2_bytes = scratch / 2 * (window + 1) + 2 * double(p.outputs[0].bytes());
+  return work;
 }
 
 }  // namespace
@@ -150,6 +172,7 @@ std::vector<Operator> lrn_operators() {
        .kernels = {{.name = "cuda:windows",
                     .device = DeviceKind::cuda,
                     .accepts = accepts_cuda_floats,
+                    .work = work_cuda,
                     .prepare = HEADROOM_CUDA(prepare_lrn_cuda)},
                    {.name = "cpu:strips", .prepare = lrn_strips},
                    {.name = "reference", .prepare = reference}},

@@ -1,6 +1,7 @@
 #include "ops/matmul/matmul.h"
 
 namespace headroom {
+namespace matmul_reference_cc {
 namespace {
 
 template <class T>
@@ -30,7 +31,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace matmul_reference_cc
 
-Kernel matmul_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel matmul_reference() {
+  using namespace matmul_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

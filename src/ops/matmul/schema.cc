@@ -6,6 +6,7 @@
 #include "ops/matmul/matmul.h"
 
 namespace headroom {
+namespace matmul_schema_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -93,6 +94,7 @@ std::vector<ValueId> gradient(const GradientContext& c) {
 }
 
 }  // namespace
+}  // namespace matmul_schema_cc
 
 bool MatmulProblem::folds() const {
   const bool one_b = std::all_of(b.begin(), b.end(), [](std::int64_t at) { return at == 0; });
@@ -102,6 +104,7 @@ bool MatmulProblem::folds() const {
 }
 
 MatmulProblem matmul_problem(const std::vector<TensorType>& in, const Attrs& attrs) {
+  using namespace matmul_schema_cc;
   const Shape a = as_matrices(in.at(0).shape, true), b = as_matrices(in.at(1).shape, false);
   const bool ta = attrs.integer("trans_a") != 0, tb = attrs.integer("trans_b") != 0;
   const std::string what = fmt::format("matmul of {}{} and {}{}", in[0].shape.str(), ta ? " transposed" : "",
@@ -134,6 +137,9 @@ Activation matmul_slope(const Attrs& attrs) {
   return *slope;
 }
 
-OpSchema matmul_schema() { return {.name = "matmul", .infer = infer, .cost = cost, .gradient = gradient}; }
+OpSchema matmul_schema() {
+  using namespace matmul_schema_cc;
+  return {.name = "matmul", .infer = infer, .cost = cost, .gradient = gradient};
+}
 
 }  // namespace headroom

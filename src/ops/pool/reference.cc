@@ -5,6 +5,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace pool_reference_cc {
 namespace {
 
 // Calls visit(row, column) for each element of the window of output (i, j), in row order.
@@ -102,7 +103,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace pool_reference_cc
 
-Kernel pool_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel pool_reference() {
+  using namespace pool_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 #include "ops/pool3d/pool3d.h"
 
 namespace headroom {
+namespace pool3d_cpu_rows_cc {
 namespace {
 
 constexpr std::int64_t kBlock = 256;  // windows taken together: their state stays in the first-level cache
@@ -172,7 +173,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace pool3d_cpu_rows_cc
 
-Kernel pool3d_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare}; }
+Kernel pool3d_cpu_rows() {
+  using namespace pool3d_cpu_rows_cc;
+  return {.name = "cpu:rows", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -33,7 +33,9 @@ Work work_of(const ProductKernel& idea, const Product& product, const Target& ta
   const double c =
       double(product.runs[0].count) * double(product.m) * double(product.n) * double(size_of(product.dtype));
   const double added = product.beta == 0 ? 0 : c;  // read by the pass, not by the product
-  return idea.work(bare(product), target, std::move(least.add_bytes(-added))).add_pass(2 * c + added);
+  Work work = idea.work(bare(product), target, std::move(least.add_bytes(-added))).add_pass(2 * c + added);
+  work.launches.back().executed = (product.beta == 0 ? 1 : 3) * c / double(size_of(product.dtype));
+  return work;
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -3,6 +3,7 @@
 #include "ops/quantize/round_to.h"
 
 namespace headroom {
+namespace quantize_kernels_cc {
 namespace {
 
 struct Bounds {
@@ -124,11 +125,19 @@ Operator operator_with(OpSchema schema) {
 }
 
 }  // namespace
+}  // namespace quantize_kernels_cc
 
-Kernel quantize_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare<true>}; }
-Kernel quantize_reference() { return {.name = "reference", .prepare = prepare<false>}; }
+Kernel quantize_cpu_rows() {
+  using namespace quantize_kernels_cc;
+  return {.name = "cpu:rows", .prepare = prepare<true>};
+}
+Kernel quantize_reference() {
+  using namespace quantize_kernels_cc;
+  return {.name = "reference", .prepare = prepare<false>};
+}
 
 std::vector<Operator> quantize_operators() {
+  using namespace quantize_kernels_cc;
   return {operator_with(quantize_schema()), operator_with(requantize_schema()),
           operator_with(dequantize_schema())};
 }

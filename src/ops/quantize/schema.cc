@@ -4,6 +4,7 @@
 #include "ops/quantize/quantize.h"
 
 namespace headroom {
+namespace quantize_schema_cc {
 namespace {
 
 constexpr std::int64_t kRowElements = 16384;  // of a piece of a tensor with one scale
@@ -89,10 +90,15 @@ Cost cost(const Problem& p) {
 }
 
 }  // namespace
+}  // namespace quantize_schema_cc
 
-ScaleMap scale_map(const Problem& p) { return map_of(p.op, p.inputs[0].shape, p.inputs[1].shape, p.attrs); }
+ScaleMap scale_map(const Problem& p) {
+  using namespace quantize_schema_cc;
+  return map_of(p.op, p.inputs[0].shape, p.inputs[1].shape, p.attrs);
+}
 
 std::int64_t ScaleMap::rows() const {
+  using namespace quantize_schema_cc;
   switch (kind) {
     case Kind::whole:
       return (inner + kRowElements - 1) / kRowElements;
@@ -104,6 +110,7 @@ std::int64_t ScaleMap::rows() const {
 }
 
 ScaleMap::Row ScaleMap::row(std::int64_t r) const {
+  using namespace quantize_schema_cc;
   if (kind == Kind::whole) return {r * kRowElements, std::min(kRowElements, inner - r * kRowElements), 0, 0};
   if (kind == Kind::axis && inner == 1) return {r * length, length, 0, 1};
   if (kind == Kind::axis) return {r * inner, inner, r % length, 0};
@@ -121,11 +128,16 @@ std::int64_t ScaleMap::scale_of(std::int64_t element) const {
 }
 
 OpSchema quantize_schema() {
+  using namespace quantize_schema_cc;
   return {.name = "quantize", .infer = infer_quantize, .cost = cost<5>, .keeps_fp32 = {1}};
 }
 OpSchema requantize_schema() {
+  using namespace quantize_schema_cc;
   return {.name = "requantize", .infer = infer_requantize, .cost = cost<5>, .keeps_fp32 = {1}};
 }
-OpSchema dequantize_schema() { return {.name = "dequantize", .infer = infer_dequantize, .cost = cost<2>}; }
+OpSchema dequantize_schema() {
+  using namespace quantize_schema_cc;
+  return {.name = "dequantize", .infer = infer_dequantize, .cost = cost<2>};
+}
 
 }  // namespace headroom

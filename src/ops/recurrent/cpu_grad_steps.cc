@@ -14,8 +14,7 @@ namespace recurrent_cpu_grad_steps_cc {
 namespace {
 
 // Elements of scratch memory: gradients of all sums; states before every step; gradients of h and c between
-// two steps; of a gru's r h, or, with linear_before_reset, of all its candidates' sums. The packed weights
-// are behind them.
+// two steps; of a gru's r h, or, with linear_before_reset, of its candidates' sums. Then the packed weights.
 struct Sizes {
   std::int64_t sums, states, carried, gru, all;
 };
@@ -280,8 +279,7 @@ std::size_t workspace(const Problem& problem, const Target&) {
   });
 }
 
-// The recurrent matrix comes from memory, or a cache, at every step; the sums' gradients are written once and
-// read by each product.
+// Every step reads the recurrent matrix. The sums' gradients are written once; each product reads them.
 Work work(const Problem& problem, const Target& target) {
   const RecurrentProblem p = recurrent_problem(problem);
   Work work = least_work(problem, target);

@@ -177,6 +177,12 @@ Verdict accepts_cuda(const Problem& p, const Target& target) {
 Work work_cuda(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   work.main().count = 2;
+  if (p.attrs.text("mode") != "bilinear") return work;
+  // Four weights of an output, each a product of two; those of a gradient are worked out for each input.
+  const Shape &to = p.op == "resize" ? p.outputs[0].shape : p.inputs[0].shape,
+              &from = p.op == "resize" ? p.inputs[0].shape : p.outputs[0].shape;
+  const double outputs = double(to.numel()), planes = double(to[0] * to[1]);
+  work.main().executed = 14 * outputs + (p.op == "resize" ? 0 : planes * double(to[2] * from[3]));
   return work;
 }
 

@@ -6,9 +6,11 @@
 #include "graph/graph.h"
 #include "ops/axes.h"
 #include "ops/expect.h"
+#include "ops/sectors.h"
 #include "ops/stored.h"
 
 namespace headroom {
+namespace slice_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -166,19 +168,38 @@ std::vector<SliceCase> slice_cases() {
           {Tier::perf, {32, 64, 56, 56}, attrs({0, 0}, {56, 56}, {2, 3}, {2, 2})}};
 }
 
+// A gradient is zero where nothing was cut from: all of it is written first. Rows do not end with sectors.
+Work work_cuda(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  if (p.op != "slice_grad") return work;
+  const StridedCopy copy = slice_copy(p);
+  const auto element = static_cast<std::int64_t>(size_of(p.outputs[0].dtype));
+  const StridedCopy::Axis& row = copy.axes[static_cast<std::size_t>(copy.rank - 1)];
+  const double rows = double(copy.numel()) / double(row.extent);
+  std::int64_t step = kSectorBytes;
+  for (int a = 0; a + 1 < copy.rank; ++a)
+    step = std::gcd(step, copy.axes[static_cast<std::size_t>(a)].to * element);
+  work.main().l2_bytes = work.bytes() + rows * touched_bytes(row.extent * element, step);
+  return work;
+}
+
 }  // namespace
+}  // namespace slice_cc
 
 StridedCopy slice_copy(const Problem& problem) {
-  Box box = box_of(problem);
+  using namespace slice_cc;
+  slice_cc::Box box = box_of(problem);
   if (box.backward)
     for (auto& axis : box.axes) std::swap(axis.from, axis.to);
   return strided_copy(box.axes, box.backward ? 0 : box.first, box.backward ? box.first : 0);
 }
 
 std::vector<Operator> slice_operators() {
+  using namespace slice_cc;
   const std::vector<Kernel> kernels = {{.name = "cuda:boxes",
                                         .device = DeviceKind::cuda,
                                         .accepts = accepts,
+                                        .work = work_cuda,
                                         .prepare = HEADROOM_CUDA(prepare_slice_cuda)},
                                        {.name = "cpu:boxes", .accepts = accepts, .prepare = boxes},
                                        {.name = "reference", .accepts = accepts, .prepare = reference}};

@@ -3,6 +3,7 @@
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
+namespace softmax_reference_cc {
 namespace {
 
 // Element k of each line lies at k * step.
@@ -44,7 +45,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace softmax_reference_cc
 
-Kernel softmax_reference() { return {.name = "reference", .prepare = prepare}; }
+Kernel softmax_reference() {
+  using namespace softmax_reference_cc;
+  return {.name = "reference", .prepare = prepare};
+}
 
 }  // namespace headroom

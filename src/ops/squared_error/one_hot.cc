@@ -6,6 +6,7 @@
 #include "ops/squared_error/squared_error.h"
 
 namespace headroom {
+namespace squared_error_one_hot_cc {
 namespace {
 
 std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& attrs) {
@@ -22,8 +23,12 @@ std::vector<TensorType> infer(const std::vector<TensorType>& in, const Attrs& at
 }
 
 }  // namespace
+}  // namespace squared_error_one_hot_cc
 
-OpSchema one_hot_schema() { return {.name = "one_hot", .infer = infer, .cost = traffic}; }
+OpSchema one_hot_schema() {
+  using namespace squared_error_one_hot_cc;
+  return {.name = "one_hot", .infer = infer, .cost = traffic};
+}
 
 Launcher one_hot_reference(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() {

@@ -165,11 +165,11 @@ Device* test_gpu(std::string* why) {
   return device.get();
 }
 
-Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs, bool tf32,
-               const std::string& variant) {
+Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs,
+               const Policy& policy, const std::string& variant) {
   Device& device = kernel.device == DeviceKind::cuda ? *test_gpu() : cpu();
   LaunchContext context{.target = device.capabilities(), .device = &device, .variant = variant};
-  context.target.policy.tf32 = tf32;
+  context.target.policy = policy;
   context.target.device.threads = omp_get_max_threads();  // other tests change it; scratch memory is by it
   std::vector<Guarded> in, out;
   std::vector<const void*> in_pointers;
@@ -255,7 +255,7 @@ Problem in_nhwc(Problem problem) {
 }
 
 Comparison compare(const Problem& problem, std::size_t output, const Values& got, const Values& want,
-                   bool exact, bool tf32) {
+                   bool exact, const Policy& policy) {
   const DType dtype = problem.outputs[output].dtype;
   const Cost cost = schema_of(problem.op).cost(problem);
   const double elements = std::max<double>(1, double(want.size()));
@@ -267,8 +267,9 @@ Comparison compare(const Problem& problem, std::size_t output, const Values& got
   // Sums of n products of unit normals have the size sqrt(n), also where a fused activation squeezes them
   // afterwards.
   const double size = std::max(std::sqrt(square / elements), std::sqrt(products));
-  // Factors rounded to 11 bits show in every product.
-  const double roundoff = std::max(unit_roundoff(dtype), tf32 && products > 0 ? std::ldexp(1.0, -11) : 0.0);
+  // Factors rounded to fewer bits show in every product.
+  const double factors = policy.bf16 ? unit_roundoff(DType::bf16) : policy.tf32 ? std::ldexp(1.0, -11) : 0;
+  const double roundoff = std::max(unit_roundoff(dtype), products > 0 ? factors : 0.0);
 
   Comparison worst;
   for (std::size_t i = 0; i < want.size(); ++i) {

@@ -26,7 +26,7 @@ struct Run {
 };
 // On the CPU, or on the first GPU for a kernel that is for GPUs.
 Run run_kernel(const Kernel& kernel, const Problem& problem, const std::vector<Values>& inputs,
-               bool tf32 = false, const std::string& variant = {});
+               const Policy& policy = {}, const std::string& variant = {});
 // The first GPU, opened once; null where there is none, and then `why` says why.
 Device* test_gpu(std::string* why = nullptr);
 
@@ -46,6 +46,6 @@ struct Comparison {
   std::string where;
 };
 Comparison compare(const Problem& problem, std::size_t output, const Values& got, const Values& want,
-                   bool exact, bool tf32 = false);
+                   bool exact, const Policy& policy = {});
 
 }  // namespace headroom::testing

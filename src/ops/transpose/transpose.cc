@@ -5,9 +5,11 @@
 #include "graph/graph.h"
 #include "ops/axes.h"
 #include "ops/expect.h"
+#include "ops/sectors.h"
 #include "ops/stored.h"
 
 namespace headroom {
+namespace transpose_cc {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -106,15 +108,42 @@ std::vector<Case> cases() {
   return list;
 }
 
-}  // namespace
+// Tiles of 32 x 32 elements where the axes that are contiguous differ: their lines do not fit sectors.
+Work work_cuda(const Problem& p, const Target& target) {
+  constexpr std::int64_t kTile = 32, kShort = 16;
+  Work work = least_work(p, target);
+  const StridedCopy copy = transpose_copy(p);
+  const auto element = static_cast<std::int64_t>(size_of(p.outputs[0].dtype));
+  std::int64_t along = 0, from_step = kSectorBytes, to_step = kSectorBytes;
+  const StridedCopy::Axis& last = copy.axes[static_cast<std::size_t>(copy.rank - 1)];
+  for (int a = 0; a < copy.rank; ++a) {
+    const StridedCopy::Axis& axis = copy.axes[static_cast<std::size_t>(a)];
+    if (axis.from == 1) along = axis.extent;
+    if (axis.from != 1) from_step = std::gcd(from_step, axis.from * element);
+    if (axis.to != 1) to_step = std::gcd(to_step, axis.to * element);
+  }
+  if (last.from == 1 || last.extent < kShort || along < kShort) return work;
+  const double n = double(copy.numel());
+  work.main().l2_bytes = n / double(along) * chunked_bytes(along, kTile, element, from_step) +
+                         n / double(last.extent) * chunked_bytes(last.extent, kTile, element, to_step);
+  return work;
+}
 
-StridedCopy transpose_copy(const Problem& problem) { return strided_copy(axes_of(problem)); }
+}  // namespace
+}  // namespace transpose_cc
+
+StridedCopy transpose_copy(const Problem& problem) {
+  using namespace transpose_cc;
+  return strided_copy(axes_of(problem));
+}
 
 std::vector<Operator> transpose_operators() {
+  using namespace transpose_cc;
   return {{.schema = {.name = "transpose", .infer = infer, .cost = traffic, .gradient = gradient},
            .kernels = {{.name = "cuda:tiles",
                         .device = DeviceKind::cuda,
                         .accepts = accepts,
+                        .work = work_cuda,
                         .prepare = HEADROOM_CUDA(prepare_transpose_cuda)},
                        {.name = "cpu:tiles", .accepts = accepts, .prepare = tiles},
                        {.name = "reference", .accepts = accepts, .prepare = reference}},

@@ -142,7 +142,14 @@ template <const UpdateRule& kRule>
 Work work_cuda(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   constexpr int kMax = cuda::TensorTable::kMax;
-  work.main().count = (static_cast<int>(update_problem(kRule, p).tensors.size()) + kMax - 1) / kMax;
+  const UpdateProblem problem = update_problem(kRule, p);
+  work.main().count = (static_cast<int>(problem.tensors.size()) + kMax - 1) / kMax;
+  // Every thread computes what l2 leaves of a weight: kUpdateChunk elements a block.
+  double blocks = 0;
+  problem.tensors.each_piece(
+      0, problem.tensors.numel(),
+      [&](std::size_t, std::int64_t from, std::int64_t to) { blocks += double((to - from + 2047) / 2048); });
+  work.main().executed = work.flops() + 2 * 256 * blocks;
   return work;
 }
 

@@ -28,8 +28,24 @@ Verdict accepts(const Problem& p, const Target& target) {
   return accept();
 }
 
+// Powers of 2 need no FLOPs. Forward scales all results for every tile; backward makes each score twice.
+double executed_of(const Problem& p) {
+  const AttentionProblem a = attention_problem(p);
+  const attention::MmaSizes sizes =
+      attention::mma_sizes(int(a.width), int(size_of(p.outputs[0].dtype)), is_backward(p));
+  const double depth = sizes.depth;
+  const auto scores = [&](bool owns_keys) {
+    return computed_scores(a, attention::MmaSizes::kOwn, sizes.loop, owns_keys);
+  };
+  if (!is_backward(p)) return scores(false) * (4 * depth + 3 + depth / sizes.loop);
+  return along_flops(a) + scores(false) * (6 * depth + 4) + scores(true) * (8 * depth + 4);
+}
+
 Work work(const Problem& p, const Target& target) {
-  return attention_gpu_work(p, target, "attention.mma", tensor_unit(p.outputs[0].dtype, target.policy.tf32));
+  Work work =
+      attention_gpu_work(p, target, "attention.mma", tensor_unit(p.outputs[0].dtype, target.policy.tf32));
+  work.main().executed = executed_of(p);
+  return work;
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -1,5 +1,7 @@
 #include "ops/attention/cuda/shared.h"
 
+#include <algorithm>
+
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
 #endif
@@ -8,6 +10,22 @@ namespace headroom {
 
 std::size_t along_bytes(const Problem& p, const Target&) {
   return is_backward(p) ? static_cast<std::size_t>(p.inputs[3].bytes()) : 0;
+}
+
+double computed_scores(const AttentionProblem& a, std::int64_t own, std::int64_t loop, bool owns_keys) {
+  double scores = 0;
+  for (std::int64_t first = 0; first < a.time; first += own) {
+    const std::int64_t begin = a.causal && owns_keys ? first : 0,
+                       end = a.causal && !owns_keys ? std::min(a.time, first + own) : a.time;
+    scores += double(own * ((end - begin + loop - 1) / loop * loop));
+  }
+  return double(a.batch * a.heads) * scores;
+}
+
+double seen_scores(const AttentionProblem& a) { return double(a.batch * a.heads * a.pairs()); }
+
+double along_flops(const AttentionProblem& a) {
+  return double(a.batch * a.heads * a.time) * (2 * double(a.width) + 5 * 32);
 }
 
 Work attention_gpu_work(const Problem& p, const Target& target, std::string_view family, Unit unit) {

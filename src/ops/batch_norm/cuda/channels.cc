@@ -1,6 +1,7 @@
 // Sums of each channel by many blocks, then all elements. Takes every layout, and nothing folded in.
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/batch_norm/cuda/split.h"
+#include "ops/sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/batch_norm/cuda/channels.h"
 #include "ops/cuda/launch.h"
@@ -20,13 +21,25 @@ std::size_t workspace(const Problem& p, const Target&) {
   return cuda::BatchNormSplit(s.rows, s.channels, s.plane).workspace(s.channels, s.plane);
 }
 
+// Stores go through to L2 as a warp makes them, of packs or of single elements of a plane, which do not begin
+// with sectors; what loads have in common, the first cache keeps.
+double stored_beyond(const Problem& p, const Channels& s) {
+  const TensorType& y = p.outputs[0];
+  const auto element = static_cast<std::int64_t>(size_of(y.dtype));
+  const std::int64_t pack = 16 / element, chunk = 32 * (s.plane % pack == 0 ? pack : 1);
+  const double planes = double(y.shape.numel()) / double(s.plane);
+  return planes * chunked_bytes(s.plane, chunk, element, s.plane * element) - double(y.bytes());
+}
+
 Work work(const Problem& p, const Target& target) {
-  if (p.op == "batch_norm_inference") return least_work(p, target);
   const Channels s = channels_of(p);
+  const bool columns = cuda::BatchNormSplit(s.rows, s.channels, s.plane).columns;
   Work work = least_work(p, target);
-  const int read = p.op == "batch_norm" ? 1 : 2;  // by the sums; then again by the elements
-  const int passes = cuda::BatchNormSplit(s.rows, s.channels, s.plane).columns ? 2 : 1;
-  return work.add_pass(static_cast<double>(read * p.inputs[0].bytes()), passes);
+  if (!columns) work.main().l2_bytes = work.bytes() + stored_beyond(p, s);
+  if (p.op == "batch_norm_inference") return work;
+  // By the sums; then again by the elements, which need no x without statistics of the batch.
+  const int read = p.op == "batch_norm" || p.op == "batch_norm_inference_grad" ? 1 : 2;
+  return work.add_pass(static_cast<double>(read * p.inputs[0].bytes()), columns ? 2 : 1);
 }
 
 #ifdef HEADROOM_HAS_CUDA

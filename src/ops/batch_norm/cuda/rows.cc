@@ -3,6 +3,7 @@
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/batch_norm/cuda/split.h"
 #include "ops/rows_split.h"
+#include "ops/sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/batch_norm/cuda/rows.h"
 #include "ops/cuda/launch.h"
@@ -35,10 +36,17 @@ std::size_t workspace(const Problem& p, const Target&) {
 }
 
 // dy and x twice, but for a slope that is kept: then g is written by the first pass and read by the second.
+// Tiles of packs do not end with sectors.
 Work work(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
+  const cuda::RowsSplit split = rows_split(p);
+  const std::int64_t row = std::int64_t{split.packs} * 16;
+  const double share = chunked_bytes(split.packs, split.tile, 16, row) / double(row);
+  work.main().l2_bytes = share * work.bytes() + 2 * double(workspace(p, target));
   if (p.op == "batch_norm_inference") return work;
-  return work.add_pass(static_cast<double>((p.op == "batch_norm" ? 1 : 2) * p.inputs[0].bytes()));
+  const double again = static_cast<double>((p.op == "batch_norm" ? 1 : 2) * p.inputs[0].bytes());
+  work.add_pass(again).launches.back().l2_bytes = share * again;
+  return work;
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -7,6 +7,7 @@
 #include "ops/cpu/vmath.h"
 
 namespace headroom {
+namespace binary_cpu_pow_rows_cc {
 namespace {
 
 // By the library, lane by lane. exp(e log x) on vectors must be computed in double to be as exact, and was
@@ -79,7 +80,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace binary_cpu_pow_rows_cc
 
-Kernel pow_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare}; }
+Kernel pow_cpu_rows() {
+  using namespace binary_cpu_pow_rows_cc;
+  return {.name = "cpu:rows", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include "ops/expect.h"
 
 namespace headroom {
+namespace binary_cpu_rows_cc {
 namespace {
 
 // By one number for a whole row: a product with its inverse, where that is a normal number. One rounding
@@ -125,7 +126,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace binary_cpu_rows_cc
 
-Kernel binary_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare}; }
+Kernel binary_cpu_rows() {
+  using namespace binary_cpu_rows_cc;
+  return {.name = "cpu:rows", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -2,8 +2,9 @@
 // to a sum. The loops are in pixel_lanes_loops.cc.
 #include <cmath>
 
-#include "ops/conv2d/cpu/pixel_lanes.h"
+#include "ops/conv2d/cpu/pixel_tile.h"
 #include "ops/cpu/parallel.h"
+#include "ops/pool/cpu/pairs.h"
 
 namespace headroom {
 namespace pixels {
@@ -38,7 +39,7 @@ Finish<T> finish_of(const Conv2d& c, const LaunchArgs& a, T* scratch) {
 
 template <class T>
 void squeeze(const Conv2d& c, T* y) {
-  if (c.activation == Activation::none || c.activation == Activation::relu) return;
+  if (is_cut(c.activation)) return;
   parallel_for(c.batch * c.maps, kElementwiseGrain / c.output_plane() + 1,
                [&](std::int64_t begin, std::int64_t end, int) {
                  T* from = y + begin * c.output_plane();
@@ -69,7 +70,8 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cpu_floats(p, target); !v.ok) return v;
   if (p.op == "conv2d_grad_weight") return refuse("sums over pixels: a matrix product");
   const Conv2d c = parse_conv2d(p);
-  if (c.pools()) return refuse("does not pool");
+  if (c.pools())
+    if (Verdict v = pairs::accepts_window(c.pool.window); !v.ok) return v;
   if (!is_input_gradient(p)) return accept();
   if (c.window.stride != Extent2d{1, 1}) return refuse("input gradient of a strided window");
   const Conv2d t = pixels::input_gradient_as_conv(c);
@@ -94,10 +96,12 @@ Work work(const Problem& p, const Target& target) {
     Work work = least_work(p, target);
     work.with("cpu.pixel_lanes", ordinary_unit(p.outputs[0].dtype),
               {.n = kernel.c.output_plane(), .k = kernel.c.depth()});
-    if (kernel.each_alone()) work.main().blocks = kernel.c.batch * kernel.c.groups;
+    if (kernel.each_alone())
+      work.main().blocks = kernel.c.batch * kernel.c.groups * kernel.shares(kernel.threads).parts;
     work.add_bytes(2.0 * double(kernel.c.batch * kernel.c.groups * kernel.source.elements()) * sizeof(T));
-    const double maps = double(kernel.c.group_maps()), tiles = std::ceil(maps / pixels::kTileMaps);
-    work.main().useful = maps <= 4 ? 0.5 : maps / (tiles * pixels::kTileMaps);
+    const double maps = double(kernel.c.group_maps()),
+                 tile = maps <= 4 ? 0 : double(pixels::tile_shape(kernel.c.group_maps()).maps);
+    work.main().useful = maps <= 4 ? 0.5 : maps / (std::ceil(maps / tile) * tile);
     return work;
   });
 }
@@ -110,7 +114,7 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
       T* finish = workspace + sizes.shared + kernel.threads * sizes.per_thread;
       T* out = a.out<T>(0);
       kernel.run(a.in<T>(0), a.in<T>(1), pixels::finish_of<T>(kernel.c, a, finish), out, workspace);
-      pixels::squeeze(kernel.c, out);
+      if (!kernel.c.pools()) pixels::squeeze(kernel.c, out);
     };
   });
 }

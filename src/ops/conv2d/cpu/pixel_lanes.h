@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/conv2d/conv2d.h"
+#include "ops/cpu/image_shares.h"
 #include "ops/cpu/simd.h"
 
 namespace headroom::pixels {
@@ -20,6 +21,12 @@ inline constexpr int kTileMaps = 8;
 inline constexpr int kTileMaps = 4;
 #endif
 inline constexpr int kTileRegisters = 3;
+// Tiles of 12 x 2, where 8 x 3 would leave more maps idle; 0: none, because they were not measured there.
+#if defined(__AVX512F__)
+inline constexpr int kWideTileMaps = 12;
+#else
+inline constexpr int kWideTileMaps = 0;
+#endif
 inline constexpr int kMaxRegisters = 8;  // of tiles with fewer maps
 // From so many tiles of maps on it pays to gather a panel's pixels, which then lie side by side.
 inline constexpr std::int64_t kGatherTiles = 4;
@@ -71,6 +78,10 @@ struct Finish {
 template <class T>
 Finish<T> finish_of(const Conv2d& c, const LaunchArgs& args, T* scratch);
 inline std::int64_t finish_elements(const Conv2d& c) { return 2 * std::max(c.maps, c.channels); }
+// Is it done where a sum is finished?
+inline bool is_cut(Activation activation) {
+  return activation == Activation::none || activation == Activation::relu;
+}
 // Activations that are no cut.
 template <class T>
 void squeeze(const Conv2d& c, T* y);
@@ -81,7 +92,7 @@ struct Tile;
 // Elements of scratch.
 struct Scratch {
   std::int64_t shared, per_thread;
-  std::int64_t weights, panel;  // parts of a thread's
+  std::int64_t weights, panel, results;  // parts of a thread's; results are those to be pooled
 };
 
 template <class T>
@@ -93,11 +104,40 @@ struct PixelLanes {
   PixelLanes(const Conv2d& convolution, bool transpose, int max_threads);
 
   Scratch scratch() const;
-  bool each_alone() const;  // threads take whole groups of an image, rather than parts of one
+  bool each_alone() const;  // threads take whole groups of an image, but for the last ones
+  ImageShares shares(int team) const;
   void run(const T* x, const T* w, const Finish<T>& finish, T* y, T* workspace) const;
 
  private:
-  struct Part;
+  // Which outputs: of one group of one image, so many maps, so many registers of pixels. Results lie in
+  // planes, from the row of the first pixel on.
+  struct Part {
+    std::int64_t group;
+    std::int64_t first_map, last_map;  // within the group
+    std::int64_t first_register, last_register;
+    std::int64_t first_row, plane;
+    std::int64_t first_k = 0, last_k = 0;
+  };
+  // One image's group.
+  struct Item {
+    std::int64_t group;
+    const T *x, *w;
+    Finish<T> finish;
+    T* y;
+  };
+  struct Maps {
+    std::int64_t begin, end;
+  };
+  Item item_at(std::int64_t i, const T* x, const T* w, const Finish<T>& finish, T* y) const;
+  std::int64_t registers() const;
+  bool has_bands() const;
+  std::int64_t band_rows() const;     // rows of pooled pixels whose results a thread holds at a time
+  std::int64_t held_results() const;  // of a thread
+  std::int64_t units() const;         // into which the pixels of a group can be divided
+  void run_units(const Item& item, Maps maps, std::int64_t begin, std::int64_t end, T* scratch) const;
+  void run_alone(const T* x, const T* w, const Finish<T>& finish, T* y, T* workspace) const;
+  void run_together(Item item, T* workspace) const;
+
   void pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const;
   void gather_across(const T* x, Tile<T>& tile, std::int64_t first, int registers, T* panel) const;
   void compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y, T* scratch) const;

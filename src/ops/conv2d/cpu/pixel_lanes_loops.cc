@@ -4,6 +4,7 @@
 #include "ops/cpu/parallel.h"
 
 namespace headroom::pixels {
+namespace conv2d_cpu_pixel_lanes_loops_cc {
 namespace {
 
 // Blocks of k: a panel of pixels and a tile's weights stay in the first two caches.
@@ -56,6 +57,7 @@ void transpose_rows(std::int64_t depth, const T* from, std::int64_t distance, st
 template <class T>
 void transpose_rows(int tile, std::int64_t depth, const T* from, std::int64_t distance, std::int64_t maps,
                     const T* scale, T* to, std::int64_t step) {
+  if (tile == 12) return transpose_rows<T, 12>(depth, from, distance, maps, scale, to, step);
   if (tile == 8) return transpose_rows<T, 8>(depth, from, distance, maps, scale, to, step);
   if (tile == 4) return transpose_rows<T, 4>(depth, from, distance, maps, scale, to, step);
   if (tile == 2) return transpose_rows<T, 2>(depth, from, distance, maps, scale, to, step);
@@ -63,35 +65,23 @@ void transpose_rows(int tile, std::int64_t depth, const T* from, std::int64_t di
 }
 
 }  // namespace
-
-// Which outputs: of one group of one image, so many maps, so many registers of pixels.
-template <class T>
-struct PixelLanes<T>::Part {
-  std::int64_t group;
-  std::int64_t first_map, last_map;  // within the group
-  std::int64_t first_register, last_register;
-  std::int64_t first_k = 0, last_k = 0;
-};
+}  // namespace conv2d_cpu_pixel_lanes_loops_cc
 
 template <class T>
 PixelLanes<T>::PixelLanes(const Conv2d& convolution, bool transpose, int max_threads)
     : c(convolution), transposed(transpose), threads(max_threads), source(source_of(c, simd::kLanes<T>)) {}
 
 template <class T>
-bool PixelLanes<T>::each_alone() const {
-  const std::int64_t items = c.batch * c.groups;
-  return threads == 1 || items >= 4 * threads || items % threads == 0;
-}
-
-template <class T>
 Scratch PixelLanes<T>::scratch() const {
+  using namespace conv2d_cpu_pixel_lanes_loops_cc;
   Scratch s{};
   const TileShape shape = tile_shape(c.group_maps());
   const std::int64_t block = depth_block(c.depth());
   constexpr std::int64_t kL = simd::kLanes<T>;  // registers that start anywhere cross lines of the cache
   s.weights = round_up(round_up(std::min(c.group_maps(), kMapBlock), shape.maps) * block, kL);
   s.panel = (block * shape.registers + 1) * kL;
-  s.per_thread = s.weights + s.panel;
+  s.results = round_up(held_results(), kL);
+  s.per_thread = s.weights + s.panel + s.results;
   (each_alone() ? s.per_thread : s.shared) += round_up(source.elements(), kL);
   return s;
 }
@@ -99,6 +89,7 @@ Scratch PixelLanes<T>::scratch() const {
 // Tile by tile of maps, k by k.
 template <class T>
 void PixelLanes<T>::pack_weights(const T* w, const Finish<T>& finish, const Part& part, T* to) const {
+  using namespace conv2d_cpu_pixel_lanes_loops_cc;
   const int tile = tile_shape(c.group_maps()).maps;
   const std::int64_t depth = part.last_k - part.first_k, taps = c.taps();
   for (std::int64_t map = part.first_map; map < part.last_map; map += tile, to += tile * depth) {
@@ -135,12 +126,13 @@ void PixelLanes<T>::gather_across(const T* x, Tile<T>& t, std::int64_t first, in
 template <class T>
 void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Part part, T* y,
                             T* scratch_memory) const {
+  using namespace conv2d_cpu_pixel_lanes_loops_cc;
   constexpr std::int64_t kL = simd::kLanes<T>;
   const Scratch sizes = scratch();
   T *weights = scratch_memory, *panel = weights + sizes.weights;
   const TileShape shape = tile_shape(c.group_maps());
   const std::int64_t block = depth_block(c.depth()), across = (source.width + kL - 1) / kL;
-  const std::int64_t last_map = part.last_map, plane = c.output_plane();
+  const std::int64_t last_map = part.last_map, plane = part.plane;
   // Beyond the last pixel of the last channel the image itself has nothing to read.
   const bool tight = source.form == Source::Form::as_it_is, dense = source.form == Source::Form::dense;
 
@@ -161,7 +153,7 @@ void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Par
         bool partial = false;
         for (int p = 0; p < registers; ++p, ++at) {
           const std::int64_t row = at / across, column = at % across * kL;
-          t.spot[p] = {row * source.pitch + column, row * source.width + column,
+          t.spot[p] = {row * source.pitch + column, (row - part.first_row) * source.width + column,
                        std::min(kL, source.width - column)};
           t.x[p] = x + t.spot[p].x;
           partial |= t.spot[p].count < kL;
@@ -189,59 +181,12 @@ void PixelLanes<T>::compute(const T* x, const T* w, const Finish<T>& finish, Par
   }
 }
 
-template <class T>
-void PixelLanes<T>::run(const T* x, const T* w, const Finish<T>& finish, T* y, T* workspace) const {
-  constexpr std::int64_t kL = simd::kLanes<T>;
-  const Scratch sizes = scratch();
-  const std::int64_t registers = registers_of(source.rows, source.width, kL);
-  const std::int64_t input = c.group_channels() * c.input_plane(), output = c.group_maps() * c.output_plane();
-  auto own = [&](int thread) { return workspace + sizes.shared + thread * sizes.per_thread; };
-  const bool copies = source.form != Source::Form::as_it_is;
-  auto at_item = [&](std::int64_t item) {
-    Finish<T> f = finish;
-    if (f.residual != nullptr) f.residual += item * output;
-    return f;
-  };
-
-  if (each_alone()) {
-    parallel_for(c.batch * c.groups, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
-      T* image = own(thread) + sizes.weights + sizes.panel;
-      for (std::int64_t i = begin; i < end; ++i) {
-        const T* from = x + i * input;
-        if (copies) copy_channels(c, source, from, 0, source.channels, image);
-        compute(copies ? image : from, w, at_item(i), {i % c.groups, 0, c.group_maps(), 0, registers},
-                y + i * output, own(thread));
-      }
-    });
-    return;
-  }
-  const int tile = tile_shape(c.group_maps()).maps;
-  const std::int64_t tiles = (c.group_maps() + tile - 1) / tile;
-  for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
-    const T* from = x + i * input;
-    if (copies)
-      parallel_for(source.channels, kElementwiseGrain / source.channel + 1,
-                   [&](std::int64_t begin, std::int64_t end, int) {
-                     copy_channels(c, source, from, begin, end, workspace);
-                   });
-    const T* image = copies ? workspace : from;
-    const Finish<T> f = at_item(i);
-    // Few pixels are shared out by maps: then nobody packs a weight twice.
-    const std::int64_t grain = 500'000 / (c.depth() * tile * kL * registers) + 1;
-    if (tiles >= 4 * threads && registers * kL < 256 * threads)
-      parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
-        compute(image, w, f, {i % c.groups, begin * tile, std::min(end * tile, c.group_maps()), 0, registers},
-                y + i * output, own(thread));
-      });
-    else
-      parallel_for((registers + 2) / 3, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
-        compute(image, w, f, {i % c.groups, 0, c.group_maps(), 3 * begin, std::min(3 * end, registers)},
-                y + i * output, own(thread));
-      });
-  }
-}
-
-template struct PixelLanes<float>;
-template struct PixelLanes<double>;
+#define HEADROOM_PIXEL_LOOPS(T)                                 \
+  template PixelLanes<T>::PixelLanes(const Conv2d&, bool, int); \
+  template Scratch PixelLanes<T>::scratch() const;              \
+  template void PixelLanes<T>::compute(const T*, const T*, const Finish<T>&, Part, T*, T*) const;
+HEADROOM_PIXEL_LOOPS(float)
+HEADROOM_PIXEL_LOOPS(double)
+#undef HEADROOM_PIXEL_LOOPS
 
 }  // namespace headroom::pixels

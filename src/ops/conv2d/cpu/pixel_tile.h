@@ -134,7 +134,11 @@ using RunTile = void (*)(const Tile<T>&);
 struct TileShape {
   int maps, registers;
 };
+inline std::int64_t in_tiles(std::int64_t maps, int tile) { return (maps + tile - 1) / tile * tile; }
 inline TileShape tile_shape(std::int64_t maps) {
+  if constexpr (kWideTileMaps > 0)
+    if (maps > kTileMaps && maps <= kMapBlock && in_tiles(maps, kWideTileMaps) < in_tiles(maps, kTileMaps))
+      return {kWideTileMaps, 2};
   if (maps > 4) return {kTileMaps, kTileRegisters};
   if (maps > 2) return {4, 3};
   return {maps == 2 ? 2 : 1, maps == 2 ? 4 : 8};
@@ -162,7 +166,7 @@ RunTile<T> tile_of(int registers, bool whole) {
     case 2:
       return tile_of<T, kMaps, 2, kGathered>(whole);
     case 3:
-      if constexpr (kMaps > 2) return tile_of<T, kMaps, 3, kGathered>(whole);
+      if constexpr (kMaps > 2 && kMaps <= kTileMaps) return tile_of<T, kMaps, 3, kGathered>(whole);
       break;
     case 4:
       if constexpr (kMaps <= 2) return tile_of<T, kMaps, 4, kGathered>(whole);
@@ -179,6 +183,8 @@ RunTile<T> tile_for(const TileShape& shape, int registers, bool whole) {
   if (shape.maps == 1) return tile_of<T, 1, kGathered>(registers, whole);
   if (shape.maps == 2) return tile_of<T, 2, kGathered>(registers, whole);
   if (shape.maps == 4) return tile_of<T, 4, kGathered>(registers, whole);
+  if constexpr (kWideTileMaps > 0)
+    if (shape.maps == kWideTileMaps) return tile_of<T, kWideTileMaps, kGathered>(registers, whole);
   return tile_of<T, 8, kGathered>(registers, whole);
 }
 

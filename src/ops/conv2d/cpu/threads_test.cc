@@ -43,6 +43,25 @@ TEST(ConvolutionThreads, PixelLanes) {
                    {.inputs = {{1, 20, 12, 12}, {30, 4, 3, 3}}, .attrs = {{"groups", std::int64_t{5}}}});
 }
 
+// Twelve maps fill a tile of their own. Eleven images leave a rest on two threads, seventeen on three.
+TEST(ConvolutionThreads, PixelLanesOfTheLastImages) {
+  for (std::int64_t images : {11, 17})
+    expect_same_bits("conv2d", "cpu:pixel_lanes", {.inputs = {{images, 3, 20, 21}, {12, 3, 5, 5}, {12}}});
+}
+
+// In bands of rows, and where results that cross the ends of rows are pooled whole.
+TEST(ConvolutionThreads, PixelLanesThatPool) {
+  const Attrs pooled = {{"bias", std::int64_t{1}},     {"norm", std::int64_t{0}},
+                        {"residual", std::int64_t{0}}, {"pool", std::string("max")},
+                        {"pool_kernel", Ints{2, 2}},   {"activation", std::string("tanh")}};
+  for (const auto& [x, maps] : {std::pair<Shape, std::int64_t>{{11, 1, 37, 36}, 12},
+                                {{2, 1, 150, 131}, 12},
+                                {{1, 4, 70, 131}, 40},
+                                {{9, 16, 9, 9}, 40}})
+    expect_same_bits("conv2d_block", "cpu:pixel_lanes",
+                     {.inputs = {x, {maps, x[1], 3, 3}, {maps}}, .attrs = pooled});
+}
+
 TEST(ConvolutionThreads, Depthwise) {
   Attrs attrs = kPadded;
   attrs.set("groups", std::int64_t{24});

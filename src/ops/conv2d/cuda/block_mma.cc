@@ -35,22 +35,9 @@ const char* refusal_of_gradient(const Conv2d& c) {
   return s.pad_h < 0 || s.pad_w < 0 ? "the input has more padding than a window reaches" : nullptr;
 }
 
-const char* refusal(const Conv2d& c) {
-  if (c.groups > 1) return "grouped";
-  if (c.norm || c.residual || c.cuts()) return "neither normalises, nor adds a residual, nor clips";
-  if (!c.pools()) return nullptr;
-  if (c.pool.window.pad != Extent2d{0, 0} || c.pool.window.pad_end != Extent2d{0, 0})
-    return "takes no padding around what it pools";
-  if (c.pool.window.dilation != Extent2d{1, 1}) return "takes no dilated windows of pooling";
-  return nullptr;
-}
-
 Verdict accepts(const Problem& p, const Target& target) {
-  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
-  if (p.outputs[0].dtype == DType::f64) return refuse("images are held in fp16, two parts of each element");
-  if (target.device.compute_capability < 80) return refuse("its products need compute capability 8.0");
+  if (Verdict v = accepts_block(p, target); !v.ok) return v;
   const Conv2d c = parse_conv2d(p);
-  if (const char* no = refusal(c)) return refuse(no);
   if (const char* no = is_gradient(p) ? refusal_of_gradient(c) : nullptr) return refuse(no);
   std::string why;
   return block_plan(shape_of(p), is_exact_fp32(p, target), target, why) ? accept() : refuse(why);
@@ -58,12 +45,16 @@ Verdict accepts(const Problem& p, const Target& target) {
 
 // A block arranges its weights once, which takes as long as half a dozen tiles of a small network. Gradients
 // of inputs took 480 us on an H200 where images in fragments of tf32 take 42 (16 maps of 10 x 10, 256
-// images).
+// images). Beyond a few channels a band of the image leaves room for few warps, which wait for each value: 64
+// channels of 112 x 112 in bf16 took 2,209 us, where cuDNN and a pool take 100 (85 images).
 Verdict pays(const Problem& p, const Target& target) {
-  constexpr int kTilesOfBlock = 10;
+  constexpr int kTilesOfBlock = 10, kExactChannels = 32, kRoundedChannels = 24;
   if (is_gradient(p)) return refuse("images in fragments of tf32 are faster for gradients");
+  const bool exact = is_exact_fp32(p, target);
+  if (shape_of(p).channels > (exact ? kExactChannels : kRoundedChannels))
+    return refuse("many channels: a band of the image leaves room for too few warps");
   std::string why;
-  const auto q = block_plan(shape_of(p), is_exact_fp32(p, target), target, why);
+  const auto q = block_plan(shape_of(p), exact, target, why);
   if (!q || q->tiles < kTilesOfBlock * q->workers)
     return refuse("too few images: arranging the weights takes longer than it gains");
   return accept();
@@ -75,6 +66,20 @@ double useful_share(const BlockShape& s, const BlockPlan& q) {
   const double terms = double(s.depth()) / double(16 * q.steps);
   const double fragment = cuda::places_of_fragment(q), places = double(q.place_rows) * q.place_w;
   return columns * terms * places / (fragment * double(int((places + fragment - 1) / fragment)));
+}
+
+// Warps compute several whole fragments. Exact: three products, and sums that begin anew every group of
+// steps.
+double executed_of(const BlockShape& s, const BlockPlan& q) {
+  const int of_warp = cuda::block_rows16(q.split, q.columns8), fragment = cuda::places_of_fragment(q);
+  double fragments = 0;
+  for (int index = 0; index < q.tiles; ++index) {
+    const int places = cuda::block_tile(s, q, index).places;
+    fragments += (places + fragment * of_warp - 1) / (fragment * of_warp) * of_warp;
+  }
+  const double sums = fragments * 16 * 8 * q.columns8 * q.map_blocks;
+  const double groups = double((q.steps + cuda::kBlockGroup - 1) / cuda::kBlockGroup);
+  return sums * (32.0 * q.steps * (q.split ? 3 : 1) + (q.split ? groups + 1 : 0));
 }
 
 Work work(const Problem& p, const Target& target) {
@@ -89,6 +94,7 @@ Work work(const Problem& p, const Target& target) {
   work.main().tile = {std::int64_t{q->conv_rows} * s.conv_w, q->block_maps, s.depth()};
   work.main().blocks = std::int64_t{q->workers} * q->map_blocks;
   work.main().useful = useful_share(s, *q);
+  work.main().executed = executed_of(s, *q);
   // Every block reads its weights twice, and the rows of its tiles twice: once for their largest value.
   const double element = double(size_of(p.outputs[0].dtype));
   const double rows = double(q->tiles) * std::min(q->view_h, s.in_h) * s.in_w * s.channels * q->map_blocks;

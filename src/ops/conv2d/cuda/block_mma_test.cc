@@ -204,7 +204,8 @@ TEST(BlockMma, AgreesWithTheReference) {
         const std::string f = b.attrs.text("activation");
         const bool exact =
             numbers == Numbers::small_integers && (f.empty() || f == "relu") && b.attrs.text("pool") != "avg";
-        const Comparison c = compare(run.problem, 0, widened_y(run), run.want, exact, tf32 && !exact);
+        const Comparison c =
+            compare(run.problem, 0, widened_y(run), run.want, exact, {.tf32 = tf32 && !exact});
         EXPECT_LE(c.worst_ratio, 1) << c.where;
       }
 }

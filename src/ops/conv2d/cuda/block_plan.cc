@@ -216,6 +216,20 @@ BlockShape block_gradient_shape(const Conv2d& c) {
   return s;
 }
 
+Verdict accepts_block(const Problem& p, const Target& target) {
+  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
+  if (p.outputs[0].dtype == DType::f64) return refuse("images are held in fp16, two parts of each element");
+  if (target.device.compute_capability < 80) return refuse("its products need compute capability 8.0");
+  const Conv2d c = parse_conv2d(p);
+  if (c.groups > 1) return refuse("grouped");
+  if (c.norm || c.residual || c.cuts()) return refuse("neither normalises, nor adds a residual, nor clips");
+  if (!c.pools()) return accept();
+  if (c.pool.window.pad != Extent2d{0, 0} || c.pool.window.pad_end != Extent2d{0, 0})
+    return refuse("takes no padding around what it pools");
+  if (c.pool.window.dilation != Extent2d{1, 1}) return refuse("takes no dilated windows of pooling");
+  return accept();
+}
+
 std::optional<BlockPlan> block_plan(const BlockShape& s, bool split, const Target& target, std::string& why) {
   if (!is_small_enough(s)) return why = "larger than its 32-bit indices", std::nullopt;
   BlockPlan start{};

@@ -37,13 +37,40 @@ std::size_t workspace(const Problem& p, const Target& target) {
   return is_weight_gradient(p) ? bytes_of_pieces(p, weight_pieces(sweep_of(p), target)) : 0;
 }
 
-// Neighbours share what they read through L2 alone.
+// Threads compute 4 maps, those past the end in vain. Of weights, each lane sums 8 taps, which warps add up.
+double executed_of(const Problem& p, const Target& target) {
+  const Sweep s = sweep_of(p);
+  const double products = products_inside(s), outputs = double(p.outputs[0].shape.numel());
+  if (!is_weight_gradient(p))
+    return 2 * products * (s.maps == 1 ? 1 : double((s.maps + 3) / 4 * 4) / s.maps) + outputs;
+  const double blocks = double(s.groups) * s.maps * s.channels * ((s.taps() + 7) / 8);
+  return 2 * products + weight_pieces(s, target) * (blocks * 8 * 256 * 5 + 8 * outputs);
+}
+
+// What blocks of 256 neighbouring pixels read, and keep in the first cache: the rows that their windows see,
+// in all channels, and their weights; of weights' gradients a map of dy and a channel of the image.
+double l2_bytes_of(const Problem& p, const Target& target) {
+  constexpr int kPixels = 256;
+  const Sweep s = sweep_of(p);
+  const double element = double(size_of(p.inputs[0].dtype)), outputs = double(p.outputs[0].bytes());
+  const int plane = s.out_plane();
+  if (is_weight_gradient(p)) {
+    const double blocks = double(s.groups) * s.maps * s.channels * ((s.taps() + 7) / 8);
+    return blocks * s.batch * (plane + s.in_plane()) * element + double(workspace(p, target));
+  }
+  const int maps = s.maps == 1 ? 1 : 4, map_blocks = (s.maps + maps - 1) / maps;
+  const double blocks = double((s.pixels() + kPixels - 1) / kPixels) * s.groups * map_blocks;
+  return element * (elements_seen(s, kPixels) * s.batch * s.groups * map_blocks * s.channels +
+                    blocks * std::min(maps, s.maps) * s.depth()) +
+         outputs;
+}
+
 Work work(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   work.with("gpu.conv.direct", ordinary_unit(p.outputs[0].dtype), extent_of(p));
-  const double elements = work.flops() / 2;  // each product reads an element of the image
-  work.main().l2_bytes = elements * double(size_of(p.inputs[0].dtype));
-  return with_pieces(std::move(work), workspace(p, target));
+  work.main().l2_bytes = std::max(work.bytes(), l2_bytes_of(p, target));
+  work.main().executed = executed_of(p, target);
+  return with_pieces(p, std::move(work), workspace(p, target));
 }
 
 #ifdef HEADROOM_HAS_CUDA

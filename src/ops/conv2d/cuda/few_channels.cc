@@ -179,13 +179,45 @@ std::size_t workspace(const Problem& p, const Target& target) {
   return bytes_of_pieces(p, plan ? plan->workers : 1);
 }
 
+// The share of the products that are wanted: register tiles also cover maps, columns and rows beyond the
+// last.
+double useful_share(const Sweep& s, const FewChannelsPlan& q, bool weight_gradient) {
+  const double rows = double(s.out_h) / double(q.bands * q.rows);
+  if (weight_gradient)
+    return rows * double(s.maps) / double(cuda::kFewWeightMaps * q.chunks) * double(s.out_w) /
+           double(4 * q.columns);
+  return rows * double(s.maps) / double(cuda::kFewMaps * q.chunks) * double(s.out_w) /
+         double(cuda::kFewColumns * q.columns);
+}
+
+// Warps compute whole register tiles of 2 rows, 6 columns and 6 maps, one for each lane.
+double executed_of(const Sweep& s, const FewChannelsPlan& q) {
+  constexpr int kOutputs = 2 * cuda::kFewColumns * cuda::kFewMaps;
+  return 2.0 * q.tiles * s.groups * round_up(q.items, 32) * kOutputs * s.depth();
+}
+// Threads slide along whole quads of columns; sums are added up over tiles and over shares of the rows.
+double executed_of_weights(const Sweep& s, const FewChannelsPlan& q) {
+  const double sums = double(cuda::kFewWeightMaps) * s.kernel_w,
+               lines = double(s.batch) * s.out_h * q.items * q.columns * 4;
+  return s.groups * sums * (2 * lines + double(q.tiles) * q.threads + double(q.workers) * q.items * q.shares);
+}
+
 Work work(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   work.with("gpu.conv.few_channels", ordinary_unit(p.outputs[0].dtype), extent_of(p));
   std::string why;
-  if (const auto plan = plan_of(p, target, why))
-    work.main().blocks = std::int64_t{plan->workers} * sweep_of(p).groups;
-  return with_pieces(std::move(work), workspace(p, target));
+  if (const auto plan = plan_of(p, target, why)) {
+    const Sweep s = sweep_of(p);
+    work.main().tile = {std::int64_t{plan->rows} * s.out_w, s.maps, s.depth()};
+    work.main().blocks = std::int64_t{plan->workers} * s.groups;
+    work.main().useful = useful_share(s, *plan, is_weight_gradient(p));
+    // Bands of rows overlap by the height of the windows.
+    const double views = double(plan->tiles) * plan->view_h * s.in_w * s.channels * s.groups;
+    work.main().l2_bytes = work.bytes() + std::max(0.0, views * double(size_of(p.inputs[0].dtype)) -
+                                                            double(p.inputs[0].bytes()));
+    work.main().executed = is_weight_gradient(p) ? executed_of_weights(s, *plan) : executed_of(s, *plan);
+  }
+  return with_pieces(p, std::move(work), workspace(p, target));
 }
 
 #ifdef HEADROOM_HAS_CUDA

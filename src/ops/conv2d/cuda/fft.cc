@@ -126,6 +126,11 @@ Work work(const Problem& p, const Target& target) {
   const int chunks = static_cast<int>(ceil_div(all, chunk));
   work.main().flops = transform_flops(s, plan) + product_flops(s, plan);
   work.main().useful = double(s.maps) / double(cuda::kFftMaps * maps);
+  // Pairs of planes share a transform, and are told apart by additions.
+  const double pairs = double(ceil_div(s.channels, 2)), back = double(ceil_div(s.maps, 2));
+  work.main().executed = transform_flops(s, plan) +
+                         8.0 * double(threads * maps) * cuda::kFftMaps * cuda::kFftTiles * s.channels +
+                         plan.frequencies() * (8 * pairs * double(all + s.maps) + 4 * back * double(all));
   work.main().count = chunks;
   // Spectra are written once and read once, half of that by the products.
   const double spectra = 4 * double(all) * double(tile_floats(s, plan));

@@ -55,15 +55,30 @@ std::size_t workspace(const Problem& p, const Target& target) {
   return is_weight_gradient(p) ? bytes_of_pieces(p, weight_pieces(sweep_of(p), target)) : 0;
 }
 
-// Each block reads its rows of one factor and its columns of the other, depth long.
+// Each block reads its rows of one factor, depth long, and what its columns of the other see of the image,
+// which the first cache keeps. Weights: all of dy and of the image.
+double asked_bytes(const Problem& p, const Sweep& s, std::int64_t m, std::int64_t n, ProductExtent tile) {
+  const double down = double(ceil_div(m, tile.m)), across = double(ceil_div(n, tile.n)),
+               copies = double(s.batch) * s.groups;
+  if (is_weight_gradient(p))
+    return 4 * copies *
+           (double(m) * s.out_plane() * across + double(s.channels) * s.in_plane() * down * across);
+  return 4 * copies *
+             (double(m) * s.depth() * across +
+              elements_seen(s, static_cast<int>(tile.n)) * s.channels * down) +
+         double(p.outputs[0].bytes());
+}
+
 Work product_work(const Problem& p, const Target& target, std::string_view family, std::int64_t m,
                   std::int64_t n, std::int64_t copies, ProductExtent tile) {
   const Sweep s = sweep_of(p);
   const std::int64_t depth = is_weight_gradient(p) ? s.pixels() : s.depth();
   const std::int64_t blocks = ceil_div(m, tile.m) * ceil_div(n, tile.n);
-  Work work = rung_work(p, target, family, blocks * copies,
-                        4.0 * double(blocks * copies) * double(depth * (tile.m + tile.n)), tile);
+  Work work = rung_work(p, target, family, blocks * copies, asked_bytes(p, s, m, n, tile), tile);
   work.main().useful = double(m * n) / double(blocks * tile.m * tile.n);
+  const double terms = double(ceil_div(depth, tile.k) * tile.k);  // with the zeros of padding
+  *work.main().executed +=
+      2 * (double(blocks * copies) * double(tile.m * tile.n) * terms - products_inside(s));
   return work;
 }
 
@@ -85,7 +100,7 @@ Work work_registers(const Problem& p, const Target& target) {
   Work work =
       product_work(p, target, "gpu.conv.register_product", s.maps, s.depth(), s.groups, {32, 128, 16});
   work.main().blocks *= pieces;
-  return with_pieces(std::move(work), workspace(p, target));
+  return with_pieces(p, std::move(work), workspace(p, target));
 }
 
 std::vector<std::string> fused_tiles(const Problem&, const Target&) { return {"tile=16", "tile=32"}; }

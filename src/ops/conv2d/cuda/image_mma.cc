@@ -1,4 +1,7 @@
 // Images, or bands of their rows, in shared memory: the tensor cores multiply what the windows see there.
+#include <algorithm>
+#include <cmath>
+
 #include "ops/conv2d/cuda/image_plan.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
@@ -46,18 +49,64 @@ std::size_t workspace(const Problem& p, const Target& target) {
   return bytes_of_pieces(p, plan ? plan->workers : 1);
 }
 
+// The share of the products that are wanted: the rest pads maps, terms and pixels of fragments.
+double useful_share(const Sweep& s, const ImagePlan& q, bool weight_gradient) {
+  const double maps = double(s.maps) / double(8 * q.maps8 * q.map_blocks), tiles = q.tiles;
+  const double pixels = double(q.images) * q.rows * s.out_w;
+  if (weight_gradient)
+    return maps * double(s.depth()) / double(32 * q.row_groups * q.row_blocks) * double(s.pixels()) /
+           (tiles * 8 * q.steps);
+  const double fragment = 16 * q.rows16;
+  return maps * double(s.depth()) / double(8 * q.steps) * double(s.pixels()) /
+         (tiles * fragment * std::ceil(pixels / fragment));
+}
+
+constexpr int round_up(int a, int to) { return (a + to - 1) / to * to; }
+
+// Pixels that the tiles compute where each takes whole units of them.
+double whole_pixels(const Sweep& s, const ImagePlan& q, int unit) {
+  double sum = 0;
+  for (int index = 0; index < q.tiles; ++index) {
+    const int images = std::min(q.images, s.batch - index / q.bands * q.images),
+              rows = std::min(q.rows, s.out_h - index % q.bands * q.rows);
+    sum += round_up(images * rows * s.out_w, unit);
+  }
+  return sum;
+}
+
+// Exact: three products of parts, which each warp splits for itself, and sums that begin anew in each group.
+double executed_of(const Sweep& s, const ImagePlan& q, bool exact, bool bias) {
+  const int unit = 16 * q.rows16, terms = 8 * q.steps, maps = 8 * q.maps8;
+  const double pixels = whole_pixels(s, q, unit) * q.map_blocks * s.groups;
+  const double groups = double(q.steps) / cuda::kImageGroup, sets = q.rows16 == 1 ? 3 : 1;
+  const double additions = exact ? terms * (1 + double(maps) / unit) + sets * groups * maps : 0;
+  return pixels * (2.0 * (exact ? 3 : 1) * maps * terms + additions + (bias ? maps : 0));
+}
+
+// Sums begin anew every 16 pixels; slices of a block are added up at the end.
+double executed_of_weights(const Sweep& s, const ImagePlan& q, bool exact) {
+  const double rows = 32.0 * q.row_groups * q.row_blocks * s.groups * q.map_blocks, maps = 8.0 * q.maps8;
+  const double additions = exact ? rows + rows / 32 * maps : 0;
+  return whole_pixels(s, q, 16) * (2 * (exact ? 3 : 1) * rows * maps + additions + rows * maps / 16) +
+         double(q.workers) * (q.slices - 1) * rows * maps;
+}
+
 Work work(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   work.with(by_arithmetic(p, target, "gpu.conv.image.fp32", "gpu.conv.image.tf32", "gpu.conv.image.fp32",
                           "gpu.conv.image.tf32"),
             Unit::tf32, extent_of(p));
   const Sweep s = sweep_of(p);
-  if (const auto plan = plan_of(p, target)) {
-    work.main().tile = {std::int64_t{plan->images} * plan->rows * s.out_w, 8 * plan->maps8, s.depth()};
-    work.main().blocks = std::int64_t{plan->workers} * plan->map_blocks * s.groups;
-    work.main().useful = double(s.maps) / double(8 * plan->maps8 * plan->map_blocks);
+  if (const auto q = plan_of(p, target)) {
+    const bool gradient = is_weight_gradient(p);
+    KernelLaunch& main = work.main();
+    main.tile = {std::int64_t{q->images} * q->rows * s.out_w, 8 * q->maps8, s.depth()};
+    main.blocks = std::int64_t{q->workers} * q->map_blocks * s.groups * (gradient ? q->row_blocks : 1);
+    main.useful = useful_share(s, *q, gradient);
+    main.executed = gradient ? executed_of_weights(s, *q, is_exact_fp32(p, target))
+                             : executed_of(s, *q, is_exact_fp32(p, target), p.inputs.size() > 2);
   }
-  return with_pieces(std::move(work), workspace(p, target));
+  return with_pieces(p, std::move(work), workspace(p, target));
 }
 
 #ifdef HEADROOM_HAS_CUDA

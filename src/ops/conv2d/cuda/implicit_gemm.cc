@@ -60,6 +60,24 @@ std::size_t workspace(const Problem& p, const Target& target) {
   return pieces > 1 ? bytes_of_pieces(p, pieces) : 0;
 }
 
+// Whole tiles and steps. Exact: three products, of parts that warps of 32 x 32 split every 16 of the sum,
+// where sums begin anew; else those of weights begin anew every fourth step, the others never.
+double executed_of(const Problem& p, const Sweep& s, bool exact, int pieces) {
+  const bool weight = is_weight_gradient(p), bias = p.inputs.size() > 2;
+  const std::int64_t columns = s.maps <= 16 ? 16 : 64, depth = size_of(p.outputs[0].dtype) == 2 ? 32 : 16;
+  const std::int64_t steps = tiles(weight ? s.pixels() : s.depth(), depth), of_piece = tiles(steps, pieces),
+                     busy = tiles(steps, of_piece);
+  const double tile = 64.0 * double(columns),
+               all = tile * double(tiles(weight ? s.depth() : s.pixels(), 64) * tiles(s.maps, columns)) *
+                     s.groups;
+  const std::int64_t fresh =
+      !weight ? pieces
+              : (busy - 1) * tiles(of_piece, 4) + tiles(steps - (busy - 1) * of_piece, 4) + pieces - busy;
+  const double once = 2 * all * double(steps * depth);
+  return once * (exact ? 3 + 1.0 / 16 : 1) + all * double(exact ? pieces : fresh) +
+         (bias && pieces == 1 ? double(p.outputs[0].shape.numel()) : 0);
+}
+
 Work work(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
   const DType dtype = p.outputs[0].dtype;
@@ -74,7 +92,13 @@ Work work(const Problem& p, const Target& target) {
   main.tile = {64, columns, 32};
   main.blocks = tiles(weight ? s.depth() : s.pixels(), 64) * tiles(s.maps, columns) * s.groups * pieces;
   main.useful = double(s.maps) / double(columns * tiles(s.maps, columns));
-  return with_pieces(std::move(work), workspace(p, target));
+  // Each row of tiles reads dy again, and the image, whose windows the first cache keeps.
+  if (weight)
+    main.l2_bytes =
+        double(tiles(s.depth(), 64)) *
+        (double(p.inputs[0].bytes()) * double(tiles(s.maps, columns)) + double(p.inputs[1].bytes()));
+  main.executed = executed_of(p, s, is_exact_fp32(p, target), pieces);
+  return with_pieces(p, std::move(work), workspace(p, target));
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -45,6 +45,11 @@ Verdict accepts(Mapping mapping, const Problem& p, const Target& target) {
   return accept();
 }
 
+// Threads that share the channels of one output: a power of two.
+int shares_of(const Sweep& s) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::min(s.channels, 16))));
+}
+
 Work work(Mapping mapping, const Problem& p, const Target& target) {
   const Sweep s = sweep_of(p);
   const std::int64_t maps = std::int64_t{s.groups} * s.maps;
@@ -57,9 +62,13 @@ Work work(Mapping mapping, const Problem& p, const Target& target) {
     case Mapping::map:
       return rung_work(p, target, "gpu.conv.naive", s.batch * maps, image * double(s.batch * maps),
                        {s.out_plane(), 1, 0});
-    case Mapping::tree:
-      return rung_work(p, target, "gpu.conv.naive", ceil_div(s.pixels(), 32) * maps,
-                       double(ceil_div(s.pixels(), 32) * maps) * seen_bytes(s, 1, 32), {32, 1, s.depth()});
+    case Mapping::tree: {
+      const std::int64_t blocks = ceil_div(s.pixels(), 32) * maps;
+      Work work = rung_work(p, target, "gpu.conv.naive", blocks, double(blocks) * seen_bytes(s, 1, 32),
+                            {32, 1, s.depth()});
+      *work.main().executed += 32.0 * double(blocks) * (shares_of(s) - 1);
+      return work;
+    }
     default: {  // every channel adds to every output, in L2
       Work work =
           rung_work(p, target, "gpu.conv.naive", ceil_div(s.out_plane(), 256) * s.batch * maps * s.channels,
@@ -70,11 +79,6 @@ Work work(Mapping mapping, const Problem& p, const Target& target) {
 }
 
 #ifdef HEADROOM_HAS_CUDA
-// Threads that share the channels of one output: a power of two.
-int shares_of(const Sweep& s) {
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::min(s.channels, 16))));
-}
-
 Launcher prepare(Mapping mapping, const Problem& p) {
   return [mapping, s = sweep_of(p), bias = parse_conv2d(p).bias](const LaunchArgs& a) {
     const float *x = a.in<float>(0), *w = a.in<float>(1), *b = bias ? a.in<float>(2) : nullptr;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/conv2d/cuda/rungs.h"
+#include "ops/sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
 #endif
@@ -53,19 +54,34 @@ std::size_t workspace(const Problem& p, const Target& target) {
   return is_weight_gradient(p) ? bytes_of_pieces(p, weight_pieces(sweep_of(p), target)) : 0;
 }
 
+// What blocks of 256 weights read of all images: the gradients of their maps, and the channels of their taps.
+double weight_bytes(const Sweep& s) {
+  constexpr std::int64_t kWeights = 256;
+  const std::int64_t weights = std::int64_t{s.groups} * s.maps * s.depth();
+  double planes = 0;  // of dy, and of the image
+  for (std::int64_t first = 0; first < weights; first += kWeights) {
+    const std::int64_t last = std::min(weights, first + kWeights) - 1;
+    planes += double(last / s.depth() - first / s.depth() + 1) * s.out_plane();
+    planes +=
+        double(std::min<std::int64_t>(s.channels, last / s.taps() - first / s.taps() + 1)) * s.in_plane();
+  }
+  return 4.0 * s.batch * planes;
+}
+
 // The L1 cache keeps what a block sees of the image. Sums in memory are written through to L2 at every
-// product.
+// product, 16 neighbours of a row at a time, which do not begin with sectors.
 Work work(const Idea& idea, const Problem& p, const Target& target) {
   const Sweep s = sweep_of(p);
-  const double products = schema_of(p.op).cost(p).multiply_add / 2;
   if (is_weight_gradient(p)) {
     const int pieces = weight_pieces(s, target);
     const std::int64_t blocks = ceil_div(std::int64_t{s.groups} * s.maps * s.depth(), 256) * pieces;
-    return with_pieces(rung_work(p, target, "gpu.conv.naive", blocks, 4 * products, {1, 256, 0}),
+    return with_pieces(p, rung_work(p, target, "gpu.conv.naive", blocks, weight_bytes(s), {1, 256, 0}),
                        workspace(p, target));
   }
   const std::int64_t blocks = std::int64_t{s.batch} * s.groups * s.maps * plane_tiles(s, 16);
-  const double l2 = double(blocks) * seen_bytes(s, 16, 16) + (idea.registers ? 0 : 4 * products);
+  const double written = chunked_bytes(s.out_w, 16, 4, 4LL * s.out_w) / s.out_w;  // for each product
+  const double l2 =
+      double(blocks) * seen_bytes(s, 16, 16) + (idea.registers ? 0 : written * products_inside(s));
   return rung_work(p, target, "gpu.conv.naive", blocks, l2, {256, 1, 0});
 }
 

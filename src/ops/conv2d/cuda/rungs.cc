@@ -92,6 +92,7 @@ Work rung_work(const Problem& p, const Target& target, std::string_view family, 
   work.main().blocks = blocks;
   work.main().l2_bytes = std::max(l2_bytes, work.main().bytes);
   work.main().tile = tile;
+  work.main().executed = flops_inside(p);
   return work;
 }
 

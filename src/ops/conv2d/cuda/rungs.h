@@ -33,7 +33,7 @@ std::vector<std::string> rung_shapes(std::initializer_list<int> blocks, std::ini
 RungShape parse_rung_shape(std::string_view kernel, const std::string& variant, const cuda::Sweep& sweep,
                            std::initializer_list<int> coarsens);
 
-// The work of a rung whose only launch is the convolution.
+// The work of a rung whose only launch is the convolution, without products with padding.
 Work rung_work(const Problem& problem, const Target& target, std::string_view family, std::int64_t blocks,
                double l2_bytes, ProductExtent tile);
 

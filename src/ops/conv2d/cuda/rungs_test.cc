@@ -51,9 +51,9 @@ std::string_view chosen_of(const Operator& op, const Problem& p, const Target& t
 
 // They are for reading and measuring: the engine always has a kernel before them.
 TEST(Rungs, AreNeverTheEnginesChoice) {
-  constexpr std::string_view kEngine[] = {"cuda:as_linear", "cuda:few_channels", "cudnn",
-                                          "cuda:block_mma", "cuda:image_mma",    "cuda:implicit_gemm",
-                                          "cuda:direct"};
+  constexpr std::string_view kEngine[] = {
+      "cuda:as_linear", "cuda:pair_mma",  "cuda:few_channels",  "cudnn",
+      "cuda:block_mma", "cuda:image_mma", "cuda:implicit_gemm", "cuda:direct"};
   std::size_t choices = 0;
   for (const char* name : {"conv2d", "conv2d_grad_input", "conv2d_grad_weight"}) {
     const Operator& op = operator_of(name);
@@ -76,6 +76,7 @@ TEST(Rungs, TakeBothLayersOfTheCourse) {
         kernel.name == "cuda:few_channels")
       continue;
     EXPECT_EQ(refusal(kernel, conv1()), "") << kernel.name;
+    if (kernel.name == "cuda:pair_mma") continue;  // for one channel
     EXPECT_EQ(refusal(kernel, conv2()), "") << kernel.name;
   }
   const Problem half = layer({100, 12, 33, 33}, {24, 12, 7, 7}, {}, DType::f16);
@@ -153,7 +154,9 @@ TEST(Rungs, TellWhatTheirIdeaMoves) {
   const auto work = [](const Kernel& kernel, const Problem& p) { return kernel.work(p, h200()); };
   const Work naive = work(conv2d_cuda_naive(), conv2()), registers = work(conv2d_cuda_registers(), conv2());
   const double products = 100.0 * 24 * 729 * 588;
-  EXPECT_DOUBLE_EQ(naive.launches[0].l2_bytes - registers.launches[0].l2_bytes, 4 * products);
+  // Rows of 27 sums are written as 16 and 11 of them, which begin anywhere in a sector.
+  EXPECT_DOUBLE_EQ(naive.launches[0].l2_bytes - registers.launches[0].l2_bytes,
+                   (64 + 28 + 44 + 28) / 27.0 * products);
   EXPECT_EQ(naive.launches[0].blocks, 100 * 24 * 4) << "27 x 27 outputs are four tiles of 16 x 16";
   EXPECT_DOUBLE_EQ(registers.launches[0].l2_bytes, 100.0 * 24 * 4 * 12 * 22 * 22 * 4);
   const Work unroll = work(conv2d_cuda_unroll_matmul(), conv2()),

@@ -1,5 +1,6 @@
 #include "ops/conv2d/cuda/shared.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headroom {
@@ -73,6 +74,45 @@ ProductExtent extent_of(const Problem& p) {
   return {places, c.maps, c.depth()};
 }
 
+namespace {
+
+// Pairs of an output and a tap that read an element of the axis.
+double pairs_inside(int outputs, int kernel, int mul, int off, int step, int div, int in) {
+  std::int64_t pairs = 0;
+  for (int at = 0; at < outputs; ++at)
+    for (int tap = 0; tap < kernel; ++tap) {
+      const int place = at * mul + off + tap * step;
+      pairs += place >= 0 && place % div == 0 && place / div < in;
+    }
+  return double(pairs);
+}
+
+}  // namespace
+
+double products_inside(const Sweep& s) {
+  return double(s.batch) * s.groups * s.channels * s.maps *
+         pairs_inside(s.out_h, s.kernel_h, s.mul_h, s.off_h, s.step_h, s.div_h, s.in_h) *
+         pairs_inside(s.out_w, s.kernel_w, s.mul_w, s.off_w, s.step_w, s.div_w, s.in_w);
+}
+
+// Blocks begin and end within rows.
+double elements_seen(const Sweep& s, int block) {
+  const int plane = s.out_plane(), back = (s.kernel_h - 1) * s.step_h;
+  double rows = 0;
+  for (int first = 0; first < plane; first += block) {
+    const double top = double(first) / s.out_w, bottom = double(std::min(plane, first + block)) / s.out_w;
+    const double begin = (top * s.mul_h + s.off_h + std::min(0, back)) / s.div_h,
+                 end = (bottom * s.mul_h + s.off_h + std::max(0, back)) / s.div_h;
+    rows += std::min(end, double(s.in_h)) - std::max(begin, 0.0);
+  }
+  return rows * s.in_w;
+}
+
+double flops_inside(const Problem& p) {
+  const bool bias = p.op == "conv2d" && parse_conv2d(p).bias;
+  return 2 * products_inside(sweep_of(p)) + (bias ? double(p.outputs[0].shape.numel()) : 0);
+}
+
 std::string_view by_arithmetic(const Problem& p, const Target& target, std::string_view fp32,
                                std::string_view tf32, std::string_view fp64, std::string_view narrow) {
   if (p.outputs[0].dtype == DType::f64) return fp64;
@@ -84,8 +124,12 @@ std::size_t bytes_of_pieces(const Problem& p, int pieces) {
   return element * static_cast<std::size_t>(p.outputs[0].shape.numel()) * static_cast<std::size_t>(pieces);
 }
 
-Work with_pieces(Work work, std::size_t workspace) {
-  if (workspace > 0) work.add_pass(2 * double(workspace));
+// Eight threads share an output's pieces.
+Work with_pieces(const Problem& p, Work work, std::size_t workspace) {
+  if (workspace == 0) return work;
+  const double pieces = double(workspace) / double(bytes_of_pieces(p, 1));
+  work.add_pass(2 * double(workspace)).launches.back().executed =
+      (pieces + 8) * double(p.outputs[0].shape.numel());
   return work;
 }
 

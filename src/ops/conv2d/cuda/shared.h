@@ -24,12 +24,18 @@ Verdict fits_tensor_cores(const Problem& problem, const cuda::Sweep& sweep, cons
 
 // The product that a convolution amounts to, whichever of the three it is.
 ProductExtent extent_of(const Problem& problem);
+// Products of an element inside the image and a weight, for all channels and maps.
+double products_inside(const cuda::Sweep& sweep);
+// Elements of a channel that the windows of an image's pixels see, summed over blocks of neighbouring pixels.
+double elements_seen(const cuda::Sweep& sweep, int block);
+// FLOPs of a kernel that leaves out products with padding: of them, and of the bias.
+double flops_inside(const Problem& problem);
 // The name of a time model, by the arithmetic.
 std::string_view by_arithmetic(const Problem& problem, const Target& target, std::string_view fp32,
                                std::string_view tf32, std::string_view fp64, std::string_view narrow);
 // Sums of parts: the workspace for the output in `pieces`, and the launch that adds them up.
 std::size_t bytes_of_pieces(const Problem& problem, int pieces);
-Work with_pieces(Work work, std::size_t workspace);
+Work with_pieces(const Problem& problem, Work work, std::size_t workspace);
 
 // Kernels that the kernel "cudnn" runs where the library has none.
 Kernel conv2d_cuda_as_linear();

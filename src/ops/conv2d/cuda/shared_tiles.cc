@@ -47,8 +47,11 @@ Verdict accepts(const Problem& p, const Target&) {
 Work work(const Problem& p, const Target& target) {
   const Sweep s = sweep_of(p);
   const std::int64_t blocks = std::int64_t{s.batch} * s.groups * s.maps * plane_tiles(s, 16);
-  return rung_work(p, target, "gpu.conv.shared_tiles", blocks, double(blocks) * seen_bytes(s, 16, 16),
-                   {256, 1, s.taps()});
+  Work work = rung_work(p, target, "gpu.conv.shared_tiles", blocks, double(blocks) * seen_bytes(s, 16, 16),
+                        {256, 1, s.taps()});
+  // Padding is in the tile as zeros.
+  *work.main().executed += 2 * (256.0 * double(blocks) * s.depth() - products_inside(s));
+  return work;
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -53,11 +53,12 @@ std::size_t workspace(int lanes, const Problem& p) {
 Work work(int lanes, const Problem& p, const Target& target) {
   const Sweep s = sweep_of(p);
   const std::int64_t blocks = ceil_div(s.out_plane(), 16) * ceil_div(s.maps, 16) * s.groups * s.batch;
-  Work work = rung_work(p, target, "gpu.conv.shared_product", blocks, 4.0 * double(blocks) * s.depth() * 32,
-                        {16, 16, 16});
+  Work work = rung_work(p, target, "gpu.conv.shared_product", blocks,
+                        4.0 * double(blocks) * s.depth() * 32 + double(p.outputs[0].bytes()), {16, 16, 16});
   const int chunks = static_cast<int>(ceil_div(s.batch, chunk_of(s, lanes)));
   const double matrix = double(s.batch) * double(image_bytes(s));
   work.main().useful = double(s.maps) / double(16 * ceil_div(s.maps, 16));
+  work.main().executed.reset();  // whole tiles
   work.main().count = chunks;
   work.add_bytes(matrix);
   return work.add_pass(matrix, chunks);

@@ -68,6 +68,10 @@ Work work(const Problem& p, const Target& target) {
   work.main().flops = tiles * (32.0 * s.maps * s.channels + 32.0 * s.channels + 24.0 * s.maps) +
                       28.0 / 16 * double(filter_floats(s));
   work.main().useful = double(s.maps) / double(32 * ceil_div(s.maps, 32));
+  // Transforms of filters and results are in fp64.
+  work.main().executed = 2.0 * 16 * s.batch * s.groups * double(ceil_div(tiles_of(s), 128) * 128) *
+                             double(ceil_div(s.maps, 32) * 32 * ceil_div(s.channels, 16) * 16) +
+                         44.0 / 16 * double(filter_floats(s)) + tiles * (32.0 * s.channels + 27.0 * s.maps);
   work.main().count = chunks;
   const double scratch = 4 * double(s.batch) * double(tile_floats(s) + product_floats(s));
   work.add_bytes(scratch);

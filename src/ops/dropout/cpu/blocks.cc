@@ -6,6 +6,7 @@
 #include "ops/dropout/dropout.h"
 
 namespace headroom {
+namespace dropout_cpu_blocks_cc {
 namespace {
 
 // The global elements [begin, end), a group of blocks at a time.
@@ -45,7 +46,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace dropout_cpu_blocks_cc
 
-Kernel dropout_cpu_blocks() { return {.name = "cpu:blocks", .prepare = prepare}; }
+Kernel dropout_cpu_blocks() {
+  using namespace dropout_cpu_blocks_cc;
+  return {.name = "cpu:blocks", .prepare = prepare};
+}
 
 }  // namespace headroom

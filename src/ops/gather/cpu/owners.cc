@@ -6,6 +6,7 @@
 #include "ops/gather/indices.h"
 
 namespace headroom {
+namespace gather_cpu_owners_cc {
 namespace {
 
 struct Part {
@@ -60,7 +61,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gather_cpu_owners_cc
 
-Kernel gather_cpu_owners() { return {.name = "cpu:owners", .prepare = prepare}; }
+Kernel gather_cpu_owners() {
+  using namespace gather_cpu_owners_cc;
+  return {.name = "cpu:owners", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -7,6 +7,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace gather_cpu_slices_cc {
 namespace {
 
 // One copy per index, in the order of the output.
@@ -52,7 +53,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 Verdict accepts(const Problem&, const Target&) { return accept(); }
 
 }  // namespace
+}  // namespace gather_cpu_slices_cc
 
-Kernel gather_cpu_slices() { return {.name = "cpu:slices", .accepts = accepts, .prepare = prepare}; }
+Kernel gather_cpu_slices() {
+  using namespace gather_cpu_slices_cc;
+  return {.name = "cpu:slices", .accepts = accepts, .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -1,4 +1,6 @@
 // Forward: elements in the order of the output, in accesses of up to 16 bytes.
+#include <algorithm>
+
 #include "ops/gather/cuda/shared.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
@@ -20,6 +22,14 @@ namespace {
 
 Verdict accepts(const Problem&, const Target&) { return accept(); }
 
+// Of a table that is smaller than what is gathered, the first cache keeps the rows.
+Work work(const Problem& p, const Target& target) {
+  Work work = least_work(p, target);
+  work.main().l2_bytes = double(p.inputs[1].bytes()) + double(p.outputs[0].bytes()) +
+                         double(std::min(p.inputs[0].bytes(), p.outputs[0].bytes()));
+  return work;
+}
+
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare(const Problem& p, const LaunchContext&) {
   // NaN in every float type. Integers get a number far below 0: sums of such numbers and of places in a
@@ -38,6 +48,7 @@ Kernel gather_cuda_slices() {
   return {.name = "cuda:slices",
           .device = DeviceKind::cuda,
           .accepts = accepts,
+          .work = work,
           .prepare = HEADROOM_CUDA(prepare)};
 }
 

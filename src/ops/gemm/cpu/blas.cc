@@ -4,6 +4,7 @@
 #include "ops/gemm/cpu/rungs.h"
 
 namespace headroom {
+namespace gemm_cpu_blas_cc {
 namespace {
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -17,7 +18,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_blas_cc
 
-Kernel gemm_cpu_blas() { return {.name = "cpu:blas", .work = gemm_in_place_work, .prepare = prepare}; }
+Kernel gemm_cpu_blas() {
+  using namespace gemm_cpu_blas_cc;
+  return {.name = "cpu:blas", .work = gemm_in_place_work, .prepare = prepare};
+}
 
 }  // namespace headroom

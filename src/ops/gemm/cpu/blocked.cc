@@ -5,6 +5,7 @@
 #include "ops/gemm/cpu/rungs.h"
 
 namespace headroom {
+namespace gemm_cpu_blocked_cc {
 namespace {
 
 constexpr std::int64_t kSide = 64;
@@ -63,7 +64,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_blocked_cc
 
-Kernel gemm_cpu_blocked() { return {.name = "cpu:blocked", .work = work, .prepare = prepare}; }
+Kernel gemm_cpu_blocked() {
+  using namespace gemm_cpu_blocked_cc;
+  return {.name = "cpu:blocked", .work = work, .prepare = prepare};
+}
 
 }  // namespace headroom

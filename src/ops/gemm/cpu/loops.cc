@@ -5,6 +5,7 @@
 #include "ops/gemm/cpu/rungs.h"
 
 namespace headroom {
+namespace gemm_cpu_loops_cc {
 namespace {
 
 template <class T>
@@ -41,10 +42,15 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_loops_cc
 
-Kernel gemm_cpu_loops() { return {.name = "cpu:loops", .work = work<false>, .prepare = prepare<false>}; }
+Kernel gemm_cpu_loops() {
+  using namespace gemm_cpu_loops_cc;
+  return {.name = "cpu:loops", .work = work<false>, .prepare = prepare<false>};
+}
 
 Kernel gemm_cpu_loops_threaded() {
+  using namespace gemm_cpu_loops_cc;
   return {.name = "cpu:loops_threaded", .work = work<true>, .prepare = prepare<true>};
 }
 

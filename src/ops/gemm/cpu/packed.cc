@@ -4,6 +4,7 @@
 #include "ops/gemm/cpu/rungs.h"
 
 namespace headroom {
+namespace gemm_cpu_packed_cc {
 namespace {
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -17,7 +18,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace gemm_cpu_packed_cc
 
-Kernel gemm_cpu_packed() { return {.name = "cpu:packed", .work = gemm_in_place_work, .prepare = prepare}; }
+Kernel gemm_cpu_packed() {
+  using namespace gemm_cpu_packed_cc;
+  return {.name = "cpu:packed", .work = gemm_in_place_work, .prepare = prepare};
+}
 
 }  // namespace headroom

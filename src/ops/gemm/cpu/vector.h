@@ -47,7 +47,7 @@ void gemm_pack(const T* from, std::int64_t lines, std::int64_t depth, std::int64
 
 // sums[kGemmRows][kGemmColumns] of `depth` terms.
 template <class T>
-void gemm_tile(std::int64_t depth, const T* left, const T* right, T* sums) {
+void multiply_tile(std::int64_t depth, const T* left, const T* right, T* sums) {
   using simd::Vec;
   constexpr int kL = simd::kLanes<T>;
   Vec<T> s[kGemmRows][kGemmVectors] = {};
@@ -109,7 +109,7 @@ void gemm_by_vectors(const GemmProblem& p, const T* a, const T* b, const T* add,
           gemm_pack<T, kGemmRows>(a + row * p.a_row() + k0 * p.a_k(), p.m - row, depth, p.a_row(), p.a_k(),
                                   left);
           for (std::int64_t panel = 0; panel < panels; ++panel) {
-            gemm_tile(depth, left, packed + panel * kColumns * depth, sums);
+            multiply_tile(depth, left, packed + panel * kColumns * depth, sums);
             gemm_store(p, row, j0 + panel * kColumns, k0 == 0, sums, add, out);
           }
         }

@@ -2,6 +2,7 @@
 // 16 bytes are copied first.
 #include "ops/integer_product/integer_product.h"
 #include "ops/product/cuda/shared.h"
+#include "ops/sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/copy.h"
 #include "ops/cuda/launch.h"
@@ -66,6 +67,18 @@ std::size_t workspace_tiles(const Problem& problem, const Target& target) {
   return plan_byte_tiles(problem, target).workspace();
 }
 
+// Tiles read rows of a in steps of 64 terms and rows of b, in pieces of 16 bytes, and store 16 results of a
+// row at a time.
+double asked_bytes(const ByteTilesPlan& plan) {
+  const MatmulProblem& p = plan.product;
+  const auto row = [](const ByteRows& rows, std::int64_t length, std::int64_t chunk) {
+    return chunked_bytes(ceil_div(length, 16) * 16, chunk, 1, rows.ld);
+  };
+  return double(p.count()) * (double(p.m * ceil_div(p.n, plan.tile)) * row(plan.a, p.k, 64) +
+                              double(p.k * ceil_div(p.m, plan.tile)) * row(plan.b, p.n, plan.tile) +
+                              double(p.m) * chunked_bytes(p.n, 16, 4, 4 * p.n));
+}
+
 Work work_tiles(const Problem& problem, const Target& target) {
   const ByteTilesPlan plan = plan_byte_tiles(problem, target);
   const MatmulProblem& p = plan.product;
@@ -74,8 +87,13 @@ Work work_tiles(const Problem& problem, const Target& target) {
   work.main().tile = {plan.tile, plan.tile, 64};
   work.main().blocks = plan.tiles(plan.tile);
   work.main().count = static_cast<int>(plan.runs.size());
+  work.main().l2_bytes = asked_bytes(plan);
   for (const ByteRows& rows : {plan.a, plan.b})
-    if (rows.copied()) work.add_pass(2 * double(rows.rows) * double(rows.columns));
+    if (rows.copied()) {
+      const double bytes = double(rows.rows) * double(rows.columns);
+      work.add_pass(2 * bytes).launches.back().l2_bytes =
+          bytes + double(rows.rows) * touched_bytes(rows.columns, rows.ld);
+    }
   return work;
 }
 

@@ -10,6 +10,7 @@
 #include "ops/layer_norm/layer_norm.h"
 
 namespace headroom {
+namespace layer_norm_cpu_rows_cc {
 namespace {
 
 // Gradients of scale and bias are summed over chunks of rows, which follow from the shape alone.
@@ -185,7 +186,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace layer_norm_cpu_rows_cc
 
-Kernel layer_norm_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare, .workspace = workspace}; }
+Kernel layer_norm_cpu_rows() {
+  using namespace layer_norm_cpu_rows_cc;
+  return {.name = "cpu:rows", .prepare = prepare, .workspace = workspace};
+}
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include "ops/cuda/launch.h"
 #endif
 #include "ops/layer_norm/layer_norm.h"
+#include "ops/sectors.h"
 
 namespace headroom {
 namespace {
@@ -26,10 +27,22 @@ std::size_t workspace(const Problem& problem, const Target&) {
 }
 
 // Backward, the sums over rows read dy and x again.
+// Rows do not begin with sectors. The first cache keeps what loads of a row have in common; stores of 32
+// packs or columns go through to L2 one by one, and the second pass of a gradient reads 32 columns at a time.
 Work work(const Problem& problem, const Target& target) {
   Work work = least_work(problem, target);
-  if (!layer_norm_problem(problem).backward) return work;
-  return work.add_pass(static_cast<double>(2 * problem.inputs[0].bytes()), 2);
+  const LayerNormProblem p = layer_norm_problem(problem);
+  const auto element = static_cast<std::int64_t>(size_of(problem.inputs[0].dtype));
+  const std::int64_t pack = 16 / element, chunk = 32 * (p.columns % pack == 0 ? pack : 1),
+                     row = p.columns * element;
+  const double all = static_cast<double>(problem.inputs[0].bytes()),
+               load = all * touched_bytes(row, row) / double(row),
+               store = all * chunked_bytes(p.columns, chunk, element, row) / double(row);
+  const double loads = p.backward ? 2 : 1;
+  work.main().l2_bytes = work.bytes() + loads * (load - all) + store - all;
+  if (!p.backward) return work;
+  work.add_pass(2 * all, 2).launches.back().l2_bytes = 2 * store;
+  return work;
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -3,6 +3,7 @@
 #include "ops/linear/linear.h"
 
 namespace headroom {
+namespace linear_cpu_packed_cc {
 namespace {
 
 Launcher prepare(const Problem& p, const LaunchContext&) {
@@ -20,7 +21,11 @@ Work work(const Problem& p, const Target& target) {
 }
 
 }  // namespace
+}  // namespace linear_cpu_packed_cc
 
-Kernel linear_cpu_packed() { return {.name = "cpu:packed", .work = work, .prepare = prepare}; }
+Kernel linear_cpu_packed() {
+  using namespace linear_cpu_packed_cc;
+  return {.name = "cpu:packed", .work = work, .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include "ops/matmul/cpu/gemm_work.h"
 
 namespace headroom {
+namespace matmul_cpu_blas_cc {
 namespace {
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -27,7 +28,11 @@ Work work(const Problem& problem, const Target& target) {
 }
 
 }  // namespace
+}  // namespace matmul_cpu_blas_cc
 
-Kernel matmul_cpu_blas() { return {.name = "cpu:blas", .work = work, .prepare = prepare, .vendor = true}; }
+Kernel matmul_cpu_blas() {
+  using namespace matmul_cpu_blas_cc;
+  return {.name = "cpu:blas", .work = work, .prepare = prepare, .vendor = true};
+}
 
 }  // namespace headroom

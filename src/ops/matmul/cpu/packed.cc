@@ -5,6 +5,7 @@
 #include "ops/matmul/cpu/gemm_work.h"
 
 namespace headroom {
+namespace matmul_cpu_packed_cc {
 namespace {
 
 Launcher prepare(const Problem& problem, const LaunchContext&) {
@@ -20,7 +21,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace matmul_cpu_packed_cc
 
-Kernel matmul_cpu_packed() { return {.name = "cpu:packed", .work = matmul_gemm_work, .prepare = prepare}; }
+Kernel matmul_cpu_packed() {
+  using namespace matmul_cpu_packed_cc;
+  return {.name = "cpu:packed", .work = matmul_gemm_work, .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -1,111 +1,17 @@
-// 2x2 windows that step by 2: two input rows give one output row. Vectors of pairs are split into even and
-// odd columns, so that one vector operation serves as many windows as it has lanes. Bound by memory.
-#include <utility>
+// 2x2 windows that step by 2, by the rows of pairs.h. Bound by memory.
+#include "ops/pool/cpu/pairs.h"
 
 #include "ops/cpu/parallel.h"
-#include "ops/cpu/simd.h"
-#include "ops/pool/pool.h"
-
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#endif
 
 namespace headroom {
+namespace pool_cpu_pairs_cc {
 namespace {
 
-template <class T, int N>
-struct Lanes {
-  typedef T Vec __attribute__((vector_size(N * sizeof(T))));
-  static Vec load(const T* from) {
-    Vec v;
-    std::memcpy(&v, from, sizeof v);
-    return v;
-  }
-  static void store(T* to, Vec v) { std::memcpy(to, &v, sizeof v); }
-
-  // NaN if either is. Arm has it as one instruction; elsewhere a comparison more than the usual maximum.
-  static Vec larger(Vec a, Vec b) {
-#if defined(__aarch64__)
-    if constexpr (sizeof(Vec) == 16 && sizeof(T) == 4)
-      return vmaxq_f32(a, b);
-    else if constexpr (sizeof(Vec) == 16 && sizeof(T) == 8)
-      return vmaxq_f64(a, b);
-    else
-#endif
-      return (b > a) | (b != b) ? b : a;
-  }
-
-  template <int... I>
-  static Vec even(Vec a, Vec b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (2 * I)...);
-  }
-  template <int... I>
-  static Vec odd(Vec a, Vec b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (2 * I + 1)...);
-  }
-  template <int... I>
-  static Vec zip(Vec a, Vec b, int from, std::integer_sequence<int, I...>) {
-    return from == 0 ? __builtin_shufflevector(a, b, (I / 2 + I % 2 * N)...)
-                     : __builtin_shufflevector(a, b, (N / 2 + I / 2 + I % 2 * N)...);
-  }
-
-  // 2N neighbours, split into first and second of each pair; and back.
-  static void split_pairs(Vec a, Vec b, Vec& first, Vec& second) {
-    first = even(a, b, std::make_integer_sequence<int, N>());
-    second = odd(a, b, std::make_integer_sequence<int, N>());
-  }
-  static void load_pairs(const T* from, Vec& first, Vec& second) {
-    split_pairs(load(from), load(from + N), first, second);
-  }
-  static void store_pairs(T* to, Vec first, Vec second) {
-    store(to, zip(first, second, 0, std::make_integer_sequence<int, N>()));
-    store(to + N, zip(first, second, 1, std::make_integer_sequence<int, N>()));
-  }
-};
-
-// Calls f.operator()<N>() with the widest vector that a row of `n` windows fills, so that a row of 14 still
-// runs in vectors where a register holds 16.
-template <class T, int N = simd::kLanes<T>, class F>
-void with_lanes(std::int64_t n, F&& f) {
-  if constexpr (N > 2) {
-    if (n < N) return with_lanes<T, N / 2>(n, f);
-  }
-  f.template operator()<N>();
-}
-
-// Steps of N windows; the last one overlaps its neighbour instead of running beyond the row.
-template <int N, class Vector, class Scalar>
-void each_window(std::int64_t n, Vector&& vector, Scalar&& scalar) {
-  std::int64_t j = 0;
-  for (; j + N <= n; j += N) vector(j);
-  if (j == n) return;
-  if (n >= N) return vector(n - N);
-  for (; j < n; ++j) scalar(j);
-}
+using pairs::avg_row, pairs::each_window, pairs::Lanes, pairs::max_row, pairs::with_lanes;
 
 template <class V>
 auto exceeds_lanes(V next, V best) {
   return ~(next <= best) & (best == best);
-}
-
-template <class T, int N>
-void max_row(std::int64_t n, const T* top, const T* bottom, T* y) {
-  using L = Lanes<T, N>;
-  each_window<N>(
-      n,
-      [&](std::int64_t j) {
-        const auto left = L::larger(L::load(top + 2 * j), L::load(bottom + 2 * j));
-        const auto right = L::larger(L::load(top + 2 * j + N), L::load(bottom + 2 * j + N));
-        typename L::Vec first, second;
-        L::split_pairs(left, right, first, second);
-        L::store(y + j, L::larger(first, second));
-      },
-      [&](std::int64_t j) {
-        T best = top[2 * j];
-        for (T next : {top[2 * j + 1], bottom[2 * j], bottom[2 * j + 1]})
-          if (exceeds(next, best)) best = next;
-        y[j] = best;
-      });
 }
 
 // dy times the slope of the activation whose output is y; of vectors and of single numbers.
@@ -152,23 +58,6 @@ void max_grad_row(std::int64_t n, const T* dy, const T* top, const T* bottom, T*
 }
 
 template <class T, int N>
-void avg_row(std::int64_t n, const T* top, const T* bottom, T* y) {
-  using L = Lanes<T, N>;
-  each_window<N>(
-      n,
-      [&](std::int64_t j) {
-        typename L::Vec first, second;
-        const typename L::Vec left = L::load(top + 2 * j) + L::load(bottom + 2 * j);
-        const typename L::Vec right = L::load(top + 2 * j + N) + L::load(bottom + 2 * j + N);
-        L::split_pairs(left, right, first, second);
-        L::store(y + j, (first + second) * T{0.25});
-      },
-      [&](std::int64_t j) {
-        y[j] = ((top[2 * j] + bottom[2 * j]) + (top[2 * j + 1] + bottom[2 * j + 1])) * T{0.25};
-      });
-}
-
-template <class T, int N>
 void avg_grad_row(std::int64_t n, const T* dy, T* dtop, T* dbottom) {
   using L = Lanes<T, N>;
   each_window<N>(
@@ -208,7 +97,7 @@ void clear_rest(const Window2d& w, std::int64_t i, T* dx) {
 
 // Makes the launcher that runs body.operator()<T, N>(problem, args).
 template <class Body>
-Launcher pairs(const Problem& problem, Body body) {
+Launcher launcher_of(const Problem& problem, Body body) {
   return dispatch_float(problem.outputs[0].dtype, [&]<class T>() -> Launcher {
     return [p = pool_problem(problem), body](const LaunchArgs& args) {
       with_lanes<T>(p.window.output.w, [&]<int N>() { body.template operator()<T, N>(p, args); });
@@ -217,17 +106,12 @@ Launcher pairs(const Problem& problem, Body body) {
 }
 
 Verdict accepts(const Problem& problem, const Target& target) {
-  const Window2d w = pool_problem(problem).window;
-  const Extent2d one{1, 1}, two{2, 2}, zero{0, 0};
-  if (w.kernel != two || w.stride != two || w.dilation != one)
-    return refuse("not a 2x2 window that steps by 2");
-  if (w.pad != zero || 2 * w.output.h > w.input.h || 2 * w.output.w > w.input.w)
-    return refuse("windows reach into the padding");
+  if (Verdict v = pairs::accepts_window(pool_problem(problem).window); !v.ok) return v;
   return accepts_cpu_floats(problem, target);
 }
 
 Launcher prepare_max(const Problem& problem) {
-  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+  return launcher_of(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
     const Extent2d in = p.window.input, out = p.window.output;
     each_row(p, [&, x = a.in<T>(0), y = a.out<T>(0)](std::int64_t from, std::int64_t to, std::int64_t) {
       max_row<T, N>(out.w, x + from, x + from + in.w, y + to);
@@ -236,7 +120,7 @@ Launcher prepare_max(const Problem& problem) {
 }
 
 Launcher prepare_max_grad(const Problem& problem) {
-  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+  return launcher_of(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
     const Extent2d in = p.window.input, out = p.window.output;
     const auto row = p.slope == Activation::relu      ? max_grad_row<T, N, Activation::relu>
                      : p.slope == Activation::sigmoid ? max_grad_row<T, N, Activation::sigmoid>
@@ -251,7 +135,7 @@ Launcher prepare_max_grad(const Problem& problem) {
 }
 
 Launcher prepare_mean(const Problem& problem) {
-  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+  return launcher_of(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
     const Extent2d in = p.window.input, out = p.window.output;
     each_row(p, [&, x = a.in<T>(0), y = a.out<T>(0)](std::int64_t from, std::int64_t to, std::int64_t) {
       avg_row<T, N>(out.w, x + from, x + from + in.w, y + to);
@@ -260,7 +144,7 @@ Launcher prepare_mean(const Problem& problem) {
 }
 
 Launcher prepare_mean_grad(const Problem& problem) {
-  return pairs(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
+  return launcher_of(problem, []<class T, int N>(const PoolProblem& p, const LaunchArgs& a) {
     const Extent2d in = p.window.input, out = p.window.output;
     each_row(p, [&, dy = a.in<T>(0), dx = a.out<T>(0)](std::int64_t from, std::int64_t to, std::int64_t i) {
       avg_grad_row<T, N>(out.w, dy + to, dx + from, dx + from + in.w);
@@ -276,7 +160,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace pool_cpu_pairs_cc
 
-Kernel pool_cpu_pairs() { return {.name = "cpu:pairs", .accepts = accepts, .prepare = prepare}; }
+Kernel pool_cpu_pairs() {
+  using namespace pool_cpu_pairs_cc;
+  return {.name = "cpu:pairs", .accepts = accepts, .prepare = prepare};
+}
 
 }  // namespace headroom

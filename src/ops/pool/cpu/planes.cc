@@ -8,6 +8,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace pool_cpu_planes_cc {
 namespace {
 
 constexpr std::int64_t kBlock = 256;  // windows taken together: their state stays in the first-level cache
@@ -143,7 +144,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace pool_cpu_planes_cc
 
-Kernel pool_cpu_planes() { return {.name = "cpu:planes", .accepts = accepts, .prepare = prepare}; }
+Kernel pool_cpu_planes() {
+  using namespace pool_cpu_planes_cc;
+  return {.name = "cpu:planes", .accepts = accepts, .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include "ops/pool/pool.h"
 
 namespace headroom {
+namespace pool_cpu_rows_cc {
 namespace {
 
 constexpr std::int64_t kBuffer = 2048;  // elements: 16 KiB of fp64, half of a first-level cache
@@ -121,7 +122,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace pool_cpu_rows_cc
 
-Kernel pool_cpu_rows() { return {.name = "cpu:rows", .accepts = accepts, .prepare = prepare}; }
+Kernel pool_cpu_rows() {
+  using namespace pool_cpu_rows_cc;
+  return {.name = "cpu:rows", .accepts = accepts, .prepare = prepare};
+}
 
 }  // namespace headroom

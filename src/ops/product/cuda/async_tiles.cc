@@ -15,8 +15,7 @@ Verdict accepts(const Product& p, const Target& target) {
 
 Work work(const Product& p, const Target&, Work least) {
   const std::int64_t tile = register_tile(p.dtype);
-  return rung_work(p, std::move(least), "gpu.product.async",
-                   multiply_adds(p) * 2 / double(tile) * double(bytes_of(p.dtype)), {tile, tile, 8});
+  return rung_work(p, std::move(least), "gpu.product.async", tile_bytes(p, tile, tile), {tile, tile, 8});
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -21,6 +21,8 @@ Verdict accepts(const Product& p, const Target& target) {
 Work work(const Product& p, const Target& target, Work least) {
   Work work = product_tiles().work(p, target, std::move(least));
   work.main().family = "gpu.tiles.bf16x6", work.main().unit = Unit::bf16;
+  work.main().executed = products::executed_in_tiles(p, plan_tiles(p, target.device.multiprocessors),
+                                                     {.products = 6, .splits = 2});
   return work;
 }
 

@@ -12,8 +12,7 @@ namespace {
 using namespace products;
 
 Work work(const Product& p, const Target&, Work least) {
-  return rung_work(p, std::move(least), "gpu.product.block_64x16",
-                   multiply_adds(p) * (1.0 / 64 + 1.0 / 16) * double(bytes_of(p.dtype)), {16, 64, 4});
+  return rung_work(p, std::move(least), "gpu.product.block_64x16", tile_bytes(p, 16, 64), {16, 64, 4});
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -78,6 +78,11 @@ Work work(const Product& p, const Target& target, Work least) {
   if (!p.tf32) least.main().flops *= 3;
   least.main().tile = {kClusterTile, kClusterTile, plan.k_per_block};
   least.main().blocks = plan.tiles * plan.blocks;
+  // Two groups of warps leave their sums in a tile, whose blocks then add theirs up.
+  const double once = whole_tile_flops(p, kClusterTile, kClusterTile, kClusterDepth),
+               left = 2.0 * double(plan.tiles * plan.blocks) * kClusterTile * kClusterTile;
+  least.main().executed = (p.tf32 ? 1 : 3 + split_share(32, 32, 1)) * once + left +
+                          (plan.blocks - (p.bias ? 0 : 1)) * double(p.m * round_up(p.n, 4));
   least.main().l2_bytes = 4.0 * double(plan.tiles) * 2 * kClusterTile * double(p.k);
   return least;
 }

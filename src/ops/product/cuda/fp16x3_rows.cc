@@ -55,6 +55,11 @@ Work work(const Product& p, const Target& target, Work least) {
   if (!p.tf32) least.main().flops *= 3;
   least.main().tile = {kWgmmaRows, plan.tile_n, p.k / plan.splits};
   least.main().blocks = plan.tiles * plan.splits;
+  // Each step of 64 of k splits its rows and adds its sums to those before; each block scales its sums twice.
+  const double lines = double(plan.tiles) * kWgmmaRows, steps = double(ceil_div(p.k, 64));
+  least.main().executed = lines * steps * ((p.tf32 ? 1 : 3) * 128.0 * plan.tile_n + plan.tile_n) +
+                          lines * steps * 64 * (p.tf32 ? 1 : 2) + 3 * lines * plan.splits * plan.tile_n +
+                          (plan.splits - 1) * outputs_of(p);
   least.main().l2_bytes = double(plan.tiles) * (4.0 * kWgmmaRows + 2 * parts * plan.tile_n) * double(p.k);
   least.add_pass((4 + 2 * parts) * smaller, 1);
   return least;

@@ -55,6 +55,9 @@ Work work(const Product& p, const Target& target, Work least) {
   least.with("gpu.fp16x3_wgmma", Unit::fp16, {p.m, p.n, p.k});
   least.main().tile = {kWgmmaRows, kFp16x3WgmmaColumns, 64};
   least.main().blocks = plan.product.order.tiles() * plan.product.splits;
+  // The copies scale each element and take its first part off; the product scales its sums back.
+  least.main().executed = (2 * kParts - 1) * whole_tile_flops(p, kWgmmaRows, kFp16x3WgmmaColumns, 64) +
+                          2 * double(p.m + p.n) * double(p.k) + 2 * outputs_of(p);
   const double part_share = kParts * 2.0 / double(bytes_of(DType::f32));  // of an element's bytes
   least.main().l2_bytes =
       least.main().bytes + part_share * reloaded_bytes(p, kWgmmaRows, kFp16x3WgmmaColumns);

@@ -4,6 +4,8 @@
 // 16 outputs a thread, along columns; "bench gemm" shows by it what work per thread is worth alone.
 #include "ops/product/cuda/one_output.h"
 
+#include <algorithm>
+
 #include "ops/product/cuda/rungs.h"
 
 namespace headroom {
@@ -11,17 +13,20 @@ namespace {
 
 using namespace products;
 
-// Bytes that a warp moves for one term: memory comes in sectors of 32 bytes.
-double sector_bytes(bool same, bool neighbours, DType dtype) {
-  return same ? 32 : neighbours ? 32 * double(bytes_of(dtype)) : 32 * 32;
+// Outputs along an edge that threads compute, `side` of them each; threads past the end have left.
+double computed(std::int64_t edge, std::int64_t threads, std::int64_t side) {
+  return double(edge / (threads * side) * threads * side + std::min(edge % (threads * side), threads) * side);
 }
 
-// `side`: an element that is loaded serves so many products.
+// A block's rows and columns come through L2 once: the first cache keeps them while its threads walk along k.
 Work work_along(const Product& p, Work least, bool rows, int side = 1) {
-  const double a = sector_bytes(rows, p.trans_a, p.dtype), b = sector_bytes(!rows, !p.trans_b, p.dtype);
-  return rung_work(p, std::move(least), side == 1 ? "gpu.product.threads" : "gpu.product.outputs",
-                   multiply_adds(p) / 32 * (a + b) / side,
-                   rows ? ProductExtent{8 * side, 32 * side, 1} : ProductExtent{32 * side, 8 * side, 1});
+  const std::int64_t down = rows ? 8 : 32, across = rows ? 32 : 8;
+  Work work = rung_work(p, std::move(least), side == 1 ? "gpu.product.threads" : "gpu.product.outputs",
+                        tile_bytes(p, down * side, across * side), {down * side, across * side, 1});
+  work.main().executed =
+      2 * batch_of(p) * computed(p.m, down, side) * computed(p.n, across, side) * double(p.k) +
+      scaling_flops(p);
+  return work;
 }
 
 Work work_rows(const Product& p, const Target&, Work least) { return work_along(p, std::move(least), true); }

@@ -1,5 +1,6 @@
 // "cuda:outer": products whose sums are short, which are bound by writing the output. The gradient of a last
 // layer's input is one, [batch, 10] by [10, hidden]: tiles of tensor cores would be mostly empty.
+#include "ops/product/cuda/shared.h"
 #include "ops/product/kernels.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
@@ -20,7 +21,24 @@ Verdict accepts(const Product& p, const Target&) {
 }
 
 Work work(const Product& p, const Target&, Work least) {
-  return least.with("gpu.outer", ordinary_unit(p.dtype), {p.m, p.n, p.k});
+  least.with("gpu.outer", ordinary_unit(p.dtype), {p.m, p.n, p.k});
+  // Blocks of 256 threads with 4 rows each, of whole packs of columns; sums of 4, 10 or 16 terms.
+  const std::int64_t pack = p.dtype == DType::f64 ? 2 : 4, packs = products::ceil_div(p.n, pack),
+                     width = packs <= 8    ? 8
+                             : packs <= 16 ? 16
+                                           : 32,
+                     terms = p.k <= 4    ? 4
+                             : p.k <= 10 ? 10
+                                         : kMaxOuter;
+  const double batch = products::batch_of(p), rows = double(products::round_up(p.m, 256 / width * 4)),
+               columns = double(products::round_up(p.n, width * pack));
+  // Blocks of a row of tiles share their rows of A, those of a column their columns of B, each by itself.
+  const double down = rows / (256.0 / double(width) * 4), across = columns / double(width * pack),
+               element = double(products::bytes_of(p.dtype));
+  least.main().l2_bytes = least.main().bytes + batch * double(p.k) * element *
+                                                   (double(p.m) * (across - 1) + double(p.n) * (down - 1));
+  least.main().executed = batch * (2 * rows * columns * double(terms) + double(p.m) * double(p.n));
+  return least;
 }
 
 #ifdef HEADROOM_HAS_CUDA

@@ -12,6 +12,15 @@ Verdict accepts_rung(const Product& p, const Target&) {
   return accept();
 }
 
+// Each output is multiplied by alpha, and D and the bias are added.
+double scaling_flops(const Product& p) { return ((p.beta == 0 ? 1 : 3) + (p.bias ? 1 : 0)) * outputs_of(p); }
+
+double tile_bytes(const Product& p, std::int64_t tile_m, std::int64_t tile_n) {
+  const double element = double(bytes_of(p.dtype)),
+               factors = batch_of(p) * double(p.m + p.n) * double(p.k) * element;
+  return factors + reloaded_bytes(p, tile_m, tile_n) + (p.beta == 0 ? 1 : 2) * outputs_of(p) * element;
+}
+
 Work rung_work(const Product& p, Work least, std::string_view family, double loaded_bytes,
                ProductExtent tile) {
   least.with(family, ordinary_unit(p.dtype), {p.m, p.n, p.k});
@@ -20,6 +29,7 @@ Work rung_work(const Product& p, Work least, std::string_view family, double loa
   main.tile = tile;
   main.blocks = ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n) * p.most_at_once();
   main.count = static_cast<int>(p.runs.size());
+  main.executed = whole_tile_flops(p, tile.m, tile.n, tile.k) + scaling_flops(p);
   return least;
 }
 

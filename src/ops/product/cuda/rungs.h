@@ -14,11 +14,10 @@ Verdict accepts_rung(const Product& product, const Target& target);
 // The minimum, and the bytes that the threads load from beyond their registers and shared memory.
 Work rung_work(const Product& product, Work least, std::string_view family, double loaded_bytes,
                ProductExtent tile);
-inline double multiply_adds(const Product& p) {
-  double batch = 0;
-  for (const ProductRun& run : p.runs) batch += double(run.count);
-  return batch * double(p.m) * double(p.n) * double(p.k);
-}
+inline double multiply_adds(const Product& p) { return outputs_of(p) * double(p.k); }
+double scaling_flops(const Product& product);
+// What tiles load, each its rows of A and its columns of B, and C, with D where beta scales it.
+double tile_bytes(const Product& product, std::int64_t tile_m, std::int64_t tile_n);
 
 #ifdef HEADROOM_HAS_CUDA
 // Launches once for each run of a product. `stream` is the runtime's handle.

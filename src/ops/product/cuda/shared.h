@@ -14,13 +14,45 @@ inline std::size_t accumulator_bytes(DType dtype) { return dtype == DType::f64 ?
 
 inline std::int64_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
 
-// What tiles of C ask L2 for beyond the least: each asks for its rows of A and its columns of B.
-inline double reloaded_bytes(const Product& p, std::int64_t tile_m, std::int64_t tile_n) {
+inline double batch_of(const Product& p) {
   double batch = 0;
   for (const ProductRun& run : p.runs) batch += double(run.count);
+  return batch;
+}
+inline double outputs_of(const Product& p) { return batch_of(p) * double(p.m) * double(p.n); }
+
+// FLOPs of one product of each pair of factors, in whole tiles of C and whole steps of k.
+inline double whole_tile_flops(const Product& p, std::int64_t tile_m, std::int64_t tile_n,
+                               std::int64_t depth) {
+  return 2 * batch_of(p) * double(round_up(p.m, tile_m)) * double(round_up(p.n, tile_n)) *
+         double(round_up(p.k, depth));
+}
+
+// Additions of warps with tiles of rows x columns whose factors are split before every 16 of k, each element
+// by `splits`, and whose sums begin anew there: a share of the FLOPs of one product.
+inline double split_share(int rows, int columns, int splits) {
+  constexpr double kStep = 16;
+  return (splits * kStep * (rows + columns) + double(rows) * columns) / (2 * kStep * rows * columns);
+}
+
+// How tiles multiply: products of parts for one of the problem's, and additions that split an element.
+struct TileParts {
+  int products = 1, splits = 0;
+};
+inline constexpr TileParts kOneProduct{}, kTf32Parts{.products = 3, .splits = 1};
+double executed_in_tiles(const Product& product, const TilePlan& plan, const TileParts& parts);
+
+// Additions of a thread that sums `values` over the lanes of its warp by halves, of a multiple of 16.
+inline double exchanged_sums(std::int64_t values) { return double(round_up(values, 16)); }
+
+// Columns that the kernels of few columns are made for: those past the end are zeros.
+inline std::int64_t made_columns(std::int64_t columns) { return columns <= 4 ? 4 : columns <= 12 ? 12 : 16; }
+
+// What tiles of C ask L2 for beyond the least: each asks for its rows of A and its columns of B.
+inline double reloaded_bytes(const Product& p, std::int64_t tile_m, std::int64_t tile_n) {
   const double a = double(p.m) * double(ceil_div(p.n, tile_n) - 1),
                b = double(p.n) * double(ceil_div(p.m, tile_m) - 1);
-  return double(bytes_of(p.dtype)) * batch * double(p.k) * (a + b);
+  return double(bytes_of(p.dtype)) * batch_of(p) * double(p.k) * (a + b);
 }
 
 inline const void* at(const void* base, std::int64_t elements, DType dtype) {

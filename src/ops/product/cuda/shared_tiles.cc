@@ -12,8 +12,8 @@ using namespace products;
 constexpr std::int64_t kTile = 32;
 
 Work work(const Product& p, const Target&, Work least) {
-  return rung_work(p, std::move(least), "gpu.product.shared",
-                   multiply_adds(p) * 2 / kTile * double(bytes_of(p.dtype)), {kTile, kTile, kTile});
+  return rung_work(p, std::move(least), "gpu.product.shared", tile_bytes(p, kTile, kTile),
+                   {kTile, kTile, kTile});
 }
 
 #ifdef HEADROOM_HAS_CUDA

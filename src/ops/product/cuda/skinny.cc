@@ -55,9 +55,33 @@ Verdict accepts(const Product& p, const Target&) {
   return accept();
 }
 
+// Threads multiply whole packs of whole rows, and columns that are not there; then lanes, warps and pieces of
+// k add up what they have.
+double executed_of(const Product& p, const SkinnyPlan& plan) {
+  const std::int64_t columns = made_columns(plan.columns), pack = 16 / bytes_of(p.dtype);
+  const double ends = (p.bias ? 1 : 0) * outputs_of(p);
+  if (!plan.along) {  // tiles of 8 threads with 4 rows each (2 in fp64), 32 of them share k
+    const std::int64_t rows = p.dtype == DType::f64 ? 2 : 4, tile = 8 * rows;
+    const std::int64_t tiles = ceil_div(plan.rows, tile),
+                       pieces = std::min(ceil_div(plan.rows, 4 * tile) * plan.splits / tiles, p.k / 256);
+    const double splits = double(std::max<std::int64_t>(1, pieces));
+    return double(tiles) *
+               (2 * double(tile * columns) * double(p.k) + splits * 256 * 0.75 * double(rows * columns)) +
+           9 * splits * outputs_of(p) + ends;
+  }
+  const std::int64_t blocks = ceil_div(plan.rows, 4), values = 4 * columns;
+  const double chunks = double(ceil_div(p.k, 32 * pack));
+  const bool few = plan.warps_along_k > 1;  // its 8 warps share k; else a warp has 4 rows, no columns in vain
+  const double warps = double(blocks) * (few ? 8 * plan.splits : 1);
+  return 2 * double(blocks) * chunks * double(32 * pack * 4 * (few ? columns : plan.columns)) +
+         32 * warps * exchanged_sums(values) + (few ? warps * double(values) : 0) +
+         (plan.splits > 1 ? plan.splits * outputs_of(p) : 0) + ends;
+}
+
 Work work(const Product& p, const Target& target, Work least) {
   const SkinnyPlan plan = plan_skinny(p, target.device.multiprocessors);
   least.with("gpu.skinny", ordinary_unit(p.dtype), {p.m, p.n, p.k});
+  least.main().executed = executed_of(p, plan);
   if (plan.splits > 1) least.add_pass(2 * double(plan.workspace));
   return least;
 }

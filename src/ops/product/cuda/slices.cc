@@ -56,6 +56,12 @@ Work work(const Product& p, const Target&, Work least) {
   if (!p.tf32) least.main().flops *= 3;
   least.main().tile = {kSliceTile, kSliceTile, p.k};
   least.main().blocks = plan.blocks;
+  // Warps leave their sums in packs of four, which are added up.
+  const double once = whole_tile_flops(p, kSliceTile, kSliceTile, 16);
+  least.main().executed =
+      (p.tf32 ? 1 + split_share(kSliceTile, kSliceTile, 0) : 3 + split_share(kSliceTile, kSliceTile, 1)) *
+          once +
+      (plan.warps + (p.bias ? 1 : 0)) * double(p.m * round_up(p.n, 4));
   least.main().l2_bytes = 4.0 * double(plan.blocks) * 2 * kSliceTile * double(p.k);
   return least;
 }

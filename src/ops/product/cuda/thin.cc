@@ -71,12 +71,31 @@ Verdict pays(const Product& p, const Target& target) {
   return accept();
 }
 
+// Warps read k in chunks of all lanes, and past its end zeros; then lanes add up their sums, and warps or the
+// blocks of a cluster theirs.
+double executed_of(const Product& p, const ThinPlan& plan) {
+  const std::int64_t rows = std::max(p.m, p.n), columns = std::min(p.m, p.n);
+  const std::int64_t chunk = plan.warps_share_k ? 128 : 256,
+                     sharing = plan.warps_share_k ? kThinBlockWarps : plan.splits,
+                     warps = plan.warps_share_k ? plan.blocks * kThinBlockWarps
+                                                : ceil_div(rows, plan.rows) * plan.splits;
+  const std::int64_t values = plan.rows * made_columns(columns);
+  double chunks = 0;  // of all that share k
+  for (std::int64_t i = 0; i < sharing; ++i)
+    chunks +=
+        double(ceil_div(std::clamp<std::int64_t>(p.k - i * plan.k_per_split, 0, plan.k_per_split), chunk));
+  return 2.0 * double(warps) / double(sharing) * chunks * double(chunk * plan.rows * columns) +
+         32.0 * double(warps) * exchanged_sums(values) + double(warps * values) +
+         (p.bias ? outputs_of(p) : 0);
+}
+
 Work work(const Product& p, const Target& target, Work least) {
   const ThinPlan plan = plan_thin(p, target.device.multiprocessors);
   least.with("gpu.thin", Unit::fp32, {p.m, p.n, p.k});
   least.main().tile = {(plan.warps_share_k ? 1 : kThinBlockWarps) * plan.rows, std::min(p.m, p.n),
                        plan.warps_share_k ? p.k : plan.k_per_split};
   least.main().blocks = plan.blocks;
+  least.main().executed = executed_of(p, plan);
   return least;
 }
 

@@ -20,6 +20,14 @@ int depth_of(DType dtype) { return dtype == DType::f64 ? 16 : dtype == DType::f3
 
 }  // namespace
 
+double products::executed_in_tiles(const Product& p, const TilePlan& plan, const TileParts& parts) {
+  const double once = whole_tile_flops(p, plan.tile, plan.tile, depth_of(p.dtype));
+  const double additions =
+      parts.splits > 0 ? split_share(plan.tile == 128 ? 64 : 32, 32, parts.splits) * once : 0;
+  return parts.products * once + additions +
+         ((plan.splits > 1 ? plan.splits : 0) + (p.bias ? 1 : 0)) * outputs_of(p);
+}
+
 // The costs are cycles of one multiprocessor, estimated from the rate of the tensor cores for fp32 in three
 // tf32 products: what matters is when to take the smaller tile and when to split, not the sum.
 TilePlan plan_tiles(const Product& p, int multiprocessors) {
@@ -86,6 +94,7 @@ Work work(const Product& p, const Target& target, Work least) {
   main.blocks = ceil_div(p.m, plan.tile) * ceil_div(p.n, plan.tile) * p.most_at_once() * plan.splits;
   main.count = static_cast<int>(p.runs.size());
   main.l2_bytes = main.bytes + reloaded_bytes(p, plan.tile, plan.tile);
+  main.executed = executed_in_tiles(p, plan, split ? kTf32Parts : kOneProduct);
   if (plan.splits > 1) least.add_pass(2 * double(plan.workspace), main.count);
   return least;
 }

@@ -7,6 +7,7 @@
 #include "ops/reduce/cpu/run_passes.h"
 
 namespace headroom {
+namespace reduce_cpu_passes_cc {
 namespace {
 
 template <class T>
@@ -95,7 +96,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace reduce_cpu_passes_cc
 
-Kernel reduce_cpu_passes() { return {.name = "cpu:passes", .prepare = prepare, .workspace = workspace}; }
+Kernel reduce_cpu_passes() {
+  using namespace reduce_cpu_passes_cc;
+  return {.name = "cpu:passes", .prepare = prepare, .workspace = workspace};
+}
 
 }  // namespace headroom

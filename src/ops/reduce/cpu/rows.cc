@@ -6,6 +6,7 @@
 #include "ops/stored.h"
 
 namespace headroom {
+namespace reduce_cpu_rows_cc {
 namespace {
 
 // Elements that are not numbers to compute with: moved as they are.
@@ -50,7 +51,11 @@ Launcher prepare(const Problem& p, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace reduce_cpu_rows_cc
 
-Kernel expand_cpu_rows() { return {.name = "cpu:rows", .prepare = prepare}; }
+Kernel expand_cpu_rows() {
+  using namespace reduce_cpu_rows_cc;
+  return {.name = "cpu:rows", .prepare = prepare};
+}
 
 }  // namespace headroom

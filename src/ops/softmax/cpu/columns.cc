@@ -8,6 +8,7 @@
 #include "ops/softmax/softmax.h"
 
 namespace headroom {
+namespace softmax_cpu_columns_cc {
 namespace {
 
 using simd::Vec;
@@ -129,7 +130,11 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 }
 
 }  // namespace
+}  // namespace softmax_cpu_columns_cc
 
-Kernel softmax_cpu_columns() { return {.name = "cpu:columns", .prepare = prepare}; }
+Kernel softmax_cpu_columns() {
+  using namespace softmax_cpu_columns_cc;
+  return {.name = "cpu:columns", .prepare = prepare};
+}
 
 }  // namespace headroom

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace headroom {
+
+// Instructions for products of small types that this processor has and its operating system allows.
+struct CpuMatrixUnits {
+  bool avx512_bf16 = false;  // x86: dot products of two bf16
+  bool amx_bf16 = false;     // x86: tiles of bf16
+  bool amx_int8 = false;     // x86: tiles of bytes
+
+  bool bf16() const { return avx512_bf16; }  // processors with AMX have both
+  std::string text() const;                  // "AVX512-BF16, AMX-BF16, AMX-INT8"; "none"
+};
+
+// Asked once. Linux gives tiles to programs that request them: the first call does.
+const CpuMatrixUnits& cpu_matrix_units();
+
+}  // namespace headroom
