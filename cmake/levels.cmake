@@ -6,7 +6,7 @@
 if(HEADROOM_NATIVE)
   set(levels native)
 elseif(NOT x86)
-  set(levels any)
+  set(levels any)  # Armv8.0 has NEON; kernels with later instructions are chosen one by one
 else()
   set(HEADROOM_LEVELS here CACHE STRING "Levels of CPU kernels beside v2: here (of this machine), all, or a list of v3 and v4")
   set(levels ${HEADROOM_LEVELS})
@@ -74,3 +74,9 @@ foreach(name ${levels})
 endforeach()
 set_source_files_properties(src/device/cpu/levels.cc src/ops/operators.cc PROPERTIES
   COMPILE_DEFINITIONS "HEADROOM_BUILT_LEVELS=${level_names}" SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+# GCC 12 mixes up the functions of arm_sve.h when it reads them behind a precompiled header.
+set_source_files_properties(src/ops/cpu/gemm_tile.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+# Tiles fill the registers. GCC for Arm, not the one for x86-64, orders instructions before it hands out registers: it
+# would move loads up, and sums out to memory. Clang has no such option.
+set_source_files_properties(src/ops/cpu/bf16_tile.cc src/ops/cpu/gemm_tile.cc src/ops/cpu/int8_tile.cc PROPERTIES
+  COMPILE_OPTIONS "-fno-schedule-insns;-Wno-ignored-optimization-argument")

@@ -116,5 +116,32 @@ INSTANTIATE_TEST_SUITE_P(All, CliLevelsEmulated,
                          ::testing::Values(Emulated{"Nehalem", "v2", "v4"}, Emulated{"Haswell", "v3", "v4"}),
                          [](const auto& test) { return std::string(test.param.processor); });
 
+// Vectors of SVE are as long as the processor makes them.
+class CliSve : public CliLevels, public ::testing::WithParamInterface<int> {};
+
+TEST_P(CliSve, MultipliesWhereVectorsAreLongerThanThoseOfNeon) {
+#if !defined(__aarch64__)
+  GTEST_SKIP() << "SVE is an extension of Arm";
+#endif
+  const std::string emulator = "/usr/bin/qemu-aarch64";
+  if (!std::filesystem::exists(emulator)) GTEST_SKIP() << "no " << emulator << " here (package qemu-user)";
+  know_machine(1);
+  const auto run_emulated = [&](Words words) {
+    const int bits = GetParam();
+    const std::string processor = bits == 0 ? "neoverse-n1" : fmt::format("max,sve{}=on", bits);
+    words.insert(words.begin(), {emulator, "-cpu", processor, HEADROOM_PROGRAM});
+    const Outcome outcome = finish(start_any(words, {}));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.code == 0 ? Json::parse(outcome.out) : Json();
+  };
+  EXPECT_EQ(run_emulated({"doctor", "--json"}).at("cpu").at("gemm_tile"), GetParam() > 128 ? "sve" : "neon");
+  Words words = tiny_training();
+  words.insert(words.end(), {"--threads", "1", "--json"});
+  const double here = succeed_json(words).at("test_loss").get<double>();
+  EXPECT_NEAR(run_emulated(words).at("test_loss").get<double>(), here, 1e-4 * here);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bits, CliSve, ::testing::Values(0, 128, 256, 512));
+
 }  // namespace
 }  // namespace headroom::testing

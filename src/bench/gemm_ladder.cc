@@ -45,7 +45,7 @@ std::vector<Rung> cpu_rungs() {
       rung_of("cpu:bf16", "matrix instructions of bf16", "cpu:packed",
               "Factors are rounded to bf16 when they are packed, and the matrix unit of the processor "
               "multiplies tiles of them; sums stay in fp32.",
-              "One instruction of AMX does 8192 products. It needs `precision` bf16."),
+              "One instruction of AMX does 8192 products, one of Arm 16. It needs `precision` bf16."),
   };
 }
 

@@ -149,7 +149,8 @@ void add_run_options(Command verb, Common& common) {
   add_table_options(verb, common.tables);
   verb.option("--device", common.device, "cpu, cuda, or cuda:1 for the second GPU");
   verb.option("--precision", common.precision,
-              "fp32 or fp64; bf16 on CPUs with AMX or AVX512-BF16; on GPUs also tf32, bf16, fp16 (weights "
+              "fp32 or fp64; bf16 on CPUs with AMX, AVX512-BF16 or BF16 of Arm; on GPUs also tf32, bf16, "
+              "fp16 (weights "
               "stay fp32)");
   verb.option("--seed", common.seed, "seed of weights, order and data");
   verb.option("--threads", common.threads, "CPU threads; 0: one per core");

@@ -20,7 +20,8 @@ Verdict accepts_cpu_floats(const Problem& problem, const Target&) {
 
 Verdict accepts_cpu_bf16(const Problem& problem, const Target& target) {
   if (!target.device.bf16_products)
-    return refuse("no bf16 instructions: needs AMX-BF16 or AVX512-BF16; cpu:packed runs on any processor");
+    return refuse(
+        "no bf16 instructions: needs AMX-BF16, AVX512-BF16 or BF16 of Arm; cpu:packed runs on any processor");
   if (!target.policy.bf16) return refuse("rounds factors to bf16: `precision` bf16 allows that");
   for (const auto* list : {&problem.inputs, &problem.outputs})
     for (const TensorType& type : *list)

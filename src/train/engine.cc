@@ -39,7 +39,7 @@ void require_cpu_precision(const Capabilities& cpu, DType precision, bool tf32) 
   if (plain || (precision == DType::bf16 && cpu.bf16_products)) return;
   if (precision == DType::bf16)
     reject(Hint{"use `precision` fp32 or fp64"},
-           "{} does not compute in bf16: it has neither AMX-BF16 nor AVX512-BF16", cpu.name);
+           "{} does not compute in bf16: it has none of AMX-BF16, AVX512-BF16 and BF16 of Arm", cpu.name);
   reject(Hint{cpu.bf16_products ? "use `precision` fp32, fp64 or bf16, or a GPU: `device` cuda"
                                 : "use `precision` fp32 or fp64, or a GPU: `device` cuda"},
          "the CPU does not compute in {}", tf32 ? "tf32" : name_of(precision));

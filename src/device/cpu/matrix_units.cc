@@ -4,6 +4,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace headroom {
@@ -30,6 +32,17 @@ CpuMatrixUnits ask_processor() {
   units.amx_int8 = (d & kAmxInt8) != 0;
   return units;
 }
+#elif defined(__aarch64__)
+// Bits of Linux; older headers do not name all of them.
+CpuMatrixUnits ask_processor() {
+  constexpr unsigned long kDot = 1UL << 20, kI8mm = 1UL << 13, kBf16 = 1UL << 14;
+  const unsigned long first = ::getauxval(AT_HWCAP), second = ::getauxval(AT_HWCAP2);
+  CpuMatrixUnits units;
+  units.arm_dot = (first & kDot) != 0;
+  units.arm_bf16 = (second & kBf16) != 0;
+  units.arm_i8mm = (second & kI8mm) != 0;
+  return units;
+}
 #else
 CpuMatrixUnits ask_processor() { return {}; }
 #endif
@@ -44,6 +57,9 @@ std::string CpuMatrixUnits::text() const {
   add(avx512_bf16, "AVX512-BF16");
   add(amx_bf16, "AMX-BF16");
   add(amx_int8, "AMX-INT8");
+  add(arm_dot, "DotProd");
+  add(arm_bf16, "BF16");
+  add(arm_i8mm, "I8MM");
   return names.empty() ? "none" : names;
 }
 

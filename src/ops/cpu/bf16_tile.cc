@@ -9,6 +9,8 @@
 #if defined(__x86_64__)
 #include "ops/cpu/amx_config.h"
 #include "ops/cpu/bf16_pack.h"
+#elif defined(__aarch64__)
+#include "ops/cpu/bf16_mmla.h"
 #endif
 
 namespace headroom::bf16 {
@@ -189,6 +191,8 @@ std::vector<Version> supported() {
 #if defined(__x86_64__)
   if (cpu_matrix_units().amx_bf16) list.push_back(amx());
   if (cpu_matrix_units().avx512_bf16) list.push_back(dots());
+#elif defined(__aarch64__)
+  if (cpu_matrix_units().arm_bf16) list.push_back(mmla::version());
 #endif
   return list;
 }

@@ -5,6 +5,11 @@
 
 #include "base/error.h"
 #include "ops/cpu/gemm_pack.h"
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+
+#include "ops/cpu/gemm_tile_sve.h"
+#endif
 
 namespace headroom::gemm_tile {
 namespace cpu_gemm_tile_cc {
@@ -16,9 +21,13 @@ namespace plain {
 #if defined(__aarch64__)
 #define HEADROOM_ROWS 8  // 24 of 32 registers
 #define HEADROOM_VECTORS 3
+#define HEADROOM_BY_LANE true
+#define HEADROOM_TERMS_AHEAD 0
 #else
 #define HEADROOM_ROWS 6  // 12 of 16 registers
 #define HEADROOM_VECTORS 2
+#define HEADROOM_BY_LANE false
+#define HEADROOM_TERMS_AHEAD 16
 #endif
 #define HEADROOM_TERM_BYTES 1536
 #define HEADROOM_STRETCH 0
@@ -28,6 +37,8 @@ Version version(std::string_view name) {
 }
 #undef HEADROOM_STRETCH
 #undef HEADROOM_TERM_BYTES
+#undef HEADROOM_TERMS_AHEAD
+#undef HEADROOM_BY_LANE
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
@@ -40,6 +51,8 @@ namespace avx2 {
 #define HEADROOM_BYTES 32
 #define HEADROOM_ROWS 6
 #define HEADROOM_VECTORS 2
+#define HEADROOM_BY_LANE false
+#define HEADROOM_TERMS_AHEAD 16
 #define HEADROOM_TERM_BYTES 1536
 #define HEADROOM_STRETCH 0
 #include "ops/cpu/gemm_tile.inc"
@@ -48,6 +61,8 @@ Version version(std::string_view name) {
 }
 #undef HEADROOM_STRETCH
 #undef HEADROOM_TERM_BYTES
+#undef HEADROOM_TERMS_AHEAD
+#undef HEADROOM_BY_LANE
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
@@ -59,6 +74,8 @@ namespace avx512 {
 #define HEADROOM_BYTES 64
 #define HEADROOM_ROWS 12  // 24 of 32 registers
 #define HEADROOM_VECTORS 2
+#define HEADROOM_BY_LANE false
+#define HEADROOM_TERMS_AHEAD 16
 #define HEADROOM_TERM_BYTES 2048
 #define HEADROOM_STRETCH 16
 #include "ops/cpu/gemm_tile.inc"
@@ -68,11 +85,17 @@ Version version(std::string_view name) {
 }
 #undef HEADROOM_STRETCH
 #undef HEADROOM_TERM_BYTES
+#undef HEADROOM_TERMS_AHEAD
+#undef HEADROOM_BY_LANE
 #undef HEADROOM_VECTORS
 #undef HEADROOM_ROWS
 #undef HEADROOM_BYTES
 #undef HEADROOM_TARGET
 }  // namespace avx512
+#endif
+
+#if defined(__aarch64__)
+constexpr unsigned long kHwcapSve = 1UL << 22;
 #endif
 
 std::vector<Version> supported() {
@@ -82,6 +105,9 @@ std::vector<Version> supported() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.push_back(avx2::version("avx2"));
   list.push_back(plain::version("sse2"));
 #elif defined(__aarch64__)
+  // Vectors of 16 bytes are those of NEON, whose products take a term of A without a copy in every lane.
+  if ((::getauxval(AT_HWCAP) & kHwcapSve) != 0 && sve::tile<float>().lanes > 4)
+    list.push_back(sve::version("sve"));
   list.push_back(plain::version("neon"));
 #else
   list.push_back(plain::version("plain"));

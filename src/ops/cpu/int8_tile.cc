@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "device/cpu/matrix_units.h"
+#include "ops/cpu/int8_counts.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 
 #include "ops/cpu/int8_amx.h"
 #elif defined(__aarch64__)
-#include <arm_neon.h>
+#include "ops/cpu/int8_arm.h"
 #endif
 
 namespace headroom::int8 {
@@ -36,24 +37,13 @@ void plain(int count, int columns, std::int64_t groups, const std::int8_t* rows,
   }
 }
 
-// Calls f.operator()<count>() for a count known while compiling: sums stay in registers.
-template <int kMax, class F>
-void dispatch_count(int count, F&& f) {
-  if constexpr (kMax > 1)
-    if (count < kMax) return dispatch_count<kMax - 1>(count, f);
-  f.template operator()<kMax>();
-}
-
+#if defined(__x86_64__)
 inline std::int32_t four_of(const std::int8_t* from) {
   std::int32_t four;
   std::memcpy(&four, from, sizeof four);
   return four;
 }
 
-// Twelve sums hide the latency of two units, and sixteen registers hold them.
-constexpr int kChains = 12;
-
-#if defined(__x86_64__)
 template <int kCount, int kVectors>
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) void rows_avx512(std::int64_t groups,
                                                                         const std::int8_t* rows,
@@ -155,56 +145,6 @@ void avx_vnni(int count, int columns, std::int64_t groups, const std::int8_t* ro
                          sums + r * kPanel + half * kHalf);
       });
 }
-#elif defined(__ARM_FEATURE_DOTPROD)
-// Thirty-two registers: a quarter of a panel for all rows, 6 x 4 vectors of sums.
-template <int kCount>
-void rows_dotprod(std::int64_t groups, const std::int8_t* rows, const std::int8_t* panel,
-                  std::int32_t* sums) {
-  constexpr int kVectors = 4;
-  int32x4_t sum[kCount][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kCount; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = vdupq_n_s32(0);
-  for (std::int64_t g = 0; g < groups; ++g) {
-    int8x16_t b[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) b[v] = vld1q_s8(panel + g * kPanel * 4 + v * 16);
-#pragma GCC unroll 8
-    for (int r = 0; r < kCount; ++r) {
-      const int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four_of(rows + (r * groups + g) * 4)));
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = vdotq_s32(sum[r][v], b[v], a);
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < kCount; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) vst1q_s32(sums + r * kPanel + v * 4, sum[r][v]);
-}
-
-void chains_dotprod(std::int64_t rounds) {
-  int32x4_t sum[kChains] = {};
-  int8x16_t y = vdupq_n_s8(0);
-  asm volatile("" : "+w"(y));
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
-  for (std::int64_t r = 0; r < rounds; ++r)
-#pragma GCC unroll 16
-    for (int i = 0; i < kChains; ++i) sum[i] = vdotq_s32(sum[i], y, y);
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
-}
-
-void dotprod(int count, int columns, std::int64_t groups, const std::int8_t* rows, const std::uint8_t* panel,
-             std::int32_t* sums) {
-  constexpr int kQuarter = kPanel / 4;
-  for (int quarter = 0; quarter * kQuarter < columns; ++quarter)
-    dispatch_count<kRows>(count, [&]<int kCount>() {
-      rows_dotprod<kCount>(groups, rows, reinterpret_cast<const std::int8_t*>(panel) + quarter * kQuarter * 4,
-                           sums + quarter * kQuarter);
-    });
-}
 #endif
 
 #if defined(__x86_64__)
@@ -225,8 +165,9 @@ std::vector<Version> supported() {
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
     list.push_back({avx512_vnni, "avx512_vnni", kRows, chains_avx512, kChains * 64});
   if (has_avx_vnni()) list.push_back({avx_vnni, "avx_vnni", kRows, chains_avx, kChains * 32});
-#elif defined(__ARM_FEATURE_DOTPROD)
-  list.push_back({dotprod, "dotprod", kRows, chains_dotprod, kChains * 16});
+#elif defined(__aarch64__)
+  if (cpu_matrix_units().arm_i8mm) list.push_back({i8mm, "i8mm", kRows, chains_i8mm, kChains * 32});
+  if (cpu_matrix_units().arm_dot) list.push_back({dotprod, "dotprod", kRows, chains_dotprod, kChains * 16});
 #endif
   list.push_back({plain, "plain"});
   return list;

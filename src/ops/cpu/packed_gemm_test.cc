@@ -193,7 +193,7 @@ TEST(PackedGemm, SplitSumsHaveTheBitsOfWholeOnes) {
       for (std::int64_t j = 0; j < columns; ++j) c[j] *= static_cast<T>(row + column + j);
     };
     int split = 0;
-    for (auto [m, n, k] : {GemmExtent{100, 50, 4005}, {20, 160, 4000}, {7, 290, 4600}}) {
+    for (auto [m, n, k] : {GemmExtent{100, 50, 4005}, {20, 160, 4000}, {7, 290, 4600}, {30, 190, 6100}}) {
       if (split_on_16(tile, {m, n, k})) ++split;
       for (bool ta : {false, true})
         expect_same_bits<T>(
@@ -206,7 +206,9 @@ TEST(PackedGemm, SplitSumsHaveTheBitsOfWholeOnes) {
 // More sums than are held at a time, of several groups of rows.
 TEST(PackedGemm, SplitSumsAreAddedInSeveralRounds) {
   const gemm_tile::Tile<float>& tile = gemm_tile::versions()[0].f32;
-  const Call r{.tb = true, .m = 16 * tile.rows - 1, .n = 16 * tile.columns - 3, .k = 33'000};
+  Call r{.tb = true, .m = 16 * tile.rows - 1, .n = 16 * tile.columns - 3};
+  const std::int64_t held = (std::int64_t{16} << 20) / (r.m * r.n * std::int64_t{sizeof(float)});
+  r.k = held * 5 / 4 * (tile.term_bytes / std::int64_t{sizeof(float)});
   const packed::TermSplit split = split_on_16(tile, {r.m, r.n, r.k});
   EXPECT_TRUE(split);
   EXPECT_LT(split.blocks, packed::pieces(r.k, packed::block_terms(tile, r.k)));
