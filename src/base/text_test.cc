@@ -26,7 +26,8 @@ TEST(Text, NearestNamesTheMisspelling) {
   EXPECT_EQ(nearest("", names).text, "known: lenet5, mlp, alexnet");
   EXPECT_EQ(nearest("anything", Names{}).text, "");
   const Names kernels = {"cpu:bf16", "cuda:tiles"};
-  EXPECT_EQ(nearest("cpu:fast", kernels).text, "known: cpu:bf16, cuda:tiles") << "the device is not a part of the word";
+  EXPECT_EQ(nearest("cpu:fast", kernels).text, "known: cpu:bf16, cuda:tiles")
+      << "the device is not a part of the word";
   EXPECT_EQ(nearest("cpu:bf61", kernels).text, "did you mean 'cpu:bf16'?");
 }
 
