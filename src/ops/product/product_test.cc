@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/operator.h"
+#include "ops/product/cuda/tile_sectors.h"
 #include "ops/product/kernels.h"
 
 namespace headroom {
@@ -260,6 +261,28 @@ TEST(Products, TilesSayWhatTheyAskL2For) {
           << e.kernel;
     }
   }
+}
+
+// A row of 500 floats, in steps of 32: 15 of four sectors and one of 80 bytes. Every other row begins in the
+// middle of a sector, and each of its pieces of 16 bytes asks for a sector of its own.
+TEST(Products, RowsThatBeginWithinASectorTakeMoreOfThem) {
+  using products::copied_bytes;
+  EXPECT_DOUBLE_EQ(copied_bytes(512, 32, 4, 512), 4 * 512);
+  EXPECT_DOUBLE_EQ(copied_bytes(500, 32, 4, 500), 32 * ((15 * 4 + 3) + (15 * 8 + 5)) / 2.0);
+  EXPECT_DOUBLE_EQ(copied_bytes(500, 32, 4, 504), 32 * (15 * 4 + 3)) << "but not in rows of whole sectors";
+  EXPECT_DOUBLE_EQ(copied_bytes(751, 32, 4, 751), 23 * (128 + 28) + 60 + 28) << "element by element";
+}
+
+TEST(Products, SumsOfPiecesThatBeginWithinASectorAreStoredInPairs) {
+  const Product p{.m = 617, .n = 433, .k = 751, .lda = 751, .ldb = 433, .ldc = 433};
+  const TilePlan plan = plan_tiles(p, 132);
+  ASSERT_GT(plan.splits, 1);
+  Work work{.launches = {KernelLaunch{}}};
+  products::count_tile_sectors(work, p, plan, 32, true);
+  ASSERT_EQ(work.launches.size(), 2u);
+  const double sums = 617.0 * plan.splits, row = 216 * (8 + 28) + 32, read = 4 * 433;
+  EXPECT_DOUBLE_EQ(work.launches[1].l2_bytes, sums * (row + read));
+  EXPECT_DOUBLE_EQ(work.launches[1].bytes, 2 * double(plan.workspace));
 }
 
 }  // namespace product_test

@@ -2,7 +2,7 @@
 // ops/cuda/gemm_clusters.h.
 #include <algorithm>
 
-#include "ops/product/cuda/shared.h"
+#include "ops/product/cuda/tile_sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/gemm_clusters.h"
 #include "ops/product/cuda/small.h"
@@ -83,7 +83,8 @@ Work work(const Product& p, const Target& target, Work least) {
                left = 2.0 * double(plan.tiles * plan.blocks) * kClusterTile * kClusterTile;
   least.main().executed = (p.tf32 ? 1 : 3 + split_share(32, 32, 1)) * once + left +
                           (plan.blocks - (p.bias ? 0 : 1)) * double(p.m * round_up(p.n, 4));
-  least.main().l2_bytes = 4.0 * double(plan.tiles) * 2 * kClusterTile * double(p.k);
+  least.main().l2_bytes =
+      least.main().bytes + more_for_factors(p, {kClusterTile, kClusterTile, kClusterDepth});
   return least;
 }
 

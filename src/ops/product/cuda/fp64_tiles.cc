@@ -3,7 +3,7 @@
 // for them; these read 16. ops/cuda/gemm_tiles_fp64.cuh has the kernel, and the count of what its warps load.
 #include <algorithm>
 
-#include "ops/product/cuda/shared.h"
+#include "ops/product/cuda/tile_sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/product/cuda/tiles.h"
 #endif
@@ -52,8 +52,7 @@ Work work(const Product& p, const Target& target, Work least) {
   main.blocks =
       products::ceil_div(p.m, kTile) * products::ceil_div(p.n, kTile) * p.most_at_once() * plan.splits;
   main.count = static_cast<int>(p.runs.size());
-  main.l2_bytes = main.bytes + products::reloaded_bytes(p, plan.tile, plan.tile);
-  if (plan.splits > 1) least.add_pass(2 * double(plan.workspace), main.count);
+  products::count_tile_sectors(least, p, plan, kDepth, false);
   return least;
 }
 

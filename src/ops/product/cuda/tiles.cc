@@ -2,7 +2,7 @@
 // where it is faster than the library.
 #include <algorithm>
 
-#include "ops/product/cuda/shared.h"
+#include "ops/product/cuda/tile_sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/gemm.h"
 #include "ops/cuda/launch.h"
@@ -18,6 +18,19 @@ constexpr std::size_t kMaxPartials = std::size_t{64} << 20;
 
 int depth_of(DType dtype) { return dtype == DType::f64 ? 16 : dtype == DType::f32 ? 32 : 64; }
 
+// Stores of whole packs fill sectors. Others go element by element; by the counters of an H200 a store and
+// the one after it leave together, so that two neighbours of a thread, or the eight of four threads, count
+// once.
+double stored_bytes(const Product& p, const TilePlan& plan, bool neighbours) {
+  const bool apart = plan.splits > 1;  // sums of pieces, to be added up
+  const std::int64_t element = apart ? std::int64_t(accumulator_bytes(p.dtype)) : bytes_of(p.dtype),
+                     step = (apart ? p.n : p.ldc) * element, sector = kSectorBytes / element;
+  const bool packs = step % 16 == 0;
+  std::int64_t run = neighbours ? 2 : 8;
+  if (packs) run = std::max(run, sector);
+  return batch_of(p) * double(p.m * plan.splits) * chunked_bytes(p.n, run, element, step);
+}
+
 }  // namespace
 
 double products::executed_in_tiles(const Product& p, const TilePlan& plan, const TileParts& parts) {
@@ -26,6 +39,18 @@ double products::executed_in_tiles(const Product& p, const TilePlan& plan, const
       parts.splits > 0 ? split_share(plan.tile == 128 ? 64 : 32, 32, parts.splits) * once : 0;
   return parts.products * once + additions +
          ((plan.splits > 1 ? plan.splits : 0) + (p.bias ? 1 : 0)) * outputs_of(p);
+}
+
+void products::count_tile_sectors(Work& work, const Product& p, const TilePlan& plan, std::int64_t depth,
+                                  bool neighbours) {
+  KernelLaunch& main = work.main();
+  const double stored = stored_bytes(p, plan, neighbours);
+  main.l2_bytes = main.bytes + more_for_factors(p, {plan.tile, plan.tile, depth});
+  if (plan.splits > 1)
+    work.add_pass(2 * double(plan.workspace), main.count).launches.back().l2_bytes =
+        stored + double(plan.splits) * outputs_of(p) * double(accumulator_bytes(p.dtype));
+  else
+    main.l2_bytes += stored - outputs_of(p) * double(bytes_of(p.dtype));
 }
 
 // The costs are cycles of one multiprocessor, estimated from the rate of the tensor cores for fp32 in three
@@ -93,9 +118,8 @@ Work work(const Product& p, const Target& target, Work least) {
   main.tile = {plan.tile, plan.tile, depth_of(p.dtype)};
   main.blocks = ceil_div(p.m, plan.tile) * ceil_div(p.n, plan.tile) * p.most_at_once() * plan.splits;
   main.count = static_cast<int>(p.runs.size());
-  main.l2_bytes = main.bytes + reloaded_bytes(p, plan.tile, plan.tile);
   main.executed = executed_in_tiles(p, plan, split ? kTf32Parts : kOneProduct);
-  if (plan.splits > 1) least.add_pass(2 * double(plan.workspace), main.count);
+  count_tile_sectors(least, p, plan, depth_of(p.dtype), bytes_of(p.dtype) > 2);
   return least;
 }
 
