@@ -1,6 +1,7 @@
 // The kernels of fp16_parts and parts_product, in order.
 #include "ops/product/kernels.h"
 #include "ops/fp16_parts/fp16_parts.h"
+#include "ops/product/cuda/tile_sectors.h"
 #include "ops/product/wgmma.h"
 
 namespace headroom {
@@ -51,6 +52,14 @@ Work work_parts(const Problem& problem, const Target& target) {
   return work;
 }
 
+// Tiles bring all parts of their rows and columns, 64 of k at a time.
+double copied_parts(const PartsProduct& p, const PartsProductPlan& plan) {
+  constexpr std::int64_t kHalf = 2, kDepth = 64;
+  const products::CopiedFactor a{p.m, p.k, p.ld_a, !p.trans_a, kHalf, kWgmmaRows, kDepth},
+      b{p.n, p.k, p.ld_b, p.trans_b, kHalf, kFp16x3WgmmaColumns, kDepth};
+  return p.parts_a * a.bytes() * plan.order.tiles_n + p.parts_b * b.bytes() * plan.order.tiles_m;
+}
+
 Work work_product(const Problem& problem, const Target& target) {
   const PartsProduct p = parts_product(problem.inputs, problem.attrs);
   const PartsProductPlan plan = plan_parts_product(p.m, p.n, p.k, target.device.multiprocessors);
@@ -59,6 +68,7 @@ Work work_product(const Problem& problem, const Target& target) {
   work.main().flops *= p.parts_a + p.parts_b - 1;
   work.main().tile = {kWgmmaRows, kFp16x3WgmmaColumns, 64};
   work.main().blocks = std::int64_t{plan.order.tiles()} * plan.splits;
+  work.main().l2_bytes = copied_parts(p, plan) + double(problem.outputs[0].bytes());
   return work;
 }
 

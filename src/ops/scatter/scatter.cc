@@ -7,6 +7,7 @@
 #include "ops/expect.h"
 #include "ops/gather/indices.h"
 #include "ops/scatter/combine.h"
+#include "ops/sectors.h"
 #include "ops/stored.h"
 
 namespace headroom {
@@ -155,10 +156,16 @@ std::vector<Case> cases() {
   return list;
 }
 
-// Each update writes its element, which the first cache does not hold back; it keeps those that are read.
+// Each update writes its element, which the first cache does not hold back; it keeps those that are read. The
+// stretches of a row that blocks have begin within a sector where rows do.
 Work scatter_work_cuda(const Problem& p, const Target& target) {
   Work work = least_work(p, target);
-  work.main().l2_bytes = work.bytes() + double(p.inputs[2].bytes()) + double(p.outputs[0].bytes());
+  constexpr std::int64_t kColumns = 256;  // of a block
+  const auto g = sizes_of(p);
+  const auto element = std::int64_t(size_of(p.outputs[0].dtype));
+  const std::int64_t rows = 3 * g.extent + 2 * g.count;  // copied and met again, read and written
+  work.main().l2_bytes = double(p.inputs[1].bytes()) +
+                         double(rows) * chunked_bytes(g.inner, kColumns, element, g.inner * element);
   return work;
 }
 

@@ -83,8 +83,9 @@ Work work(const Product& p, const Target& target, Work least) {
                left = 2.0 * double(plan.tiles * plan.blocks) * kClusterTile * kClusterTile;
   least.main().executed = (p.tf32 ? 1 : 3 + split_share(32, 32, 1)) * once + left +
                           (plan.blocks - (p.bias ? 0 : 1)) * double(p.m * round_up(p.n, 4));
-  least.main().l2_bytes =
-      least.main().bytes + more_for_factors(p, {kClusterTile, kClusterTile, kClusterDepth});
+  least.main().l2_bytes = least.main().bytes +
+                          more_for_factors(p, {kClusterTile, kClusterTile, kClusterDepth}) +
+                          more_for_results(p, kClusterTile);
   return least;
 }
 

@@ -1,6 +1,6 @@
 // "cuda:fp16x3_rows": fp32 products that read their larger factor once, as it is, and write only the smaller
 // one anew, in parts of fp16. What it does is told in ops/cuda/gemm_rows.h.
-#include "ops/product/cuda/shared.h"
+#include "ops/product/cuda/tile_sectors.h"
 #include "ops/product/rows_plan.h"
 #ifdef HEADROOM_HAS_CUDA
 #include <memory>
@@ -48,6 +48,14 @@ Verdict pays(const Product& p, const Target& target) {
   return accept();
 }
 
+// Rows as they are, columns in parts, and results.
+double asked_bytes(const Product& p, const RowsPlan& plan) {
+  const CopiedFactor rows{plan.rows, p.k, plan.swapped ? p.ldb : p.lda, plan.along_rows, 4, kWgmmaRows, 32},
+      columns{plan.columns, p.k, plan.ld, plan.along_columns, 2, plan.tile_n, 64};
+  return rows.bytes() * double(ceil_div(plan.columns, plan.tile_n)) +
+         (p.tf32 ? 1 : 2) * columns.bytes() * double(ceil_div(plan.rows, kWgmmaRows)) + 4 * outputs_of(p);
+}
+
 Work work(const Product& p, const Target& target, Work least) {
   const RowsPlan plan = plan_of(p, target);
   const double parts = p.tf32 ? 1 : 2, smaller = double(plan.columns) * double(p.k);
@@ -60,7 +68,7 @@ Work work(const Product& p, const Target& target, Work least) {
   least.main().executed = lines * steps * ((p.tf32 ? 1 : 3) * 128.0 * plan.tile_n + plan.tile_n) +
                           lines * steps * 64 * (p.tf32 ? 1 : 2) + 3 * lines * plan.splits * plan.tile_n +
                           (plan.splits - 1) * outputs_of(p);
-  least.main().l2_bytes = double(plan.tiles) * (4.0 * kWgmmaRows + 2 * parts * plan.tile_n) * double(p.k);
+  least.main().l2_bytes = asked_bytes(p, plan);
   least.add_pass((4 + 2 * parts) * smaller, 1);
   return least;
 }

@@ -1,7 +1,7 @@
 // "cuda:fp16x3_wgmma": exact fp32 by products of fp16 parts in one kernel of Hopper's warp-group
 // instructions. "cuda:fp16_wgmma": one part each, as exact as tf32. What they do is told in
 // ops/cuda/gemm_wgmma.h. In a network, a pass shares the parts among products (share_parts).
-#include "ops/product/cuda/shared.h"
+#include "ops/product/cuda/tile_sectors.h"
 #include "ops/product/wgmma.h"
 #ifdef HEADROOM_HAS_CUDA
 #include <memory>
@@ -58,9 +58,10 @@ Work work(const Product& p, const Target& target, Work least) {
   // The copies scale each element and take its first part off; the product scales its sums back.
   least.main().executed = (2 * kParts - 1) * whole_tile_flops(p, kWgmmaRows, kFp16x3WgmmaColumns, 64) +
                           2 * double(p.m + p.n) * double(p.k) + 2 * outputs_of(p);
-  const double part_share = kParts * 2.0 / double(bytes_of(DType::f32));  // of an element's bytes
+  Product parts = p;  // one of each factor's
+  parts.dtype = DType::f16, parts.lda = plan.ld_a, parts.ldb = plan.ld_b;
   least.main().l2_bytes =
-      least.main().bytes + part_share * reloaded_bytes(p, kWgmmaRows, kFp16x3WgmmaColumns);
+      least.main().bytes + kParts * more_for_factors(parts, {kWgmmaRows, kFp16x3WgmmaColumns, 64});
   // Factors are read twice, and written in parts, which the product reads.
   least.add_pass((8 + 2 * kParts) * double(p.m + p.n) * double(p.k), 1);
   return least;

@@ -22,6 +22,19 @@ inline double copied_bytes(std::int64_t length, std::int64_t chunk, std::int64_t
   return (even + double(pieces * kSectorBytes)) / 2;  // every other row begins within a sector
 }
 
+// A factor of a product, once: `lines` rows of A or columns of B, contiguous along k or across it, which come
+// in tiles of so many lines and steps of `depth`.
+struct CopiedFactor {
+  std::int64_t lines, k, ld;
+  bool along_k;
+  std::int64_t element, tile, depth;
+
+  double bytes() const {
+    return along_k ? double(lines) * copied_bytes(k, depth, element, ld)
+                   : double(k) * copied_bytes(lines, tile, element, ld);
+  }
+};
+
 struct TileShare {
   std::int64_t tile_m, tile_n, depth;
 };
@@ -29,16 +42,26 @@ struct TileShare {
 // Of both factors, for all tiles.
 inline double copied_factors(const Product& p, const TileShare& t) {
   const std::int64_t element = bytes_of(p.dtype);
-  const auto factor = [&](std::int64_t lines, std::int64_t tile, std::int64_t ld, bool along_k) {
-    return along_k ? double(lines) * copied_bytes(p.k, t.depth, element, ld)
-                   : double(p.k) * copied_bytes(lines, tile, element, ld);
-  };
-  return batch_of(p) * (factor(p.m, t.tile_m, p.lda, !p.trans_a) * double(ceil_div(p.n, t.tile_n)) +
-                        factor(p.n, t.tile_n, p.ldb, p.trans_b) * double(ceil_div(p.m, t.tile_m)));
+  const CopiedFactor a{p.m, p.k, p.lda, !p.trans_a, element, t.tile_m, t.depth},
+      b{p.n, p.k, p.ldb, p.trans_b, element, t.tile_n, t.depth};
+  return batch_of(p) *
+         (a.bytes() * double(ceil_div(p.n, t.tile_n)) + b.bytes() * double(ceil_div(p.m, t.tile_m)));
 }
 // The same without those that are asked for in any case.
 inline double more_for_factors(const Product& p, const TileShare& t) {
   return copied_factors(p, t) - double(bytes_of(p.dtype)) * batch_of(p) * double(p.m + p.n) * double(p.k);
+}
+
+// Results of one row where a thread has a piece of 16 bytes, and threads side by side a chunk of columns.
+// Pieces that begin elsewhere are stored by their elements, two of which leave together: see tiles.cc.
+inline double stored_row(std::int64_t n, std::int64_t chunk, std::int64_t element, std::int64_t step) {
+  const std::int64_t times = step % 16 == 0 ? 1 : 16 / element / 2;
+  return double(times) * chunked_bytes(n, chunk, element, step);
+}
+inline double more_for_results(const Product& p, std::int64_t chunk) {
+  const std::int64_t element = bytes_of(p.dtype);
+  return batch_of(p) * double(p.m) *
+         (stored_row(p.n, chunk, element, p.ldc * element) - double(p.n * element));
 }
 
 // The L2 bytes of all launches of a plan, and the launch that adds up pieces of k. Neighbours: a thread has

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/product/cuda/shared.h"
+#include "ops/product/cuda/tile_sectors.h"
 #ifdef HEADROOM_HAS_CUDA
 #include <memory>
 #include <vector>
@@ -52,6 +52,13 @@ Verdict accepts(const Product& p, const Target& target) {
   return accept();
 }
 
+// As the copy engine meets its factors.
+Product as_copied(Product p, const WgmmaPlan& plan) {
+  if (plan.copy_a) p.trans_a = false, p.lda = plan.copy_ld;
+  if (plan.copy_b) p.trans_b = true, p.ldb = plan.copy_ld;
+  return p;
+}
+
 Work work(const Product& p, const Target& target, Work least) {
   const WgmmaPlan plan = plan_wgmma(p, target.device.multiprocessors);
   least.with(p.dtype == DType::f32 ? "gpu.wgmma.tf32" : "gpu.wgmma.16bit", tensor_unit(p.dtype, p.tf32),
@@ -60,7 +67,9 @@ Work work(const Product& p, const Target& target, Work least) {
   main.tile = {kWgmmaRows, plan.tile_n, plan.depth};
   main.blocks = plan.blocks;
   main.count = static_cast<int>(p.runs.size());
-  main.l2_bytes = main.bytes + reloaded_bytes(p, kWgmmaRows, plan.tile_n);
+  constexpr std::int64_t kChunk = 64;  // columns that a warp stores at once
+  main.l2_bytes = main.bytes + more_for_factors(as_copied(p, plan), {kWgmmaRows, plan.tile_n, plan.depth}) +
+                  more_for_results(p, kChunk);
   if (plan.workspace > 0)
     least.add_pass(2 * double(plan.workspace), main.count * (plan.copy_a + plan.copy_b));
   return least;
