@@ -107,29 +107,40 @@ void run_whole_tile(const Tile<T>& t) {
       simd::store(t.y + m * t.plane + t.spot[p].y, simd::cut(sum[m][p], low, high));
 }
 
-// Any tile: fewer maps and lanes at the ends, sums that a later block of k goes on with, a residual.
-template <class T, int kMaps, int kRegisters, bool kGathered>
+// Any tile: sums that a later block of k goes on with, a residual. `kFull`: all maps and lanes, so that sums
+// come and go by whole registers; else fewer at the ends.
+template <class T, int kMaps, int kRegisters, bool kGathered, bool kFull>
 void run_tile(const Tile<T>& t) {
   simd::Vec<T> sum[kMaps][kRegisters] = {};
-  for (int m = 0; m < t.maps; ++m)
+  const auto load_sums = [](const T* from, std::int64_t count) {
+    return kFull ? simd::load(from) : load_some(from, count);
+  };
+  const std::int64_t maps = kFull ? kMaps : t.maps;
+  for (int m = 0; m < maps; ++m)
     for (int p = 0; p < kRegisters; ++p)
       sum[m][p] = t.first ? simd::broadcast<T>(t.start[m])
-                          : load_some(t.y + m * t.plane + t.spot[p].y, t.spot[p].count);
+                          : load_sums(t.y + m * t.plane + t.spot[p].y, t.spot[p].count);
   multiply<T, kMaps, kRegisters, kGathered>(t, sum);
   const simd::Vec<T> low = simd::broadcast<T>(t.low), high = simd::broadcast<T>(t.high);
-  for (int m = 0; m < t.maps; ++m)
+  for (int m = 0; m < maps; ++m)
     for (int p = 0; p < kRegisters; ++p) {
       const std::int64_t at = m * t.plane + t.spot[p].y;
       simd::Vec<T> v = sum[m][p];
-      if (t.last && t.residual != nullptr) v += load_some(t.residual + at, t.spot[p].count);
+      if (t.last && t.residual != nullptr) v += load_sums(t.residual + at, t.spot[p].count);
       if (t.last) v = simd::cut(v, low, high);
-      store_some(t.y + at, v, t.spot[p].count);
+      if constexpr (kFull)
+        simd::store(t.y + at, v);
+      else
+        store_some(t.y + at, v, t.spot[p].count);
     }
 }
 
 // The tiles there are: as many registers as the sums leave room for, or fewer at the end of a range.
 template <class T>
 using RunTile = void (*)(const Tile<T>&);
+
+// What a tile lacks of a whole one: maps or lanes; other blocks of k or a residual; nothing.
+enum class Extent { some, full, whole };
 
 struct TileShape {
   int maps, registers;
@@ -153,39 +164,40 @@ inline int next_registers(const TileShape& shape, std::int64_t left) {
 }
 
 template <class T, int kMaps, int kRegisters, bool kGathered>
-RunTile<T> tile_of(bool whole) {
-  if (whole) return run_whole_tile<T, kMaps, kRegisters, kGathered>;
-  return run_tile<T, kMaps, kRegisters, kGathered>;
+RunTile<T> tile_of(Extent extent) {
+  if (extent == Extent::whole) return run_whole_tile<T, kMaps, kRegisters, kGathered>;
+  if (extent == Extent::full) return run_tile<T, kMaps, kRegisters, kGathered, true>;
+  return run_tile<T, kMaps, kRegisters, kGathered, false>;
 }
 
 template <class T, int kMaps, bool kGathered>
-RunTile<T> tile_of(int registers, bool whole) {
+RunTile<T> tile_of(int registers, Extent extent) {
   switch (registers) {
     case 1:
-      return tile_of<T, kMaps, 1, kGathered>(whole);
+      return tile_of<T, kMaps, 1, kGathered>(extent);
     case 2:
-      return tile_of<T, kMaps, 2, kGathered>(whole);
+      return tile_of<T, kMaps, 2, kGathered>(extent);
     case 3:
-      if constexpr (kMaps > 2 && kMaps <= kTileMaps) return tile_of<T, kMaps, 3, kGathered>(whole);
+      if constexpr (kMaps > 2 && kMaps <= kTileMaps) return tile_of<T, kMaps, 3, kGathered>(extent);
       break;
     case 4:
-      if constexpr (kMaps <= 2) return tile_of<T, kMaps, 4, kGathered>(whole);
+      if constexpr (kMaps <= 2) return tile_of<T, kMaps, 4, kGathered>(extent);
       break;
     case 8:
-      if constexpr (kMaps == 1) return tile_of<T, kMaps, 8, kGathered>(whole);
+      if constexpr (kMaps == 1) return tile_of<T, kMaps, 8, kGathered>(extent);
       break;
   }
   return nullptr;
 }
 
 template <class T, bool kGathered>
-RunTile<T> tile_for(const TileShape& shape, int registers, bool whole) {
-  if (shape.maps == 1) return tile_of<T, 1, kGathered>(registers, whole);
-  if (shape.maps == 2) return tile_of<T, 2, kGathered>(registers, whole);
-  if (shape.maps == 4) return tile_of<T, 4, kGathered>(registers, whole);
+RunTile<T> tile_for(const TileShape& shape, int registers, Extent extent) {
+  if (shape.maps == 1) return tile_of<T, 1, kGathered>(registers, extent);
+  if (shape.maps == 2) return tile_of<T, 2, kGathered>(registers, extent);
+  if (shape.maps == 4) return tile_of<T, 4, kGathered>(registers, extent);
   if constexpr (kWideTileMaps > 0)
-    if (shape.maps == kWideTileMaps) return tile_of<T, kWideTileMaps, kGathered>(registers, whole);
-  return tile_of<T, 8, kGathered>(registers, whole);
+    if (shape.maps == kWideTileMaps) return tile_of<T, kWideTileMaps, kGathered>(registers, extent);
+  return tile_of<T, 8, kGathered>(registers, extent);
 }
 
 }  // namespace headroom::pixels
