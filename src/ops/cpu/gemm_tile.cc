@@ -22,14 +22,15 @@ namespace plain {
 #define HEADROOM_ROWS 8  // 24 of 32 registers
 #define HEADROOM_VECTORS 3
 #define HEADROOM_BY_LANE true
+#define HEADROOM_TERM_BYTES 2048
 #define HEADROOM_TERMS_AHEAD 0
 #else
 #define HEADROOM_ROWS 6  // 12 of 16 registers
 #define HEADROOM_VECTORS 2
 #define HEADROOM_BY_LANE false
+#define HEADROOM_TERM_BYTES 1536
 #define HEADROOM_TERMS_AHEAD 16
 #endif
-#define HEADROOM_TERM_BYTES 1536
 #define HEADROOM_STRETCH 0
 #include "ops/cpu/gemm_tile.inc"
 Version version(std::string_view name) {
