@@ -30,7 +30,7 @@ echo "python3 $*" >>"$STATE/calls"
 if [[ -e $STATE/pip_broken ]]; then exit 1; fi
 rm -f "$STATE/absent/tensorboard"
 STUB
-  for name in pkg-config chromium chromedriver; do stub "$name" <<<'true'; done
+  for name in pkg-config chromium chromedriver qemu-aarch64; do stub "$name" <<<'true'; done
   touch "$HEADROOM_D3"
   stub c++ <<'STUB'
 #!/usr/bin/env bash
