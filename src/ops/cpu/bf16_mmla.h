@@ -5,8 +5,6 @@
 
 #include <arm_neon.h>
 
-#include <array>
-
 #include "ops/cpu/bf16_tile.h"
 
 namespace headroom::bf16::mmla {

@@ -46,28 +46,6 @@ HEADROOM_DOT void rows_dotprod(std::int64_t groups, const std::int8_t* rows, con
     for (int v = 0; v < kVectors; ++v) vst1q_s32(sums + r * kPanel + v * 4, sum[r][v]);
 }
 
-inline void dotprod(int count, int columns, std::int64_t groups, const std::int8_t* rows,
-                    const std::uint8_t* panel, std::int32_t* sums) {
-  for (int quarter = 0; quarter * kQuarter < columns; ++quarter)
-    dispatch_count<kRows>(count, [&]<int kCount>() {
-      rows_dotprod<kCount>(groups, rows, reinterpret_cast<const std::int8_t*>(panel) + quarter * kQuarter * 4,
-                           sums + quarter * kQuarter);
-    });
-}
-
-HEADROOM_DOT inline void chains_dotprod(std::int64_t rounds) {
-  int32x4_t sum[kChains] = {};
-  int8x16_t y = vdupq_n_s8(0);
-  asm volatile("" : "+w"(y));
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
-  for (std::int64_t r = 0; r < rounds; ++r)
-#pragma GCC unroll 16
-    for (int i = 0; i < kChains; ++i) sum[i] = vdotq_s32(sum[i], y, y);
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
-}
-
 // Two groups of a row, or the last one and zeros.
 template <bool kTwo>
 HEADROOM_I8MM inline int8x8_t terms_of(const std::int8_t* from) {
@@ -136,27 +114,46 @@ HEADROOM_I8MM void rows_i8mm(std::int64_t groups, const std::int8_t* rows, const
     }
 }
 
-inline void i8mm(int count, int columns, std::int64_t groups, const std::int8_t* rows,
-                 const std::uint8_t* panel, std::int32_t* sums) {
-  for (int quarter = 0; quarter * kQuarter < columns; ++quarter)
-    dispatch_count<kRows>(count, [&]<int kCount>() {
-      rows_i8mm<kCount>(groups, rows, reinterpret_cast<const std::int8_t*>(panel) + quarter * kQuarter * 4,
-                        sums + quarter * kQuarter);
-    });
+// body.operator()<count>(panel, sums) for each quarter of a panel.
+template <class Body>
+void each_quarter(int count, int columns, const std::uint8_t* panel, std::int32_t* sums, Body&& body) {
+  const auto* from = reinterpret_cast<const std::int8_t*>(panel);
+  for (int quarter = 0; quarter * kQuarter < columns; ++quarter, from += kQuarter * 4, sums += kQuarter)
+    dispatch_count<kRows>(count, [&]<int kCount>() { body.template operator()<kCount>(from, sums); });
 }
 
-HEADROOM_I8MM inline void chains_i8mm(std::int64_t rounds) {
-  int32x4_t sum[kChains] = {};
-  int8x16_t y = vdupq_n_s8(0);
-  asm volatile("" : "+w"(y));
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
-  for (std::int64_t r = 0; r < rounds; ++r)
-#pragma GCC unroll 16
-    for (int i = 0; i < kChains; ++i) sum[i] = vmmlaq_s32(sum[i], y, y);
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) asm volatile("" : "+w"(sum[i]));
+inline void dotprod(int count, int columns, std::int64_t groups, const std::int8_t* rows,
+                    const std::uint8_t* panel, std::int32_t* sums) {
+  each_quarter(count, columns, panel, sums, [&]<int kCount>(const std::int8_t* from, std::int32_t* to) {
+    rows_dotprod<kCount>(groups, rows, from, to);
+  });
 }
+
+inline void i8mm(int count, int columns, std::int64_t groups, const std::int8_t* rows,
+                 const std::uint8_t* panel, std::int32_t* sums) {
+  each_quarter(count, columns, panel, sums, [&]<int kCount>(const std::int8_t* from, std::int32_t* to) {
+    rows_i8mm<kCount>(groups, rows, from, to);
+  });
+}
+
+// Independent sums by one instruction: a function for each, because a target belongs to a function. All loops
+// over sums are unrolled, or the sums would lie in memory.
+#define HEADROOM_EACH_SUM _Pragma("GCC unroll 16") for (int i = 0; i < kChains; ++i)
+#define HEADROOM_CHAINS(target, name, instruction)          \
+  target inline void name(std::int64_t rounds) {            \
+    int32x4_t sum[kChains] = {};                            \
+    int8x16_t y = vdupq_n_s8(0);                            \
+    asm volatile("" : "+w"(y));                             \
+    HEADROOM_EACH_SUM asm volatile("" : "+w"(sum[i]));      \
+    for (std::int64_t r = 0; r < rounds; ++r) {             \
+      HEADROOM_EACH_SUM sum[i] = instruction(sum[i], y, y); \
+    }                                                       \
+    HEADROOM_EACH_SUM asm volatile("" : "+w"(sum[i]));      \
+  }
+HEADROOM_CHAINS(HEADROOM_DOT, chains_dotprod, vdotq_s32)
+HEADROOM_CHAINS(HEADROOM_I8MM, chains_i8mm, vmmlaq_s32)
+#undef HEADROOM_CHAINS
+#undef HEADROOM_EACH_SUM
 
 #undef HEADROOM_I8MM
 #undef HEADROOM_DOT
