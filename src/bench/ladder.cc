@@ -86,11 +86,9 @@ class Climb {
     prepare_inputs();
     LadderNode node(device_, {problem_, &kernel, result.rung.variant, target}, inputs_->buffers);
     result.work = node.step().work;
-    if (run_.floor_s == 0) {
-      const Prediction prediction = predict(node.plan(), machine_);
-      run_.floor_s = prediction.steps.at(0).floor_s;
-      run_.bound = prediction.steps.at(0).bound;
-    }
+    const StepPrediction floor = predict(node.plan(), machine_).steps.at(0);
+    result.floor_s = floor.floor_s;
+    if (floor.floor_s > run_.floor_s) run_.floor_s = floor.floor_s, run_.bound = floor.bound;
     const double once = node.run_poisoned();
     result.error = check_->compare(node.outputs());
     if (!result.error.wrong.empty()) {

@@ -92,6 +92,7 @@ struct RungResult {
   std::string reason;  // why it was left out, or what is wrong
   Sampled seconds;     // of one run, on the device
   Work work;           // by the kernel's own account
+  double floor_s = 0;  // lower than the ladder's where the algorithm needs fewer products
   RungError error;
   std::optional<RungLaunch> launch;
   std::optional<CountedWork> counted;  // of one run
@@ -123,7 +124,9 @@ struct LadderRun {
 
   bool any_wrong() const;
   bool any_timed() const;
-  double percent_of_roofline(const RungResult& rung) const { return 100 * floor_s / rung.seconds.median; }
+  static double percent_of_roofline(const RungResult& rung) {
+    return 100 * rung.floor_s / rung.seconds.median;
+  }
 };
 
 struct LadderOptions {

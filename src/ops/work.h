@@ -42,6 +42,8 @@ struct KernelLaunch {
 // Winograd does fewer products. Facts only; how fast they go is the time model's business.
 struct Work {
   std::vector<KernelLaunch> launches;
+  // The algorithm needs fewer products than the definition has, as Winograd's does: its FLOPs bound its time.
+  bool fewer_products = false;
   double flops() const;
   double bytes() const;
   int launch_count() const;

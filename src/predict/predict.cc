@@ -11,7 +11,9 @@ StepPrediction floor_of(const Step& step, const Machine& machine, const Target& 
   const DType factors = product_type(step.problem);
   const double products = product_peak(
       machine, target.policy.bf16 && factors == DType::f32 ? DType::bf16 : factors, target.policy.tf32);
-  const double compute = time_at(step.cost.multiply_add, products) +
+  const double multiply_add =
+      step.work.fewer_products ? std::min(step.cost.multiply_add, step.work.flops()) : step.cost.multiply_add;
+  const double compute = time_at(multiply_add, products) +
                          time_at(step.cost.other + step.cost.special, vector_peak(machine, dtype));
   const Machine::Level& level = machine.level_for(step.cost.bytes());
   const double memory = time_at(step.cost.bytes(), level.bytes_per_s);

@@ -47,6 +47,16 @@ TEST(Floor, ComputeBound) {
   EXPECT_EQ(p.bound, "compute");
 }
 
+// Winograd's products are fewer than those of the definition; tiles may also make them more.
+TEST(Floor, FollowsAnAlgorithmWithFewerProducts) {
+  Plan plan = one_step({.multiply_add = 4e9}, work_of(2e9, 0));
+  EXPECT_DOUBLE_EQ(predict(plan, toy()).steps.at(0).floor_s, 4e-3);
+  plan.steps[0].work.fewer_products = true;
+  EXPECT_DOUBLE_EQ(predict(plan, toy()).steps.at(0).floor_s, 2e-3);
+  plan.steps[0].work.main().flops = 5e9;
+  EXPECT_DOUBLE_EQ(predict(plan, toy()).steps.at(0).floor_s, 4e-3);
+}
+
 TEST(Floor, MemoryBound) {
   const StepPrediction p = predicted({.multiply_add = 4e9, .bytes_read = 3e8, .bytes_written = 1e8});
   EXPECT_DOUBLE_EQ(p.floor_s, 40e-3);

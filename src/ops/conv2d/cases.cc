@@ -42,6 +42,8 @@ std::vector<Geometry> geometries() {
       {Tier::smoke, {3, 12, 15, 13}, {24, 12, 7, 7}, {}},
       {Tier::smoke, {5, 5, 9, 9}, {19, 5, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}},
       {Tier::smoke, {41, 3, 9, 8}, {30, 3, 3, 3}, {{"strides", Ints{1, 1}}}},
+      {Tier::smoke, {2, 3, 1, 5}, {13, 3, 3, 3}, {{"pads", Ints{3, 4, 2, 5}}}},
+      {Tier::smoke, {3, 9, 6, 35}, {26, 9, 3, 3}, {{"pads", Ints{0, 2, 1, 0}}}},
       {Tier::smoke, {2, 3, 33, 31}, {40, 3, 3, 5}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 2, 0, 1}}}},
       {Tier::smoke,
        {3, 8, 12, 10},

@@ -16,6 +16,7 @@ Kernel conv2d_cpu_bf16();
 Kernel conv2d_cpu_as_linear();
 Kernel conv2d_cpu_depthwise();
 Kernel conv2d_cpu_batch_lanes();
+Kernel conv2d_cpu_winograd();
 Kernel conv2d_cpu_pixel_lanes();
 Kernel conv2d_cpu_map_lanes();
 Kernel conv2d_cpu_im2col_gemm();
@@ -27,8 +28,9 @@ namespace conv2d_kernels_cc {
 namespace {
 
 // Order is policy: products of bf16 where they are allowed and faster; a window over the whole input is a
-// plain product; groups of one channel have a kernel of their own; small layers run with images in lanes,
-// others with pixels in lanes, weight gradients with maps in lanes; the rest is unrolled. The rungs of the
+// plain product; groups of one channel have a kernel of their own; small layers run with images in lanes;
+// windows of 3x3 by Winograd's products where that saves more than it costs; others with pixels in lanes,
+// weight gradients with maps in lanes; the rest is unrolled. The rungs of the
 // ladder come after a kernel that takes everything, the plainest last: they run by name alone.
 std::vector<Kernel> kernels() {
   return {
@@ -61,6 +63,7 @@ std::vector<Kernel> kernels() {
       conv2d_cpu_as_linear(),
       conv2d_cpu_depthwise(),
       conv2d_cpu_batch_lanes(),
+      conv2d_cpu_winograd(),
       conv2d_cpu_pixel_lanes(),
       conv2d_cpu_im2col_gemm(),
       conv2d_cpu_as_linear_blas(),
@@ -119,7 +122,7 @@ std::vector<Operator> conv2d_operators() {
        .exact = true},
       {.schema = {.name = "conv2d_block", .infer = infer_conv2d_block, .cost = cost_conv2d},
        .kernels = {conv2d_cuda_pair_mma(), conv2d_cuda_block_mma(), conv2d_cpu_bf16(), conv2d_cpu_depthwise(),
-                   conv2d_cpu_pixel_lanes(), conv2d_reference()},
+                   conv2d_cpu_winograd(), conv2d_cpu_pixel_lanes(), conv2d_reference()},
        .cases = conv2d_block_cases()}};
 }
 

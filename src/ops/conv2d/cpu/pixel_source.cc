@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/conv2d/cpu/pixel_lanes.h"
+#include "ops/pool/cpu/pairs.h"
 
 namespace headroom::pixels {
 namespace conv2d_cpu_pixel_source_cc {
@@ -48,7 +49,9 @@ void copy_line(std::int64_t n, const T* from, std::int64_t stride, std::int64_t 
   if (stride == 1)
     std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
   else if (stride == 2)
-    for (std::int64_t i = begin; i < end; ++i) to[i] = from[2 * i];
+    pairs::with_lanes<T>(end - begin, [&]<int N>() {
+      pairs::first_of_pairs<T, N>(end - begin, from + 2 * begin, to + begin);
+    });
   else
     for (std::int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
   std::fill(to + end, to + n, T{0});
@@ -117,21 +120,26 @@ void copy_channels(const Conv2d& c, const Source& source, const T* x, std::int64
   using namespace conv2d_cpu_pixel_source_cc;
   const Window2d& w = c.window;
   const std::int64_t lines = source.channel / source.line;
-  for (std::int64_t k = begin; k < end; ++k)
-    for (std::int64_t line = 0; line < lines; ++line) {
-      if (!is_read(line % w.stride.h, w.kernel.h, w.dilation.h, w.stride.h)) continue;
-      T* at = to + k * source.channel + line * source.line;
+  // Columns of one phase, in lines that are the stride apart from `top` on.
+  const auto copy_phase = [&](std::int64_t k, std::int64_t top, std::int64_t f) {
+    const std::int64_t first = first_at(0, f - w.pad.w, w.stride.w),
+                       last = first_at(w.input.w, f - w.pad.w, w.stride.w);
+    for (std::int64_t line = top; line < lines; line += w.stride.h) {
       const std::int64_t ih = line - w.pad.h;
-      if (ih < 0 || ih >= w.input.h) {
-        std::fill(at, at + source.line, T{0});
-        continue;
-      }
-      const T* row = x + (k * w.input.h + ih) * w.input.w;
-      for (std::int64_t f = 0; f < w.stride.w; ++f)
-        if (is_read(f, w.kernel.w, w.dilation.w, w.stride.w))
-          copy_line(source.phase, row + f - w.pad.w, w.stride.w, first_at(0, f - w.pad.w, w.stride.w),
-                    first_at(w.input.w, f - w.pad.w, w.stride.w), at + f * source.phase);
+      T* const at = to + k * source.channel + line * source.line + f * source.phase;
+      if (ih < 0 || ih >= w.input.h)
+        std::fill(at, at + source.phase, T{0});
+      else
+        copy_line(source.phase, x + (k * w.input.h + ih) * w.input.w + f - w.pad.w, w.stride.w, first, last,
+                  at);
     }
+  };
+  for (std::int64_t k = begin; k < end; ++k)
+    for (std::int64_t top = 0; top < std::min(w.stride.h, lines); ++top)
+      for (std::int64_t f = 0; f < w.stride.w; ++f)
+        if (is_read(top, w.kernel.h, w.dilation.h, w.stride.h) &&
+            is_read(f, w.kernel.w, w.dilation.w, w.stride.w))
+          copy_phase(k, top, f);
   if (end == source.channels) std::fill(to + end * source.channel, to + source.elements(), T{0});
 }
 

@@ -62,6 +62,23 @@ TEST(ConvolutionThreads, PixelLanesThatPool) {
                      {.inputs = {x, {maps, x[1], 3, 3}, {maps}}, .attrs = pooled});
 }
 
+// Panels of tiles within an image and across images, shared out by maps, in groups, pooled; and the gradient.
+TEST(ConvolutionThreads, Winograd) {
+  for (const Shape& x : {Shape{1, 20, 40, 37}, Shape{1, 96, 7, 7}, Shape{7, 20, 9, 9}, Shape{11, 3, 5, 4}})
+    expect_same_bits("conv2d", "cpu:winograd", {.inputs = {x, {80, x[1], 3, 3}, {80}}, .attrs = kPadded});
+  expect_same_bits("conv2d", "cpu:winograd",
+                   {.inputs = {{1, 20, 12, 12}, {30, 4, 3, 3}}, .attrs = {{"groups", std::int64_t{5}}}});
+  const Attrs pooled = {{"bias", std::int64_t{1}},     {"norm", std::int64_t{0}},
+                        {"residual", std::int64_t{0}}, {"pool", std::string("max")},
+                        {"pool_kernel", Ints{2, 2}},   {"activation", std::string("relu")}};
+  expect_same_bits("conv2d_block", "cpu:winograd",
+                   {.inputs = {{3, 16, 41, 39}, {40, 16, 3, 3}, {40}}, .attrs = pooled});
+  Attrs input = kPadded;
+  input.set("input_shape", Ints{2, 24, 17, 18});
+  expect_same_bits("conv2d_grad_input", "cpu:winograd",
+                   {.inputs = {{2, 36, 17, 18}, {36, 24, 3, 3}}, .attrs = input});
+}
+
 TEST(ConvolutionThreads, Depthwise) {
   Attrs attrs = kPadded;
   attrs.set("groups", std::int64_t{24});

@@ -125,6 +125,7 @@ Work work(const Problem& p, const Target& target) {
                         {cuda::kFftMaps, cuda::kFftTiles, 1});
   const int chunks = static_cast<int>(ceil_div(all, chunk));
   work.main().flops = transform_flops(s, plan) + product_flops(s, plan);
+  work.fewer_products = true;
   work.main().useful = double(s.maps) / double(cuda::kFftMaps * maps);
   // Pairs of planes share a transform, and are told apart by additions.
   const double pairs = double(ceil_div(s.channels, 2)), back = double(ceil_div(s.maps, 2));

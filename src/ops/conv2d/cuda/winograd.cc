@@ -67,6 +67,7 @@ Work work(const Problem& p, const Target& target) {
   // 16 products a tile, map and channel; 32 additions a transformed tile, 24 back, 28 a filter.
   work.main().flops = tiles * (32.0 * s.maps * s.channels + 32.0 * s.channels + 24.0 * s.maps) +
                       28.0 / 16 * double(filter_floats(s));
+  work.fewer_products = true;
   work.main().useful = double(s.maps) / double(32 * ceil_div(s.maps, 32));
   // Transforms of filters and results are in fp64.
   work.main().executed = 2.0 * 16 * s.batch * s.groups * double(ceil_div(tiles_of(s), 128) * 128) *

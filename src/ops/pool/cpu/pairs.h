@@ -69,6 +69,11 @@ struct Lanes {
   static void load_pairs(const T* from, Vec& first, Vec& second) {
     split_pairs(load(from), load(from + N), first, second);
   }
+  // The first of N pairs, all but the last number of which lie in `a` and, from its last number on, in `b`.
+  template <int... I>
+  static Vec firsts(Vec a, Vec b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (2 * I < N ? 2 * I : 2 * I + 1)...);
+  }
   static void store_pairs(T* to, Vec first, Vec second) {
     store(to, zip(first, second, 0, std::make_integer_sequence<int, N>()));
     store(to + N, zip(first, second, 1, std::make_integer_sequence<int, N>()));
@@ -93,6 +98,36 @@ void each_window(std::int64_t n, Vector&& vector, Scalar&& scalar) {
   if (j == n) return;
   if (n >= N) return vector(n - N);
   for (; j < n; ++j) scalar(j);
+}
+
+// n pairs to their first and to their second numbers.
+template <class T, int N>
+[[gnu::always_inline]] inline void split_row(std::int64_t n, const T* from, T* first, T* second) {
+  using L = Lanes<T, N>;
+  const auto split = [&](std::int64_t j) [[gnu::always_inline]] {
+    typename L::Vec a, b;
+    L::load_pairs(from + 2 * j, a, b);
+    L::store(first + j, a), L::store(second + j, b);
+  };
+  std::int64_t j = 0;
+  for (; j + N <= n; j += N) split(j);
+  if (j < n && n >= N)
+    split(n - N);
+  else
+    for (; j < n; ++j) first[j] = from[2 * j], second[j] = from[2 * j + 1];
+}
+
+// The first of each of n pairs; the second of the last pair is not read.
+template <class T, int N>
+void first_of_pairs(std::int64_t n, const T* from, T* to) {
+  using L = Lanes<T, N>;
+  each_window<N>(
+      n,
+      [&](std::int64_t j) {
+        const T* const at = from + 2 * j;
+        L::store(to + j, L::firsts(L::load(at), L::load(at + N - 1), std::make_integer_sequence<int, N>()));
+      },
+      [&](std::int64_t j) { to[j] = from[2 * j]; });
 }
 
 template <class T, int N>

@@ -3,12 +3,12 @@
 
 #include "ops/conv3d/conv3d.h"
 #ifdef HEADROOM_HAS_CUDA
-#include "ops/conv3d/cuda.h"
+#include "ops/conv3d/cuda/direct.h"
 #include "ops/cuda/launch.h"
 #endif
 
 namespace headroom {
-namespace conv3d_cuda_cc {
+namespace conv3d_cuda_direct_cc {
 namespace {
 
 // Pairs of an output and a tap that read an element of the axis.
@@ -118,10 +118,10 @@ Launcher prepare_direct(const Problem& p, const LaunchContext&) {
 #endif
 
 }  // namespace
-}  // namespace conv3d_cuda_cc
+}  // namespace conv3d_cuda_direct_cc
 
 Kernel conv3d_cuda_direct() {
-  using namespace conv3d_cuda_cc;
+  using namespace conv3d_cuda_direct_cc;
   return {.name = "cuda:direct",
           .device = DeviceKind::cuda,
           .accepts = accepts_cuda_floats,

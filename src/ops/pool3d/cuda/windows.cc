@@ -1,11 +1,11 @@
 #include "ops/pool3d/pool3d.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
-#include "ops/pool3d/cuda.h"
+#include "ops/pool3d/cuda/windows.h"
 #endif
 
 namespace headroom {
-namespace pool3d_cuda_cc {
+namespace pool3d_cuda_windows_cc {
 namespace {
 
 // Where each window has its maximum, between the two passes of max_pool3d_grad.
@@ -45,10 +45,10 @@ Launcher prepare(const Problem& problem, const LaunchContext&) {
 #endif
 
 }  // namespace
-}  // namespace pool3d_cuda_cc
+}  // namespace pool3d_cuda_windows_cc
 
 Kernel pool3d_cuda_windows() {
-  using namespace pool3d_cuda_cc;
+  using namespace pool3d_cuda_windows_cc;
   return {.name = "cuda:windows",
           .device = DeviceKind::cuda,
           .accepts = accepts_cuda_floats,

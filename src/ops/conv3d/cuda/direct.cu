@@ -1,7 +1,7 @@
 // A thread per place and few maps, sums in registers; neighbours read the same lines from the first cache.
 // The gradient of the weights: a block for a few taps of one map and channel, summed over all outputs in a
 // fixed order.
-#include "ops/conv3d/cuda.h"
+#include "ops/conv3d/cuda/direct.h"
 #include "ops/cuda/index.cuh"
 
 namespace headroom::cuda {

@@ -2,7 +2,7 @@
 // whose windows hold it, in their order: sums without atomics, the same bits every run.
 #include "ops/cuda/index.cuh"
 #include "ops/pool/cuda/exceeds.cuh"
-#include "ops/pool3d/cuda.h"
+#include "ops/pool3d/cuda/windows.h"
 
 namespace headroom::cuda {
 namespace {
