@@ -14,11 +14,12 @@ template <class T>
 void roll_up(const Conv2d& c, const T* matrix, T* image) {
   const std::int64_t stride = c.window.stride.w;
   std::fill(image, image + c.group_channels() * c.input_plane(), T{0});
-  for_each_unrolled_row(c, [&](std::int64_t from, std::int64_t to, ColumnRange valid, std::int64_t offset) {
-    if (to < 0) return;
-    for (std::int64_t i = valid.begin; i < valid.end; ++i)
-      image[to + offset + i * stride] += matrix[from + i];
-  });
+  for_each_unrolled_row(c, 0, c.group_channels(),
+                        [&](std::int64_t from, std::int64_t to, ColumnRange valid, std::int64_t offset) {
+                          if (to < 0) return;
+                          for (std::int64_t i = valid.begin; i < valid.end; ++i)
+                            image[to + offset + i * stride] += matrix[from + i];
+                        });
 }
 
 template <class T, bool kLibrary>
@@ -72,18 +73,41 @@ struct Im2col {
     });
   }
 
-  void weight_gradient(const T* x, const T* dy, T* dw, T* scratch, int threads) const {
+  // A product that is worth all threads; also where there are not as many images.
+  bool one_by_one(int threads) const {
+    constexpr double kFlopOfThread = 2e6;
+    return c.batch < threads || 2.0 * double(group_weights() * c.output_plane()) >= kFlopOfThread * threads;
+  }
+
+  // All threads at one image after the other: the bits do not depend on their number.
+  void weight_gradient(const T* x, const T* dy, T* dw, T* scratch) const {
+    if (c.batch == 0) std::fill(dw, dw + c.weights(), T{0});
+    for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
+      const T *const image = x + i * group_input(), *matrix_of_image = image;
+      if (!c.is_pointwise()) {
+        parallel_for(
+            c.group_channels(), kElementwiseGrain / (c.taps() * c.output_plane() + 1) + 1,
+            [&](std::int64_t begin, std::int64_t end, int) { unroll(c, begin, end, image, scratch, T{0}); });
+        matrix_of_image = scratch;
+      }
+      multiply<kLibrary>(false, true, c.group_maps(), c.depth(), c.output_plane(), T{1},
+                         dy + i * group_output(), c.output_plane(), matrix_of_image, c.output_plane(),
+                         i < c.groups ? T{0} : T{1}, dw + i % c.groups * group_weights(), c.depth());
+    }
+  }
+
+  // Each thread adds up some images.
+  void weight_gradient_by_images(const T* x, const T* dy, T* dw, T* scratch, int threads) const {
     T* partial = scratch + threads * matrix;  // threads x weights
     const int used = inside_team() ? 1 : threads;
     run_team(used, [&](int thread) {
       T* own = partial + thread * c.weights();
-      std::fill(own, own + c.weights(), T{0});
       const std::int64_t begin = c.batch * thread / used, end = c.batch * (thread + 1) / used;
       for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i)
-        multiply<kLibrary>(false, true, c.group_maps(), c.depth(), c.output_plane(), T{1},
-                           dy + i * group_output(), c.output_plane(),
-                           columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(), T{1},
-                           own + i % c.groups * group_weights(), c.depth());
+        multiply<kLibrary>(
+            false, true, c.group_maps(), c.depth(), c.output_plane(), T{1}, dy + i * group_output(),
+            c.output_plane(), columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(),
+            i < (begin + 1) * c.groups ? T{0} : T{1}, own + i % c.groups * group_weights(), c.depth());
     });
     parallel_for(c.weights(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -98,8 +122,10 @@ struct Im2col {
 std::size_t workspace(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
   const std::int64_t matrix = c.is_pointwise() ? 0 : c.depth() * c.output_plane();
-  const std::int64_t partial = p.op == "conv2d_grad_weight" ? c.weights() : 0;
-  return static_cast<std::size_t>(target.device.threads * (matrix + partial)) * size_of(p.outputs[0].dtype);
+  const int threads = target.device.threads;
+  const bool by_images = p.op == "conv2d_grad_weight" && !Im2col<float, false>{c}.one_by_one(threads);
+  const std::int64_t partial = by_images ? c.weights() : 0;
+  return static_cast<std::size_t>(threads * (matrix + partial)) * size_of(p.outputs[0].dtype);
 }
 
 Work work(const Problem& p, const Target& target) {
@@ -110,8 +136,10 @@ Work work(const Problem& p, const Target& target) {
     work.add_bytes(2 * element * double(c.batch) * double(c.groups) * double(c.depth()) *
                    double(c.output_plane()));
   work.with("cpu.gemm", ordinary_unit(p.outputs[0].dtype), {c.group_maps(), c.output_plane(), c.depth()});
-  // One image alone is shared out by the product; its gradient of weights is not.
-  if (c.batch > 1 || p.op == "conv2d_grad_weight") work.main().blocks = c.batch;
+  // One image alone is shared out by the product, and so are gradients of weights, one image after the other.
+  const bool one_by_one =
+      p.op == "conv2d_grad_weight" ? Im2col<float, false>{c}.one_by_one(target.device.threads) : c.batch == 1;
+  if (!one_by_one) work.main().blocks = c.batch;
   return work;
 }
 
@@ -125,7 +153,9 @@ Launcher prepare(const Problem& p, const LaunchContext& context) {
       if (op == "conv2d_grad_input")
         return im2col.input_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch);
       if (op == "conv2d_grad_weight")
-        return im2col.weight_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch, threads);
+        return im2col.one_by_one(threads)
+                   ? im2col.weight_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch)
+                   : im2col.weight_gradient_by_images(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch, threads);
       im2col.forward(a.in<T>(0), a.in<T>(1), im2col.c.bias ? a.in<T>(2) : nullptr, a.out<T>(0), scratch);
     };
   });

@@ -43,7 +43,7 @@ Verdict accepts(const Problem& p, const Target& target) {
 // Of this kernel: products, beginning and ending their tiles, transforms of tiles and of filters. With pixels
 // in the lanes: products, gathering pixels, ending tiles, packing filters.
 Verdict pays(const Problem& p, const Target& target) {
-  constexpr double kTileEnds = 24 * kPlaces, kTransform = 440, kFilter = 36, kAhead = 1.05;
+  constexpr double kTileEnds = 24 * kPlaces, kTransform = 440, kFilter = 44, kAhead = 1.05;
   constexpr double kTaps = 9, kGathered = 91, kEnds = 12, kPacked = 25;
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() {
     const Winograd<T> kernel = kernel_of<T>(p, target);

@@ -22,6 +22,7 @@ struct Winograd {
   Extent2d tiles;               // of an image
   std::int64_t panel;           // tiles that are multiplied at a time
   std::int64_t map_panel;       // maps that are multiplied at a time
+  bool tiles_first;  // all tiles are transformed before filters are, a few maps at a time: there are fewer
 
   Winograd(const Conv2d& convolution, bool transpose, int max_threads);
   std::int64_t elements() const;  // of scratch
@@ -29,6 +30,11 @@ struct Winograd {
   void run(const T* x, const T* w, const pixels::Finish<T>& finish, T* y, T* workspace) const;
 
  private:
+  struct Job {
+    const T *x, *w;
+    const pixels::Finish<T>& finish;
+    T* y;
+  };
   // Some tiles of a group, a panel at most.
   struct Tiles {
     std::int64_t group, first, last;
@@ -41,16 +47,23 @@ struct Winograd {
   std::int64_t place_step() const;  // from one place of the transformed tiles, or of products, to the next
   std::int64_t row_step() const;    // from one channel, or map, to the next
   std::int64_t place_of_weights() const, weights_of_panel() const;
-  std::int64_t weights_elements() const;
-  std::int64_t transformed_elements() const, line_elements() const;  // of a thread
+  std::int64_t shared_elements() const, panel_elements() const, product_elements() const,
+      line_elements() const;
+  std::int64_t of_thread() const { return panel_elements() + product_elements() + line_elements(); }
+  Tiles tiles_of(std::int64_t panel_of_all) const;
 
   void transform_weights(const T* w, const T* scale, std::int64_t index, T* taps, T* to) const;
   void copy_lines(const Tiles& some, const T* x, T* lines) const;
-  void transform_tiles(const Tiles& some, const T* x, T* lines, T* to) const;
+  void transform_tiles(const Tiles& some, std::int64_t first_channel, std::int64_t last_channel, const T* x,
+                       T* lines, T* to) const;
   void multiply(const Tiles& some, std::int64_t count, const T* weights, const T* transformed,
                 T* products) const;
   void finish_map(const Tiles& some, std::int64_t map, const T* products, const pixels::Finish<T>& finish,
                   T* rows, T* y) const;
+  void compute(const Tiles& some, std::int64_t map_panel_index, const T* weights, const T* transformed,
+               const Job& job, T* products) const;
+  void run_by_tiles(const Job& job, T* shared, T* own_of_all) const;
+  void run_by_maps(const Job& job, T* shared, T* own_of_all) const;
   // Rows of tiles: body(place in the panel, count, image, row, column).
   template <class Body>
   void each_row(const Tiles& some, Body&& body) const;

@@ -134,15 +134,20 @@ Winograd<T>::Winograd(const Conv2d& convolution, bool transpose, int max_threads
       maps(c.group_maps()) {
   using namespace conv2d_cpu_winograd_run_cc;
   tiles = {pieces(c.window.output.h, 2), pieces(c.window.output.w, 2)};
-  const std::int64_t columns = tile<T>().columns;
-  // As many as stay in the second-level cache.
-  const std::int64_t bytes = channels * kPlaces * columns * std::int64_t{sizeof(T)};
-  const std::int64_t blocks = pieces(c.batch * of_image(), columns),
-                     most = std::clamp<std::int64_t>(packed::group_bytes() / bytes, 1, 4);
-  // Every thread gets one where there are as many tiles.
-  panel = pieces(blocks, std::max(pieces(blocks, most), std::min<std::int64_t>(blocks, threads))) * columns;
+  const std::int64_t columns = tile<T>().columns, rows = tile<T>().rows,
+                     bytes = channels * kPlaces * columns * std::int64_t{sizeof(T)},
+                     blocks = pieces(c.batch * of_image(), columns), filters = pieces(maps, rows);
+  // Tiles that leave the second-level cache are read again for every panel of maps.
+  const bool few_tiles = 8 * blocks * columns <= maps;
+  tiles_first = blocks * columns < maps && (blocks * bytes <= packed::group_bytes() || few_tiles);
+  // As many tiles as stay in the second-level cache; where there are enough, some for each thread.
+  const std::int64_t most = std::clamp<std::int64_t>(packed::group_bytes() / bytes, 1, 4),
+                     least = tiles_first ? 1 : std::min<std::int64_t>(blocks, threads);
+  panel = pieces(blocks, std::max(pieces(blocks, most), least)) * columns;
   while (panel % simd::kLanes<T> != 0) panel += columns;
-  map_panel = pieces(maps, pieces(maps, tile<T>().rows));
+  // The same number of maps for each thread, unless that makes narrow tiles.
+  map_panel = pieces(maps, filters);
+  if (tiles_first) map_panel = std::max(pieces(maps, up(filters, threads)), (rows + 1) / 2);
 }
 
 template <class T>
@@ -182,17 +187,25 @@ std::int64_t Winograd<T>::weights_of_panel() const {
   return kPlaces * place_of_weights();
 }
 
+// Of the factor that is transformed as a whole.
 template <class T>
-std::int64_t Winograd<T>::weights_elements() const {
-  return conv2d_cpu_winograd_run_cc::up(c.groups * map_panels() * weights_of_panel(), simd::kLanes<T>);
+std::int64_t Winograd<T>::shared_elements() const {
+  using namespace conv2d_cpu_winograd_run_cc;
+  return c.groups * up(tiles_first ? panels() * channels * row_step() : map_panels() * weights_of_panel(),
+                       simd::kLanes<T>);
 }
 
-// Transformed tiles and their products; before that, the filters of some maps.
+// Of a thread: a panel of the other factor, and products; before them, the filters of some maps.
 template <class T>
-std::int64_t Winograd<T>::transformed_elements() const {
+std::int64_t Winograd<T>::panel_elements() const {
+  return conv2d_cpu_winograd_run_cc::up(tiles_first ? weights_of_panel() : channels * row_step(),
+                                        simd::kLanes<T>);
+}
+template <class T>
+std::int64_t Winograd<T>::product_elements() const {
   using namespace conv2d_cpu_winograd_run_cc;
   constexpr std::int64_t kL = simd::kLanes<T>;
-  return up(std::max((channels + map_panel) * row_step(), kTaps * map_panel * channels + kL), kL);
+  return up(std::max(map_panel * row_step(), kTaps * map_panel * channels + kL), kL);
 }
 
 // The lines of a channel that tiles of a panel read; later two rows of outputs. Registers read behind them.
@@ -205,7 +218,7 @@ std::int64_t Winograd<T>::line_elements() const {
 
 template <class T>
 std::int64_t Winograd<T>::elements() const {
-  return weights_elements() + threads * (transformed_elements() + line_elements());
+  return shared_elements() + threads * of_thread();
 }
 
 template <class T>
@@ -288,13 +301,14 @@ void Winograd<T>::copy_lines(const Tiles& some, const T* x, T* lines) const {
 
 // to[channel][place][tile].
 template <class T>
-void Winograd<T>::transform_tiles(const Tiles& some, const T* x, T* lines, T* to) const {
+void Winograd<T>::transform_tiles(const Tiles& some, std::int64_t first_channel, std::int64_t last_channel,
+                                  const T* x, T* lines, T* to) const {
   using namespace conv2d_cpu_winograd_run_cc;
   constexpr std::int64_t kL = simd::kLanes<T>;
   const std::int64_t first_image = some.first / of_image(), first_row = some.first / tiles.w;
   std::fill(lines, lines + line_elements(), T{0});
-  x += some.group * channels * c.input_plane();
-  for (std::int64_t k = 0; k < channels; ++k, x += c.input_plane(), to += row_step()) {
+  x += (some.group * channels + first_channel) * c.input_plane(), to += first_channel * row_step();
+  for (std::int64_t k = first_channel; k < last_channel; ++k, x += c.input_plane(), to += row_step()) {
     copy_lines(some, x, lines);
     each_row(some, [&](auto at, auto count, auto image, auto row, auto column) {
       const std::int64_t line = 2 * (image * tiles.h + row - first_row + image - first_image);
@@ -362,38 +376,75 @@ void Winograd<T>::finish_map(const Tiles& some, std::int64_t map, const T* produ
   });
 }
 
+// Products of some maps and tiles, and what becomes of them.
 template <class T>
-void Winograd<T>::run(const T* x, const T* w, const pixels::Finish<T>& finish, T* y, T* workspace) const {
-  using namespace conv2d_cpu_winograd_run_cc;
-  T* const threads_own = workspace + weights_elements();
-  const auto own = [&](int thread) {
-    return threads_own + thread * (transformed_elements() + line_elements());
-  };
-  parallel_for(c.groups * map_panels(), kElementwiseGrain / (weights_of_panel() + 1) + 1,
+void Winograd<T>::compute(const Tiles& some, std::int64_t map_panel_index, const T* weights,
+                          const T* transformed, const Job& job, T* products) const {
+  const std::int64_t count = maps_of(map_panel_index);
+  multiply(some, count, weights, transformed, products);
+  for (std::int64_t m = 0; m < count; ++m)
+    finish_map(some, map_panel_index * map_panel + m, products + m * row_step(), job.finish,
+               products + product_elements(), job.y);
+}
+
+template <class T>
+auto Winograd<T>::tiles_of(std::int64_t panel_of_all) const -> Tiles {
+  const std::int64_t first = panel_of_all % panels() * panel;
+  return {panel_of_all / panels(), first, std::min(first + panel, c.batch * of_image())};
+}
+
+// All filters first; then each panel of tiles with all maps, or with some of them where panels are few.
+template <class T>
+void Winograd<T>::run_by_tiles(const Job& job, T* shared, T* own_of_all) const {
+  const std::int64_t filters = map_panels(), step = weights_of_panel();
+  parallel_for(c.groups * filters, kElementwiseGrain / step + 1,
                [&](std::int64_t begin, std::int64_t end, int thread) {
                  for (std::int64_t i = begin; i < end; ++i)
-                   transform_weights(w, finish.scale, i, own(thread), workspace + i * weights_of_panel());
+                   transform_weights(job.w, job.finish.scale, i, own_of_all + thread * of_thread(),
+                                     shared + i * step);
                });
-  // Few panels of tiles are shared out by maps, too; then several threads transform the same tiles.
-  const std::int64_t of_groups = c.groups * panels(), team = team_limit(),
-                     parts = team == 1 ? 1 : std::clamp<std::int64_t>(4 * team / of_groups, 1, map_panels());
-  parallel_for(of_groups * parts, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
-    T *const transformed = own(thread), *const products = transformed + channels * row_step(),
-             *const lines = transformed + transformed_elements();
+  const std::int64_t count = c.groups * panels(), team = team_limit(),
+                     parts = team == 1 ? 1 : std::clamp<std::int64_t>(4 * team / count, 1, filters);
+  parallel_for(count * parts, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+    T *const transformed = own_of_all + thread * of_thread(), *const products =
+                                                                  transformed + panel_elements();
     for (std::int64_t n = begin, has = -1; n < end; ++n) {
-      const std::int64_t of_all = n / parts, group = of_all / panels(), first = of_all % panels() * panel;
-      const Tiles some{group, first, std::min(first + panel, c.batch * of_image())};
-      if (std::exchange(has, of_all) != of_all) transform_tiles(some, x, lines, transformed);
-      for (std::int64_t q = map_panels() * (n % parts) / parts; q < map_panels() * (n % parts + 1) / parts;
-           ++q) {
-        const std::int64_t own_maps = maps_of(q);
-        multiply(some, own_maps, workspace + (group * map_panels() + q) * weights_of_panel(), transformed,
-                 products);
-        for (std::int64_t m = 0; m < own_maps; ++m)
-          finish_map(some, q * map_panel + m, products + m * row_step(), finish, lines, y);
-      }
+      const Tiles some = tiles_of(n / parts);
+      if (std::exchange(has, n / parts) != n / parts)
+        transform_tiles(some, 0, channels, job.x, products + product_elements(), transformed);
+      for (std::int64_t q = filters * (n % parts) / parts; q < filters * (n % parts + 1) / parts; ++q)
+        compute(some, q, shared + (some.group * filters + q) * step, transformed, job, products);
     }
   });
+}
+
+// All tiles first; then each panel of maps with all tiles: its filters never leave the cache.
+template <class T>
+void Winograd<T>::run_by_maps(const Job& job, T* shared, T* own_of_all) const {
+  const std::int64_t step = channels * row_step(), parts = std::min<std::int64_t>(channels, 2 * team_limit());
+  const auto own = [&](int thread) { return own_of_all + thread * of_thread(); };
+  parallel_for(c.groups * panels() * parts, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+    for (std::int64_t n = begin; n < end; ++n)
+      transform_tiles(tiles_of(n / parts), channels * (n % parts) / parts, channels * (n % parts + 1) / parts,
+                      job.x, own(thread) + panel_elements() + product_elements(), shared + n / parts * step);
+  });
+  parallel_for(c.groups * map_panels(), 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+    T *const weights = own(thread), *const products = weights + panel_elements();
+    for (std::int64_t n = begin; n < end; ++n) {
+      transform_weights(job.w, job.finish.scale, n, products, weights);
+      for (std::int64_t p = n / map_panels() * panels(); p < (n / map_panels() + 1) * panels(); ++p)
+        compute(tiles_of(p), n % map_panels(), weights, shared + p * step, job, products);
+    }
+  });
+}
+
+template <class T>
+void Winograd<T>::run(const T* x, const T* w, const pixels::Finish<T>& finish, T* y, T* workspace) const {
+  const Job job{x, w, finish, y};
+  if (tiles_first)
+    run_by_maps(job, workspace, workspace + shared_elements());
+  else
+    run_by_tiles(job, workspace, workspace + shared_elements());
 }
 
 template struct Winograd<float>;
