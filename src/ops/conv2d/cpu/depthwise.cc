@@ -14,11 +14,11 @@ namespace {
 
 using pixels::Finish;
 using pixels::first_at;
-using pixels::load_some;
 using pixels::Source;
-using pixels::store_some;
 using simd::broadcast;
 using simd::load;
+using simd::load_some;
+using simd::store_some;
 using simd::Vec;
 
 constexpr int kMaxTaps = 9;

@@ -21,7 +21,7 @@ inline void gather(Tile<T>& t, int registers, bool tight, T* panel) {
     for (std::int64_t k = 0; k < t.depth; ++k)
       for (int p = 0; p < registers; ++p)
         simd::store(panel + (k * registers + p) * kL,
-                    load_some(t.x[p] + t.offset[k], tight ? t.spot[p].count : kL));
+                    simd::load_some(t.x[p] + t.offset[k], tight ? t.spot[p].count : kL));
   } else if (registers == 3) {
     gather_registers<T, 3>(t, panel);
   } else if (registers == 2) {

@@ -4,6 +4,7 @@
 
 #include "ops/conv2d/cpu/batch_lanes.h"
 #include "ops/conv2d/cpu/pixel_lanes.h"
+#include "ops/cpu/lanes.h"
 
 namespace headroom::pixels {
 
@@ -27,41 +28,6 @@ struct Tile {
   bool first, last;  // of the blocks of k
   T low, high;
 };
-
-// The first `count` lanes; zeros behind them.
-#if defined(__AVX512F__)
-inline unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
-inline simd::Vec<float> load_some(const float* from, std::int64_t count) {
-  if (count == simd::kLanes<float>) return simd::load(from);
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(first_lanes(count)), from);
-}
-inline simd::Vec<double> load_some(const double* from, std::int64_t count) {
-  if (count == simd::kLanes<double>) return simd::load(from);
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(first_lanes(count)), from);
-}
-inline void store_some(float* to, simd::Vec<float> v, std::int64_t count) {
-  if (count == simd::kLanes<float>) return simd::store(to, v);
-  _mm512_mask_storeu_ps(to, static_cast<__mmask16>(first_lanes(count)), v);
-}
-inline void store_some(double* to, simd::Vec<double> v, std::int64_t count) {
-  if (count == simd::kLanes<double>) return simd::store(to, v);
-  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(first_lanes(count)), v);
-}
-#else
-template <class T>
-inline simd::Vec<T> load_some(const T* from, std::int64_t count) {
-  if (count == simd::kLanes<T>) return simd::load(from);
-  simd::Vec<T> v{};
-  for (int i = 0; i < count; ++i) v[i] = from[i];
-  return v;
-}
-
-template <class T>
-inline void store_some(T* to, simd::Vec<T> v, std::int64_t count) {
-  if (count == simd::kLanes<T>) return simd::store(to, v);
-  for (int i = 0; i < count; ++i) to[i] = v[i];
-}
-#endif
 
 // Adds a block of k to the sums of a tile. Gathered pixels lie side by side, k by k; others where the offsets
 // say.
@@ -113,7 +79,7 @@ template <class T, int kMaps, int kRegisters, bool kGathered, bool kFull>
 void run_tile(const Tile<T>& t) {
   simd::Vec<T> sum[kMaps][kRegisters] = {};
   const auto load_sums = [](const T* from, std::int64_t count) {
-    return kFull ? simd::load(from) : load_some(from, count);
+    return kFull ? simd::load(from) : simd::load_some(from, count);
   };
   const std::int64_t maps = kFull ? kMaps : t.maps;
   for (int m = 0; m < maps; ++m)
@@ -131,7 +97,7 @@ void run_tile(const Tile<T>& t) {
       if constexpr (kFull)
         simd::store(t.y + at, v);
       else
-        store_some(t.y + at, v, t.spot[p].count);
+        simd::store_some(t.y + at, v, t.spot[p].count);
     }
 }
 

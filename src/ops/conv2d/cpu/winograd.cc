@@ -43,8 +43,10 @@ Verdict accepts(const Problem& p, const Target& target) {
 // Of this kernel: products, beginning and ending their tiles, transforms of tiles and of filters. With pixels
 // in the lanes: products, gathering pixels, ending tiles, packing filters.
 Verdict pays(const Problem& p, const Target& target) {
-  constexpr double kTileEnds = 24 * kPlaces, kTransform = 440, kFilter = 44, kAhead = 1.05;
-  constexpr double kTaps = 9, kGathered = 91, kEnds = 12, kPacked = 25;
+  constexpr double kTileEnds = 24 * kPlaces, kTransform = 440, kAhead = 1.05;
+  constexpr double kTaps = 9, kGathered = 91, kEnds = 12;
+  // Filters of a gradient lie transposed.
+  const double filter = is_input_gradient(p) ? 83 : 44, packed = is_input_gradient(p) ? 85 : 25;
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() {
     const Winograd<T> kernel = kernel_of<T>(p, target);
     const Conv2d& c = kernel.c;
@@ -54,9 +56,9 @@ Verdict pays(const Problem& p, const Target& target) {
     const pixels::Source source = pixels::source_of(c, simd::kLanes<T>);
     const double others = images * double(pixels::registers_of(source.rows, source.width, simd::kLanes<T>));
     const double cost = own * (kPlaces * channels * maps + kTileEnds * maps + kTransform * channels) +
-                        kFilter * channels * maps,
+                        filter * channels * maps,
                  other = others * (kTaps * channels * maps + kGathered * channels + kEnds * maps) +
-                         kPacked * channels * maps * images;
+                         packed * channels * maps * images;
     return kAhead * cost < other ? accept() : refuse("its transforms cost more than the products they save");
   });
 }

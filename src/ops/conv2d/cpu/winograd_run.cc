@@ -75,7 +75,7 @@ template <class T, bool kSome>
 #pragma GCC unroll 16
   for (int place = 0; place < kPlaces; ++place, to = fresh(to + step))
     if constexpr (kSome)
-      pixels::store_some(to, d[place], room);
+      simd::store_some(to, d[place], room);
     else
       simd::store(to, d[place]);
 }
@@ -116,9 +116,9 @@ void store_row(std::int64_t count, const T* from, const T* residual, bool cuts, 
   for (std::int64_t i = 0; i < count; i += kL) {
     const std::int64_t some = std::min(kL, count - i);
     simd::Vec<T> v = simd::load(from + i);
-    if (residual != nullptr) v += pixels::load_some(residual + i, some);
+    if (residual != nullptr) v += simd::load_some(residual + i, some);
     if (cuts) v = simd::cut(v, low, high);
-    pixels::store_some(to + i, v, some);
+    simd::store_some(to + i, v, some);
   }
 }
 
@@ -251,7 +251,7 @@ void Winograd<T>::transform_weights(const T* w, const T* scale, std::int64_t ind
     for (std::int64_t m = 0; m < own; m += kL) {
       const std::int64_t some = std::min(kL, own - m);
       const simd::Vec<T> factor =
-          scale == nullptr ? simd::broadcast<T>(1) : pixels::load_some(scale + first + m, some);
+          scale == nullptr ? simd::broadcast<T>(1) : simd::load_some(scale + first + m, some);
       const T* from = taps + k * kTaps * own + m;
       simd::Vec<T> g[kTaps], half[3 * kSide], whole[kPlaces];
 #pragma GCC unroll 9
@@ -269,7 +269,7 @@ void Winograd<T>::transform_weights(const T* w, const T* scale, std::int64_t ind
         if (whole_register)
           simd::store(at, whole[place]);
         else
-          pixels::store_some(at, whole[place], some);
+          simd::store_some(at, whole[place], some);
     }
 }
 

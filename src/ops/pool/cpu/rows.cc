@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/cpu/lanes.h"
 #include "ops/cpu/parallel.h"
+#include "ops/pool/cpu/pairs.h"
 #include "ops/pool/pool.h"
 
 namespace headroom {
@@ -17,30 +19,51 @@ template <class T>
 struct Max {
   static constexpr T kIdentity = -std::numeric_limits<T>::infinity();
   static T combine(T best, T next) { return exceeds(next, best) ? next : best; }
+  static simd::Vec<T> combine(simd::Vec<T> best, simd::Vec<T> next) { return simd::max_or_nan(best, next); }
 };
 
 template <class T>
 struct Sum {
   static constexpr T kIdentity = 0;
   static T combine(T a, T b) { return a + b; }
+  static simd::Vec<T> combine(simd::Vec<T> a, simd::Vec<T> b) { return a + b; }
 };
 
 template <class Fold, class T>
 void fold_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t n, T* out) {
-  std::fill_n(out, n, Fold::kIdentity);
-  for (std::int64_t r = 0; r < rows; ++r, x += stride)
-#pragma omp simd
-    for (std::int64_t v = 0; v < n; ++v) out[v] = Fold::combine(out[v], x[v]);
+  simd::each_register<T>(n, [&](auto lanes, std::int64_t i) {
+    simd::Vec<T> sum = simd::broadcast<T>(Fold::kIdentity);
+    for (std::int64_t r = 0; r < rows; ++r) sum = Fold::combine(sum, lanes.load(x + r * stride + i));
+    lanes.store(out + i, sum);
+  });
 }
 
-// Fixed: the step between windows where the compiler may know it, else 0.
-template <class Fold, int Fixed, class T>
-void fold_columns(const Window2d& w, const T* row, std::int64_t n, T* y) {
-  const std::int64_t step = Fixed > 0 ? Fixed : w.stride.w;
+// tap(k): the numbers of tap k, one for each output, and a register's worth more.
+template <class Fold, class T, class Tap>
+void fold_taps(std::int64_t taps, std::int64_t n, Tap&& tap, T* y) {
+  simd::each_register<T>(n, [&](auto lanes, std::int64_t j) {
+    simd::Vec<T> sum = simd::load(tap(0) + j);
+    for (std::int64_t k = 1; k < taps; ++k) sum = Fold::combine(sum, simd::load(tap(k) + j));
+    lanes.store(y + j, sum);
+  });
+}
+
+// A row of `length` elements, with room for a register more.
+template <class Fold, class T>
+void fold_columns(const Window2d& w, T* row, std::int64_t length, std::int64_t n, T* y) {
+  if (w.stride.w == 1)
+    return fold_taps<Fold>(
+        w.kernel.w, n, [&](std::int64_t k) { return row + k * w.dilation.w; }, y);
+  if (w.stride.w == 2) {  // even and odd columns apart, so that neighbours are read together
+    T half[2][kBuffer / 2 + simd::kLanes<T>];
+    row[length] = Fold::kIdentity;
+    pairs::split_row<T, simd::kLanes<T>>((length + 1) / 2, row, half[0], half[1]);
+    const auto tap = [&](std::int64_t k) { return half[k * w.dilation.w % 2] + k * w.dilation.w / 2; };
+    return fold_taps<Fold>(w.kernel.w, n, tap, y);
+  }
   std::fill_n(y, n, Fold::kIdentity);
   for (std::int64_t k = 0; k < w.kernel.w; ++k, row += w.dilation.w)
-#pragma omp simd
-    for (std::int64_t j = 0; j < n; ++j) y[j] = Fold::combine(y[j], row[j * step]);
+    for (std::int64_t j = 0; j < n; ++j) y[j] = Fold::combine(y[j], row[j * w.stride.w]);
 }
 
 std::int64_t reach(const Window2d& w) { return (w.kernel.w - 1) * w.dilation.w + 1; }
@@ -49,7 +72,7 @@ std::int64_t reach(const Window2d& w) { return (w.kernel.w - 1) * w.dilation.w +
 template <class Fold, class T>
 void pool_segment(const Window2d& w, const Taps& rows, const T* plane, std::int64_t begin, std::int64_t end,
                   T* y) {
-  T buffer[kBuffer];
+  T buffer[kBuffer + simd::kLanes<T>];
   const std::int64_t from = begin * w.stride.w - w.pad.w;
   const std::int64_t to = (end - 1) * w.stride.w - w.pad.w + reach(w);
   const std::int64_t left = std::clamp<std::int64_t>(0, from, to);
@@ -59,12 +82,7 @@ void pool_segment(const Window2d& w, const Taps& rows, const T* plane, std::int6
     fold_rows<Fold>(plane + rows.begin * w.input.w + left, w.dilation.h * w.input.w, rows.count, right - left,
                     buffer + (left - from));
   std::fill_n(buffer + (right - from), to - right, Fold::kIdentity);
-  if (w.stride.w == 1)
-    fold_columns<Fold, 1>(w, buffer, end - begin, y + begin);
-  else if (w.stride.w == 2)
-    fold_columns<Fold, 2>(w, buffer, end - begin, y + begin);
-  else
-    fold_columns<Fold, 0>(w, buffer, end - begin, y + begin);
+  fold_columns<Fold>(w, buffer, to - from, end - begin, y + begin);
 }
 
 // Calls finish(i, output row) after each row is pooled.
