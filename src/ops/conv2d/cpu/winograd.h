@@ -11,6 +11,27 @@
 namespace headroom::winograd {
 
 inline constexpr int kSide = 4, kPlaces = kSide * kSide;  // of a transformed tile
+inline constexpr int kTaps = 9;
+// A line of the cache between rows: else neighbours might all lie in the same set of it.
+template <class T>
+inline constexpr std::int64_t kLine = 64 / sizeof(T);
+// Where a register can be stored in part at no cost, rows of tiles need no room for the rest.
+#if defined(__AVX512F__)
+inline constexpr bool kMasks = true;
+#else
+inline constexpr bool kMasks = false;
+#endif
+
+inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
+inline std::int64_t up(std::int64_t n, std::int64_t multiple) { return pieces(n, multiple) * multiple; }
+
+template <class T>
+inline const gemm_tile::Tile<T>& tile() {
+  if constexpr (sizeof(T) == 4)
+    return gemm_tile::used().f32;
+  else
+    return gemm_tile::used().f64;
+}
 
 // Tiles of a group are counted image by image and row by row.
 template <class T>
