@@ -80,7 +80,7 @@ Work work(const Problem& p, const Target& target) {
                  tiles = images * double(kernel.tiles.h * kernel.tiles.w);
     Work work = least_work(p, target);
     work.with("cpu.winograd", ordinary_unit(p.outputs[0].dtype),
-              {kernel.maps, kernel.tiles.h * kernel.tiles.w, kernel.channels});
+              {kernel.maps, c.batch * kernel.tiles.h * kernel.tiles.w, kernel.channels});
     work.main().flops = tiles * (2.0 * kPlaces * channels * maps + 32 * channels + 24 * maps) + 28 * filters;
     work.fewer_products = true;
     return work.add_bytes(2.0 * kPlaces * filters * sizeof(T));
