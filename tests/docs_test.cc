@@ -197,8 +197,8 @@ TEST(Sources, UnnamedFunctionsHideNoneOfTheirFoldersHeaders) {
 }
 
 // `$ headroom verb [subverb] … --option`: the verb's own help must list them all.
-// CMakeLists.txt leaves src/ops/X/cuda.cc and cuda_*.cc out where there is no CUDA toolkit: a kernel described there is
-// missing from its list then. Descriptions belong to src/ops/X/cuda/.
+// CMakeLists.txt leaves src/ops/X/cuda.cc and cuda_*.cc out where there is no CUDA toolkit: a kernel
+// described there is missing from its list then. Descriptions belong to src/ops/X/cuda/.
 TEST(Sources, KernelsAreDescribedWhereABuildWithoutCudaFindsThem) {
   int seen = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src/ops")) {
