@@ -56,11 +56,12 @@ void Winograd<T>::run_by_tiles(const Job& job, T* shared, T* own_of_all) const {
                    transform_weights(job.w, job.finish.scale, i, own_of_all + thread * of_thread(),
                                      shared + i * step);
                });
-  const std::int64_t count = c.groups * panels(), team = team_limit(),
-                     parts = team == 1 ? 1 : std::clamp<std::int64_t>(4 * team / count, 1, filters);
+  const std::int64_t count = c.groups * panels(), team = team_limit();
+  if (count == 0) return;
+  const std::int64_t parts = team == 1 ? 1 : std::clamp<std::int64_t>(4 * team / count, 1, filters);
   parallel_for(count * parts, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
-    T *const transformed = own_of_all + thread * of_thread(), *const products =
-                                                                  transformed + panel_elements();
+    T* const transformed = own_of_all + thread * of_thread();
+    T* const products = transformed + panel_elements();
     for (std::int64_t n = begin, has = -1; n < end; ++n) {
       const Tiles some = tiles_of(n / parts);
       if (std::exchange(has, n / parts) != n / parts)

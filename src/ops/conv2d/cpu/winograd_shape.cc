@@ -16,7 +16,8 @@ Winograd<T>::Winograd(const Conv2d& convolution, bool transpose, int max_threads
   tiles = {pieces(c.window.output.h, 2), pieces(c.window.output.w, 2)};
   const std::int64_t columns = tile<T>().columns, rows = tile<T>().rows,
                      bytes = channels * kPlaces * columns * std::int64_t{sizeof(T)},
-                     blocks = pieces(c.batch * of_image(), columns), filters = pieces(maps, rows);
+                     blocks = pieces(std::max<std::int64_t>(c.batch, 1) * of_image(), columns),
+                     filters = pieces(maps, rows);
   // Tiles that leave the second-level cache are read again for every panel of maps.
   const bool few_tiles = 8 * blocks * columns <= maps;
   tiles_first = blocks * columns < maps && (blocks * bytes <= packed::group_bytes() || few_tiles);
