@@ -69,6 +69,11 @@ struct Lanes {
   static void load_pairs(const T* from, Vec& first, Vec& second) {
     split_pairs(load(from), load(from + N), first, second);
   }
+  static void split(const T* from, T* first, T* second) {
+    Vec a, b;
+    load_pairs(from, a, b);
+    store(first, a), store(second, b);
+  }
   // The first of N pairs, all but the last number of which lie in `a` and, from its last number on, in `b`.
   template <int... I>
   static Vec firsts(Vec a, Vec b, std::integer_sequence<int, I...>) {
@@ -104,15 +109,10 @@ void each_window(std::int64_t n, Vector&& vector, Scalar&& scalar) {
 template <class T, int N>
 [[gnu::always_inline]] inline void split_row(std::int64_t n, const T* from, T* first, T* second) {
   using L = Lanes<T, N>;
-  const auto split = [&](std::int64_t j) [[gnu::always_inline]] {
-    typename L::Vec a, b;
-    L::load_pairs(from + 2 * j, a, b);
-    L::store(first + j, a), L::store(second + j, b);
-  };
   std::int64_t j = 0;
-  for (; j + N <= n; j += N) split(j);
+  for (; j + N <= n; j += N) L::split(from + 2 * j, first + j, second + j);
   if (j < n && n >= N)
-    split(n - N);
+    L::split(from + 2 * (n - N), first + n - N, second + n - N);
   else
     for (; j < n; ++j) first[j] = from[2 * j], second[j] = from[2 * j + 1];
 }
