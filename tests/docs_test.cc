@@ -196,7 +196,6 @@ TEST(Sources, UnnamedFunctionsHideNoneOfTheirFoldersHeaders) {
   EXPECT_GT(functions, 300);
 }
 
-// `$ headroom verb [subverb] … --option`: the verb's own help must list them all.
 // CMakeLists.txt leaves src/ops/X/cuda.cc and cuda_*.cc out where there is no CUDA toolkit: a kernel
 // described there is missing from its list then. Descriptions belong to src/ops/X/cuda/.
 TEST(Sources, KernelsAreDescribedWhereABuildWithoutCudaFindsThem) {
@@ -212,6 +211,7 @@ TEST(Sources, KernelsAreDescribedWhereABuildWithoutCudaFindsThem) {
   EXPECT_GT(seen, 10);
 }
 
+// `$ headroom verb [subverb] … --option`: the verb's own help must list them all.
 TEST(Docs, EveryCommandIsKnown) {
   int checked = 0;
   for (const fs::path& file : documents())

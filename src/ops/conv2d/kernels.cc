@@ -30,8 +30,8 @@ namespace {
 // Order is policy: products of bf16 where they are allowed and faster; a window over the whole input is a
 // plain product; groups of one channel have a kernel of their own; small layers run with images in lanes;
 // windows of 3x3 by Winograd's products where that saves more than it costs; others with pixels in lanes,
-// weight gradients with maps in lanes; the rest is unrolled. The rungs of the
-// ladder come after a kernel that takes everything, the plainest last: they run by name alone.
+// weight gradients with maps in lanes; the rest is unrolled. The rungs of the ladder come after a kernel that
+// takes everything, the plainest last: they run by name alone.
 std::vector<Kernel> kernels() {
   return {
       conv2d_cuda_as_linear(),

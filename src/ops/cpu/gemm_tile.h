@@ -46,6 +46,13 @@ std::span<const Version> versions();
 const Version& version_named(std::string_view name);  // rejects a name that this processor does not have
 // The one that all products use: the first, unless another was named before the first product.
 const Version& used();
+template <class T>
+const Tile<T>& used_tile() {
+  if constexpr (sizeof(T) == 4)
+    return used().f32;
+  else
+    return used().f64;
+}
 void use(std::string_view name);
 
 }  // namespace headroom::gemm_tile

@@ -6,7 +6,7 @@ namespace headroom {
 namespace cpu_packed_gemm_cc {
 namespace {
 
-using packed::GemmFactor, packed::PackedProduct, packed::pieces;
+using gemm_tile::used_tile, packed::GemmFactor, packed::PackedProduct, packed::pieces;
 
 // No terms to add.
 template <class T>
@@ -48,14 +48,6 @@ void packed_gemm(const gemm_tile::Tile<T>& tile, bool trans_a, bool trans_b, con
 
 namespace cpu_packed_gemm_cc {
 namespace {
-
-template <class T>
-const gemm_tile::Tile<T>& used_tile() {
-  if constexpr (sizeof(T) == 4)
-    return gemm_tile::used().f32;
-  else
-    return gemm_tile::used().f64;
-}
 
 template <class T>
 PackedProduct<T> product_with(const GemmExtent& extent, GemmFactor<T> a, GemmFactor<T> b, T beta, T* c,

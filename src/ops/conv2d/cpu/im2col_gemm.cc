@@ -79,7 +79,7 @@ struct Im2col {
     return c.batch < threads || 2.0 * double(group_weights() * c.output_plane()) >= kFlopOfThread * threads;
   }
 
-  // All threads at one image after the other: the bits do not depend on their number.
+  // All threads at one image after the other: sums in one order.
   void weight_gradient(const T* x, const T* dy, T* dw, T* scratch) const {
     if (c.batch == 0) std::fill(dw, dw + c.weights(), T{0});
     for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
@@ -123,9 +123,10 @@ std::size_t workspace(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
   const std::int64_t matrix = c.is_pointwise() ? 0 : c.depth() * c.output_plane();
   const int threads = target.device.threads;
-  const bool by_images = p.op == "conv2d_grad_weight" && !Im2col<float, false>{c}.one_by_one(threads);
-  const std::int64_t partial = by_images ? c.weights() : 0;
-  return static_cast<std::size_t>(threads * (matrix + partial)) * size_of(p.outputs[0].dtype);
+  const bool weights = p.op == "conv2d_grad_weight",
+             all_at_one = weights && Im2col<float, false>{c}.one_by_one(threads);
+  const std::int64_t of_thread = matrix + (weights ? c.weights() : 0);
+  return static_cast<std::size_t>(all_at_one ? matrix : threads * of_thread) * size_of(p.outputs[0].dtype);
 }
 
 Work work(const Problem& p, const Target& target) {

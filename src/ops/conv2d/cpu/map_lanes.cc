@@ -24,14 +24,6 @@ constexpr int kTileVectors = 2;
 constexpr std::int64_t kPanelBytes = 128 << 10;  // of dy: stays in the second cache
 constexpr std::int64_t kChunkBytes = 1 << 20;    // of copied images: small ones are handled together
 
-template <class T>
-const gemm_tile::Tile<T>& packer() {
-  if constexpr (sizeof(T) == 4)
-    return gemm_tile::used().f32;
-  else
-    return gemm_tile::used().f64;
-}
-
 std::int64_t in_multiples(std::int64_t n, std::int64_t of) { return (n + of - 1) / of * of; }
 
 // Rows of pixels: `x` are those of k = 0, `dy` the maps of the first pixel.
@@ -134,8 +126,8 @@ struct MapLanes {
                  [&](std::int64_t begin, std::int64_t end, int) {
                    for (std::int64_t n = begin; n < end; ++n) {
                      const std::int64_t i = n / panels(), panel = n % panels(), at = panel * kPanel * plane;
-                     packer<T>().pack(dy + i * c.output_image() + at, plane, panel_maps(panel), plane,
-                                      panel_width(panel), turned + i * packed + at);
+                     gemm_tile::used_tile<T>().pack(dy + i * c.output_image() + at, plane, panel_maps(panel),
+                                                    plane, panel_width(panel), turned + i * packed + at);
                    }
                  });
   }
@@ -170,8 +162,8 @@ struct MapLanes {
                  [&](std::int64_t begin, std::int64_t end, int) {
                    for (std::int64_t panel = begin; panel < end; ++panel) {
                      const std::int64_t at = panel * kPanel * c.depth();
-                     packer<T>().pack(sums + at, panel_width(panel), c.depth(), panel_maps(panel), c.depth(),
-                                      dw + at);
+                     gemm_tile::used_tile<T>().pack(sums + at, panel_width(panel), c.depth(),
+                                                    panel_maps(panel), c.depth(), dw + at);
                    }
                  });
   }

@@ -25,14 +25,6 @@ inline constexpr bool kMasks = false;
 inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
 inline std::int64_t up(std::int64_t n, std::int64_t multiple) { return pieces(n, multiple) * multiple; }
 
-template <class T>
-inline const gemm_tile::Tile<T>& tile() {
-  if constexpr (sizeof(T) == 4)
-    return gemm_tile::used().f32;
-  else
-    return gemm_tile::used().f64;
-}
-
 // Tiles of a group are counted image by image and row by row.
 template <class T>
 struct Winograd {

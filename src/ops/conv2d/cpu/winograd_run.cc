@@ -11,7 +11,7 @@ namespace headroom::winograd {
 template <class T>
 void Winograd<T>::multiply(const Tiles& some, std::int64_t count, const T* weights, const T* transformed,
                            T* products) const {
-  const gemm_tile::Tile<T>& product = tile<T>();
+  const gemm_tile::Tile<T>& product = gemm_tile::used_tile<T>();
   const std::int64_t step = place_of_weights();
   for (int place = 0; place < kPlaces; ++place, weights += step)
     for (std::int64_t column = 0; column < some.count(); column += product.columns) {

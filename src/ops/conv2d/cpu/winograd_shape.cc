@@ -14,7 +14,7 @@ Winograd<T>::Winograd(const Conv2d& convolution, bool transpose, int max_threads
       channels(c.group_channels()),
       maps(c.group_maps()) {
   tiles = {pieces(c.window.output.h, 2), pieces(c.window.output.w, 2)};
-  const std::int64_t columns = tile<T>().columns, rows = tile<T>().rows,
+  const std::int64_t columns = gemm_tile::used_tile<T>().columns, rows = gemm_tile::used_tile<T>().rows,
                      bytes = channels * kPlaces * columns * std::int64_t{sizeof(T)},
                      blocks = pieces(std::max<std::int64_t>(c.batch, 1) * of_image(), columns),
                      filters = pieces(maps, rows);

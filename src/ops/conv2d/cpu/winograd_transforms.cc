@@ -25,10 +25,11 @@ void Winograd<T>::transform_weights(const T* w, const T* scale, std::int64_t ind
                      first = group * maps + index % map_panels() * map_panel, step = place_of_weights();
   // taps[channel][tap][map]
   if (!transposed)
-    tile<T>().pack(w + first * channels * kTaps, channels * kTaps, own, channels * kTaps, own, taps);
+    gemm_tile::used_tile<T>().pack(w + first * channels * kTaps, channels * kTaps, own, channels * kTaps, own,
+                                   taps);
   for (std::int64_t k = 0; k < channels && transposed; ++k)
-    tile<T>().pack(w + (k * maps + first + group * (channels - 1) * maps) * kTaps, kTaps, own, kTaps, own,
-                   taps + k * kTaps * own);
+    gemm_tile::used_tile<T>().pack(w + (k * maps + first + group * (channels - 1) * maps) * kTaps, kTaps, own,
+                                   kTaps, own, taps + k * kTaps * own);
   for (std::int64_t k = 0; k < channels; ++k)
     for (std::int64_t m = 0; m < own; m += kL) {
       const std::int64_t some = std::min(kL, own - m);
