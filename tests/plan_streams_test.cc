@@ -169,7 +169,7 @@ TEST(PlanStreams, GradientsOfWeightsGoToTheSecond) {
 
 // A perceptron with a fused head has one gradient left, and the tally beside it.
 TEST(PlanStreams, TheTallyWaitsForNoGradient) {
-  const Plan plan = gpu_plan("mlp:hidden=64", 100, 2);
+  const Plan plan = gpu_plan("mlp:hidden=300", 100, 2);
   const auto tally = std::find_if(plan.steps.begin(), plan.steps.end(),
                                   [](const Step& step) { return step.problem.op == "tally"; });
   ASSERT_NE(tally, plan.steps.end());

@@ -86,9 +86,9 @@ struct OpSchema {
   // Are its multiply-adds products? Published counts of FLOPs are of products alone. What else multiplies
   // (normalisations and their gradients) counts with the other operations.
   bool has_products = true;
-  // Input with the shape, per image, of an output that the operator computes for another layer and does not
-  // keep. -1: there is no such output.
-  int shape_of_inner_output = -1;
+  // Inputs with the shapes, per image, of outputs that the operator computes for other layers and does not
+  // keep, in the order in which these layers are charged for the forward pass.
+  std::vector<int> inner_outputs = {};
 };
 
 // Looks in the list in ops/registry.cc; rejects unknown names and suggests the nearest one.

@@ -31,6 +31,7 @@
 #include "ops/local_contrast_norm/local_contrast_norm.h"
 #include "ops/lrn/lrn.h"
 #include "ops/matmul/matmul.h"
+#include "ops/mlp_classifier/mlp_classifier.h"
 #include "ops/non_max_suppression/non_max_suppression.h"
 #include "ops/non_zero/non_zero.h"
 #include "ops/operator.h"
@@ -94,6 +95,7 @@ constexpr Folder kFolders[] = {
     local_contrast_norm_operators,
     lrn_operators,
     matmul_operators,
+    mlp_classifier_operators,
     non_max_suppression_operators,
     non_zero_operators,
     pad_operators,

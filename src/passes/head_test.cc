@@ -12,6 +12,10 @@ namespace {
 struct Options {
   std::string activation = "tanh";
   bool hidden_bias = true, bias = true, count = true, want_scores = false, read_twice = false;
+  bool deeper = false, image_gradient = false;  // a layer before; the gradient of the images is wanted
+  std::string update = {};                      // of the parameters; else the caller reads their gradients
+  double momentum = 0;
+  bool penalty = false, tally = false;  // with the update
   std::int64_t hidden = 5, classes = 3;
 };
 
@@ -21,6 +25,10 @@ struct Built {
   std::map<ValueId, ValueId> gradients;
 };
 
+ValueId scalar(Graph& g, std::string name) {
+  return g.add_value({.name = std::move(name), .type = {{1}, DType::f64}, .role = Role::scalar, .layer = {}});
+}
+
 ValueId parameter(Graph& g, std::string name, Shape shape, std::string layer) {
   return g.add_value({.name = std::move(name),
                       .type = {shape, DType::f32},
@@ -28,12 +36,31 @@ ValueId parameter(Graph& g, std::string name, Shape shape, std::string layer) {
                       .layer = std::move(layer)});
 }
 
-// images -> fc1 -> activation -> fc2 -> cross-entropy, with gradients that the caller reads.
+// With a penalty for weights.
+void add_updates(Graph& g, const std::map<ValueId, ValueId>& gradients, const Options& o) {
+  std::vector<ValueId> scalars = {scalar(g, "rate")};
+  if (o.update == "adam") scalars.push_back(scalar(g, "step"));
+  for (const auto& [of, gradient] : gradients) {
+    std::vector<ValueId> inputs = scalars;
+    inputs.insert(inputs.end(), {of, gradient});
+    const TensorType type = g.value(of).type;
+    for (int state = o.update == "adam" ? 2 : o.momentum > 0 ? 1 : 0; state > 0; --state)
+      inputs.push_back(g.add_value(
+          {.name = fmt::format("{}.state{}", g.value(of).name, state), .type = type, .role = Role::state}));
+    Attrs attrs = {{"l2", 0.5}, {"penalized", std::vector<std::int64_t>{type.shape.rank() == 2}}};
+    if (o.momentum > 0) attrs.set("momentum", o.momentum);
+    g.add_node(o.update, inputs, attrs, g.value(of).layer, Phase::update);
+  }
+}
+
+// images -> fc1 -> activation -> fc2 -> cross-entropy, with gradients that the caller reads, or updates.
 Built classifier(const Options& o) {
   Built b;
   Graph& g = b.graph;
-  const ValueId x = g.add_value({.name = "x", .type = {{4, 6}, DType::f32}, .role = Role::input});
+  const ValueId images = g.add_value({.name = "x", .type = {{4, 6}, DType::f32}, .role = Role::input});
   const ValueId labels = g.add_value({.name = "labels", .type = {{4}, DType::i32}, .role = Role::input});
+  const ValueId x =
+      o.deeper ? g.add_node("linear", {images, parameter(g, "w0", {6, 6}, "fc0")}, {}, "fc0")[0] : images;
   std::vector<ValueId> first = {x, parameter(g, "w1", {o.hidden, 6}, "fc1")};
   if (o.hidden_bias) first.push_back(parameter(g, "b1", {o.hidden}, "fc1"));
   b.h = g.add_node("linear", first, {}, "fc1")[0];
@@ -46,8 +73,22 @@ Built classifier(const Options& o) {
   if (o.count) g.outputs.push_back(g.add_node("count_correct", {scores, labels}, {}, "loss")[0]);
   if (o.want_scores) g.outputs.push_back(scores);
   if (o.read_twice) g.outputs.push_back(g.add_node("relu", {b.h}, {}, "other")[0]);
-  b.gradients = differentiate(g, b.loss, g.with_role(Role::parameter));
-  for (const auto& [of, gradient] : b.gradients) g.outputs.push_back(gradient);
+  std::vector<ValueId> wanted = g.with_role(Role::parameter);
+  if (o.image_gradient) wanted.push_back(images);
+  b.gradients = differentiate(g, b.loss, wanted);
+  if (!o.update.empty()) add_updates(g, b.gradients, o);
+  if (o.penalty) {
+    b.loss = g.add_node("l2_penalty", {b.loss, g.find("w1"), g.find("w2")},
+                        {{"lambda", 0.5}, {"has_base", std::int64_t{1}}}, "loss")[0];
+    g.outputs[0] = b.loss;
+  }
+  if (o.tally) {
+    const ValueId sums =
+        g.add_value({.name = "sums", .type = {{8}, DType::f64}, .role = Role::scalar, .layer = {}});
+    g.add_node("tally", {b.loss, g.outputs[1], sums}, {{"count", std::int64_t{4}}}, "loss", Phase::update);
+  }
+  for (const auto& [of, gradient] : b.gradients)
+    if (o.update.empty()) g.outputs.push_back(gradient);
   fuse(g);
   drop_unused(g);
   return b;
@@ -123,6 +164,127 @@ TEST(FuseHead, AnythingElseIsLeftAlone) {
   }
   Graph empty;
   EXPECT_NO_THROW(fuse_head(empty));
+}
+
+bool any_classifier(const Problem&) { return true; }
+
+TEST(FuseSmallClassifier, AStepIsOneNode) {
+  for (const char* activation : {"relu", "sigmoid", "tanh"}) {
+    Built b = classifier({.activation = activation});
+    fuse_head(b.graph);
+    const std::vector<ValueId> outputs = b.graph.outputs;
+    fuse_small_classifier(b.graph, any_classifier);
+    ASSERT_EQ(operators_in(b.graph), (std::vector<std::string>{"mlp_classifier"}));
+    EXPECT_EQ(b.graph.outputs, outputs);
+    const Node& node = b.graph.nodes()[0];
+    EXPECT_EQ(node.attrs.text("activation"), activation);
+    const Problem problem = b.graph.problem(0);
+    EXPECT_EQ(schema_of("mlp_classifier").infer(problem.inputs, problem.attrs), problem.outputs);
+    std::size_t output = 2;
+    for (const char* of : {"w1", "b1", "w2", "b2"})
+      EXPECT_EQ(node.outputs[output++], b.gradients.at(b.graph.find(of))) << of;
+    for (ValueId id : outputs) EXPECT_NE(b.graph.value(id).producer, kNone) << b.graph.value(id).name;
+  }
+}
+
+TEST(FuseSmallClassifier, EveryLayerIsChargedForItsPart) {
+  Built b = classifier({});
+  fuse_head(b.graph);
+  fuse_small_classifier(b.graph, any_classifier);
+  double sum = 0;
+  std::map<std::pair<std::string, Phase>, double> shares;
+  for (const Charge& c : b.graph.nodes().at(0).charges) sum += c.share, shares[{c.layer, c.phase}] += c.share;
+  EXPECT_NEAR(sum, 1, 1e-12);
+  for (const char* layer : {"fc1", "fc2", "loss"})
+    for (Phase phase : {Phase::forward, Phase::backward}) EXPECT_GT((shares[{layer, phase}]), 0) << layer;
+}
+
+TEST(FuseSmallClassifier, AnythingElseIsLeftAlone) {
+  const std::vector<std::pair<const char*, Options>> cases = {
+      {"a layer before", {.deeper = true}},
+      {"the gradient of the images", {.image_gradient = true}},
+      {"no activation", {.activation = ""}},
+      {"the hidden layer is read", {.read_twice = true}}};
+  for (const auto& [what, options] : cases) {
+    Built b = classifier(options);
+    fuse_head(b.graph);
+    const std::vector<std::string> before = operators_in(b.graph);
+    fuse_small_classifier(b.graph, any_classifier);
+    EXPECT_EQ(operators_in(b.graph), before) << what;
+  }
+  Built b = classifier({});
+  fuse_head(b.graph);
+  const std::vector<std::string> before = operators_in(b.graph);
+  fuse_small_classifier(b.graph, [](const Problem&) { return false; });
+  EXPECT_EQ(operators_in(b.graph), before) << "not wanted";
+  Graph empty;
+  EXPECT_NO_THROW(fuse_small_classifier(empty, any_classifier));
+}
+
+// The step of a small classifier with its update, as far as passes fuse it; the last word is the update's.
+std::vector<std::string> step_of(Built& b, const std::function<bool(const Problem&)>& wanted) {
+  fuse_head(b.graph);
+  fuse_small_classifier(b.graph, any_classifier);
+  fuse_classifier_update(b.graph, wanted);
+  return operators_in(b.graph);
+}
+
+TEST(FuseClassifierUpdate, AStepWithPlainSgdIsOneNode) {
+  Built b = classifier({.update = "sgd"});
+  ASSERT_EQ(step_of(b, any_classifier), (std::vector<std::string>{"mlp_classifier"}));
+  const Node& node = b.graph.nodes()[0];
+  EXPECT_EQ(node.phase, Phase::update);
+  EXPECT_EQ(b.graph.value(node.inputs.back()).name, "rate");
+  EXPECT_EQ(node.attrs.real("l2"), 0.5);
+  EXPECT_EQ(node.attrs.integers("penalized", {}), (std::vector<std::int64_t>{1, 0, 1, 0}));
+  const Problem problem = b.graph.problem(0);
+  EXPECT_EQ(schema_of("mlp_classifier").infer(problem.inputs, problem.attrs), problem.outputs);
+  EXPECT_EQ(schema_of("mlp_classifier").aliases(problem), (std::vector<int>{-1, -1, 1, 2, 3, 4}));
+  double sum = 0, update = 0;
+  for (const Charge& c : node.charges) sum += c.share, update += c.phase == Phase::update ? c.share : 0;
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_GT(update, 0);
+}
+
+TEST(FuseClassifierUpdate, PenaltyAndTallyJoin) {
+  for (const bool penalty : {false, true})
+    for (const bool tally : {false, true}) {
+      Built b = classifier({.update = "sgd", .penalty = penalty, .tally = tally});
+      ASSERT_EQ(step_of(b, any_classifier), (std::vector<std::string>{"mlp_classifier"})) << penalty << tally;
+      const Node& node = b.graph.nodes()[0];
+      EXPECT_EQ(node.outputs[0], b.loss);
+      EXPECT_EQ(node.attrs.integer("penalty"), penalty);
+      EXPECT_EQ(node.attrs.integer("count", 0), tally ? 4 : 0);
+      EXPECT_EQ(node.outputs.size(), tally ? 7u : 6u);
+      const Problem problem = b.graph.problem(0);
+      EXPECT_EQ(schema_of("mlp_classifier").infer(problem.inputs, problem.attrs), problem.outputs);
+    }
+  Built b = classifier({.update = "sgd", .penalty = true});
+  std::vector<Node> nodes = b.graph.nodes();
+  for (Node& node : nodes)
+    if (node.op == "l2_penalty") node.attrs.set("lambda", 0.25);
+  b.graph.replace_nodes(std::move(nodes));
+  EXPECT_EQ(step_of(b, any_classifier), (std::vector<std::string>{"mlp_classifier", "l2_penalty", "sgd"}))
+      << "another penalty than the update's";
+}
+
+TEST(FuseClassifierUpdate, AnythingElseIsLeftAlone) {
+  const std::vector<std::string> apart = {"mlp_classifier", "sgd"};
+  Built momentum = classifier({.update = "sgd", .momentum = 0.9});
+  EXPECT_EQ(step_of(momentum, any_classifier), apart);
+  Built adam = classifier({.update = "adam"});
+  EXPECT_EQ(step_of(adam, any_classifier), (std::vector<std::string>{"mlp_classifier", "adam"}));
+  Built unwanted = classifier({.update = "sgd"});
+  EXPECT_EQ(step_of(unwanted, [](const Problem&) { return false; }), apart);
+  Built gradient = classifier({.update = "sgd"});
+  gradient.graph.outputs.push_back(gradient.gradients.begin()->second);
+  EXPECT_EQ(step_of(gradient, any_classifier), apart) << "the caller reads a gradient";
+  Built loss = classifier({.update = "sgd"});
+  loss.graph.outputs.push_back(loss.graph.add_node("relu", {loss.loss}, {}, "other")[0]);
+  EXPECT_EQ(step_of(loss, any_classifier), (std::vector<std::string>{"mlp_classifier", "sgd", "relu"}))
+      << "the loss is read in the forward pass";
+  Graph empty;
+  EXPECT_NO_THROW(fuse_classifier_update(empty, any_classifier));
 }
 
 }  // namespace

@@ -21,6 +21,14 @@ void fuse(Graph& graph);
 // supports the sizes; leaves other graphs unchanged. For training graphs after fuse and drop_unused.
 void fuse_head(Graph& graph);
 
+// Replaces a classifier's head, its only hidden layer and the gradient of that layer's weights with one
+// mlp_classifier, if `wanted` says yes to it. For training graphs after fuse_head.
+void fuse_small_classifier(Graph& graph, const std::function<bool(const Problem&)>& wanted);
+
+// Lets an mlp_classifier update its parameters itself, where plain sgd does that and nobody else reads their
+// gradients, and add penalty and tally to its loss, if `wanted` says yes to it.
+void fuse_classifier_update(Graph& graph, const std::function<bool(const Problem&)>& wanted);
+
 // Folds normalisation by stored statistics, the sum of a residual connection and an activation or clip into
 // the convolution before them, as one conv2d_block. For evaluation on a CPU in fp32 or fp64: the operator has
 // no gradient, and its GPU kernels take other parts.

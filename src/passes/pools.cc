@@ -64,17 +64,10 @@ class PooledBlocks {
     block.charges = charges_of(graph_, {nodes_[old], nodes_[n]});
     if (block.charges.size() == 1) block.charges.clear();
     block.outputs = nodes_[n].outputs;
-    if (!wanted_(problem_of(block))) return;
+    if (!wanted_(problem_of(graph_, block))) return;
     gone_.insert(old);
     nodes_[n] = std::move(block);
     maker_[nodes_[n].outputs[0]] = n;
-  }
-
-  Problem problem_of(const Node& node) const {
-    Problem p{.op = node.op, .inputs = {}, .outputs = {}, .attrs = node.attrs};
-    for (ValueId id : node.inputs) p.inputs.push_back(graph_.value(id).type);
-    for (ValueId id : node.outputs) p.outputs.push_back(graph_.value(id).type);
-    return p;
   }
 
   Graph& graph_;

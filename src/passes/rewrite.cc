@@ -11,10 +11,7 @@ namespace {
 double bytes_of(const Graph& graph, ValueId id) { return static_cast<double>(graph.value(id).type.bytes()); }
 
 double flops_of(const Graph& graph, const Node& node) {
-  Problem problem{.op = node.op, .inputs = {}, .outputs = {}, .attrs = node.attrs};
-  for (ValueId id : node.inputs) problem.inputs.push_back(graph.value(id).type);
-  for (ValueId id : node.outputs) problem.outputs.push_back(graph.value(id).type);
-  return schema_of(node.op).cost(problem).flops();
+  return schema_of(node.op).cost(problem_of(graph, node)).flops();
 }
 
 // What each part adds to the work of the fused step, in bytes. A value that one part hands to another is not
@@ -64,6 +61,13 @@ void drop_nodes(Graph& graph, std::vector<Node> nodes, const std::set<std::size_
   for (std::size_t n = 0; n < nodes.size(); ++n)
     if (!gone.count(n)) kept.push_back(std::move(nodes[n]));
   graph.replace_nodes(std::move(kept));
+}
+
+Problem problem_of(const Graph& graph, const Node& node) {
+  Problem problem{.op = node.op, .inputs = {}, .outputs = {}, .attrs = node.attrs};
+  for (ValueId id : node.inputs) problem.inputs.push_back(graph.value(id).type);
+  for (ValueId id : node.outputs) problem.outputs.push_back(graph.value(id).type);
+  return problem;
 }
 
 bool runs_on(const Problem& problem, const Target& target) {

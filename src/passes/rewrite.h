@@ -20,6 +20,9 @@ Node* sole_producer(const Graph& graph, std::vector<Node>& nodes, const std::map
 // Gives the graph these nodes, without those at the positions in `gone`.
 void drop_nodes(Graph& graph, std::vector<Node> nodes, const std::set<std::size_t>& gone);
 
+// What a node asks for, whether it is in the graph or not.
+Problem problem_of(const Graph& graph, const Node& node);
+
 // True if the device has a kernel for the problem.
 bool runs_on(const Problem& problem, const Target& target);
 

@@ -91,7 +91,7 @@ Choice force(const std::string& name, const Kernel& kernel, const std::string& v
       reject(nearest(variant, names), "kernel '{}' has no candidate '{}' for {}", kernel.name, variant,
              problem.str());
   }
-  return {&kernel, "forced", {}, variant};
+  return {.kernel = &kernel, .why = "forced", .refused = {}, .variant = variant, .forced = true};
 }
 
 }  // namespace
@@ -101,7 +101,11 @@ Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
   return [choices = std::move(choices)](const Problem& problem, const Target& target) {
     for (const auto& [op, name] : choices) {
       if (op != problem.op) continue;
-      if (const KernelKind* kind = kind_named(name)) return first_of(problem, target, kind);
+      if (const KernelKind* kind = kind_named(name)) {
+        Choice choice = first_of(problem, target, kind);
+        choice.forced = true;
+        return choice;
+      }
       for (const Kernel& kernel : operator_of(op).kernels)
         if (const auto variant = variant_in(name, kernel))
           return force(name, kernel, *variant, problem, target);

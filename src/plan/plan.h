@@ -76,6 +76,7 @@ struct Choice {
   std::vector<Refusal> refused;
   std::string variant = {};  // the kernel's candidate; empty: the tuner has to choose
   double variant_s = 0;
+  bool forced = false;  // by the user, for all nodes of this operator
 };
 using Chooser = std::function<Choice(const Problem&, const Target&)>;
 

@@ -33,10 +33,16 @@ void charge(LayerReading& row, const Step& step, const Charge& c, const StepPred
 // The output of a layer for one image. A fused classifier head computes its last layer on the way to the loss
 // and stores no output; the number of biases gives its size.
 std::string output_of(const Plan& plan, const Step& step, const std::string& layer) {
-  const int inner = schema_of(step.problem.op).shape_of_inner_output;
-  if (inner >= 0 && layer != plan.graph.node(step.node).layer)
-    return step.problem.inputs.at(static_cast<std::size_t>(inner)).shape.str();
-  return step.problem.outputs[0].shape.without_first().str();
+  const std::string& own = plan.graph.node(step.node).layer;
+  const std::vector<int> inner = schema_of(step.problem.op).inner_outputs;
+  if (inner.empty() || layer == own) return step.problem.outputs[0].shape.without_first().str();
+  std::size_t before = 0;  // other layers that are charged first
+  for (const Charge& c : step.charges) {
+    if (c.layer == layer) break;
+    before += c.phase == Phase::forward && c.layer != own;
+  }
+  return step.problem.inputs.at(static_cast<std::size_t>(inner.at(std::min(before, inner.size() - 1))))
+      .shape.str();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "models/layers.h"
 #include "passes/passes.h"
 #include "train/freeze.h"
+#include "train/fusions.h"
 #include "train/loss.h"
 
 namespace headroom {
@@ -225,38 +226,6 @@ void name_outputs(Building& b) {
   if (b.request.mode == Mode::eval) outputs.push_back(p.logits);
 }
 
-// The convolution of a block that pools, alone.
-Problem without_pool(const Problem& block) {
-  Problem conv{.op = "conv2d", .inputs = block.inputs, .outputs = {}, .attrs = {}};
-  for (const auto& [name, value] : block.attrs)
-    if (!name.starts_with("pool") && name != "bias" && name != "norm" && name != "residual")
-      conv.attrs.set(name, value);
-  conv.outputs = schema_of(conv.op).infer(conv.inputs, conv.attrs);
-  return conv;
-}
-
-// On a CPU, a block pays where the convolution alone would run by the same kernel.
-bool wants_pooled_block(const Building& b, const Problem& block) {
-  try {
-    const Choice choice = b.request.choose(block, b.request.target);
-    if (choice.kernel == nullptr || b.on_gpu()) return choice.kernel != nullptr;
-    const Choice alone = b.request.choose(without_pool(block), b.request.target);
-    return alone.kernel != nullptr && alone.kernel->name == choice.kernel->name;
-  } catch (const Error&) {  // no kernel takes it: the plan stays as it is
-    return false;
-  }
-}
-
-// The kernels that split their factors themselves. Where one is chosen, the parts become values of the graph.
-bool splits_factors(const Building& b, const Problem& product) {
-  try {
-    const Choice choice = b.request.choose(product, b.request.target);
-    return choice.kernel != nullptr && choice.kernel->splits_factors;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 struct Pass {
   std::string_view name;
   bool (*applies)(const Building&);
@@ -293,6 +262,16 @@ constexpr Pass kDevicePasses[] = {
        return b.trains() && b.on_gpu() && b.for_device() && b.request.precision == DType::f32;
      },
      [](Building& b) { fuse_head(b.graph()); }},
+    {"fuse small classifier",
+     [](const Building& b) {
+       return b.trains() && b.on_gpu() && b.for_device() && b.request.precision == DType::f32;
+     },
+     [](Building& b) {
+       fuse_small_classifier(b.graph(),
+                             [&](const Problem& whole) { return wants_small_classifier(b.request, whole); });
+       fuse_classifier_update(
+           b.graph(), [&](const Problem& whole) { return wants_classifier_update(b.request, whole); });
+     }},
     {"fuse blocks",
      [](const Building& b) { return !b.differentiates() && b.on_cpu() && b.for_device() && !b.narrow(); },
      [](Building& b) { fuse_blocks(b.graph()); }},
@@ -301,7 +280,7 @@ constexpr Pass kDevicePasses[] = {
        return !b.differentiates() && b.for_device() && (b.on_gpu() || (b.on_cpu() && !b.narrow()));
      },
      [](Building& b) {
-       fuse_pools(b.graph(), [&](const Problem& block) { return wants_pooled_block(b, block); });
+       fuse_pools(b.graph(), [&](const Problem& block) { return wants_pooled_block(b.request, block); });
      }},
     {"lay out",
      [](const Building& b) { return b.on_gpu() && b.for_device() && b.request.layout != LayoutWish::nchw; },
@@ -310,7 +289,7 @@ constexpr Pass kDevicePasses[] = {
      [](const Building& b) { return b.on_gpu() && b.for_device() && b.request.precision == DType::f32; },
      [](Building& b) {
        share_parts(b.graph(), b.request.target.policy.tf32 ? 1 : 2,
-                   [&](const Problem& product) { return splits_factors(b, product); });
+                   [&](const Problem& product) { return splits_factors(b.request, product); });
      }},
     // Gathered casts would wait for all gradients, but gradients leave for other ranks one by one.
     {"gather casts",

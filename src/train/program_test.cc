@@ -151,7 +151,8 @@ TEST(Program, TheEndOfAClassifierIsOneNodeWhereAsked) {
         Capabilities{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
     auto heads = [&](Mode mode, DType precision) {
       const BuildRequest request{.mode = mode, .batch = 4, .precision = precision, .target = gpu};
-      return count(make_program(find_net(model), request).graph, "classifier_head");
+      const Graph graph = make_program(find_net(model), request).graph;
+      return count(graph, "classifier_head") + count(graph, "mlp_classifier");
     };
     EXPECT_EQ(heads(Mode::train, DType::f32), 1);
     EXPECT_EQ(heads(Mode::eval, DType::f32), 0);
@@ -159,16 +160,53 @@ TEST(Program, TheEndOfAClassifierIsOneNodeWhereAsked) {
   }
 }
 
-// One step in fp64 from the same weights, with or without the head.
-std::map<std::string, std::vector<double>> step_values(bool with_head) {
+TEST(Program, AnMlpIsOneNodeWhereThatPaysAndNobodyForcesItsParts) {
+  const Target gpu(Capabilities{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
+  const auto whole = [&](std::int64_t batch, const Chooser& choose) {
+    const BuildRequest request{.mode = Mode::train, .batch = batch, .target = gpu, .choose = choose};
+    return count(make_program(find_net("mlp:hidden=64"), request).graph, "mlp_classifier");
+  };
+  EXPECT_EQ(whole(3200, first_that_accepts), 1);
+  EXPECT_EQ(whole(60000, first_that_accepts), 0) << "too many rows";
+  EXPECT_EQ(whole(3200, forced({{"linear", "cuda:tiles"}})), 0);
+  EXPECT_EQ(whole(3200, forced({{"matmul", "own"}})), 0);
+  EXPECT_EQ(whole(3200, forced({{"sgd", "cuda:one_pass"}})), 1);
+  EXPECT_EQ(whole(60000, forced({{"mlp_classifier", "cuda:one_pass"}})), 1);
+}
+
+TEST(Program, AnMlpsUpdateJoinsItsNodeUnlessItKeepsStatesOrIsForced) {
+  const Target gpu(Capabilities{.kind = DeviceKind::cuda, .compute_capability = 90, .multiprocessors = 132});
+  const auto updates = [&](const Update& update, const Chooser& choose) {
+    BuildRequest request{.mode = Mode::train, .batch = 800, .target = gpu};
+    request.choose = choose, request.update = update;
+    return count(make_program(find_net("mlp:hidden=100"), request).graph, update.kind);
+  };
+  EXPECT_EQ(updates({.kind = "sgd"}, first_that_accepts), 0);
+  EXPECT_EQ(updates({.kind = "sgd", .l2 = 0.1, .decay = true}, first_that_accepts), 0);
+  EXPECT_EQ(updates({.kind = "sgd", .l2 = 0.1}, first_that_accepts), 0);
+  EXPECT_EQ(updates({.kind = "sgd"}, forced({{"sgd", "cuda:one_pass"}})), 1);
+  EXPECT_EQ(updates({.kind = "sgd", .momentum = 0.9}, first_that_accepts), 1);
+  EXPECT_EQ(updates({.kind = "adam"}, first_that_accepts), 1);
+}
+
+// How much of a step is one node.
+enum class Whole { none, head, step };
+
+// One step in fp64 from the same weights.
+std::map<std::string, std::vector<double>> step_values(Whole whole) {
   Net net("small", {6});
   net.linear("hidden", {.units = 9, .activation = "sigmoid"}).linear("out", {.units = 4});
   Program p = make_program(net, {.mode = Mode::train,
                                  .batch = 5,
                                  .precision = DType::f64,
                                  .update = {.l2 = 0.1},
-                                 .keep_gradients = true});
-  if (with_head) fuse_head(p.graph);
+                                 .keep_gradients = whole != Whole::step});
+  const auto any = [](const Problem&) { return true; };
+  if (whole != Whole::none) fuse_head(p.graph);
+  if (whole == Whole::step) {
+    fuse_small_classifier(p.graph, any), fuse_classifier_update(p.graph, any);
+    EXPECT_EQ(count(p.graph, "mlp_classifier") - count(p.graph, "sgd"), 1);
+  }
   const auto device = open_device("cpu", 1);
   Storage storage(*device);
   Arena arena(*device);
@@ -185,7 +223,7 @@ std::map<std::string, std::vector<double>> step_values(bool with_head) {
   values["loss"] = executor.read(p.loss);
   values["correct"] = executor.read(p.correct);
   for (const char* name : {"hidden.weight", "hidden.bias", "out.weight", "out.bias"}) {
-    values[fmt::format("{}.gradient", name)] = executor.read(gradient_of(p, name));
+    if (whole != Whole::step) values[fmt::format("{}.gradient", name)] = executor.read(gradient_of(p, name));
     std::vector<double>& after = values[name];
     after.resize(static_cast<std::size_t>(storage.type(name).shape.numel()));
     storage.read(name, after.data(), after.size() * sizeof(double));
@@ -194,11 +232,14 @@ std::map<std::string, std::vector<double>> step_values(bool with_head) {
 }
 
 TEST(Program, AClassifiersEndInOneNodeComputesTheSame) {
-  const auto want = step_values(false), got = step_values(true);
-  for (const auto& [name, values] : want) {
-    ASSERT_EQ(got.at(name).size(), values.size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      EXPECT_NEAR(got.at(name)[i], values[i], 1e-13) << name << " " << i;
+  const auto want = step_values(Whole::none);
+  for (const Whole whole : {Whole::head, Whole::step}) {
+    const auto got = step_values(whole);
+    for (const auto& [name, values] : got) {
+      ASSERT_EQ(want.at(name).size(), values.size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_NEAR(values[i], want.at(name)[i], 1e-13) << name << " " << i;
+    }
   }
 }
 

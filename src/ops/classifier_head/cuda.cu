@@ -28,19 +28,6 @@ struct Parts {
   float* sums;  // [blocks, dw | dh_bias | dbias]
 };
 
-__device__ float slope(int activation, float y) {
-  switch (activation) {
-    case 1:
-      return y > 0 ? 1.0f : 0.0f;
-    case 2:
-      return y * (1 - y);
-    case 3:
-      return 1 - y * y;
-    default:
-      return 1;
-  }
-}
-
 // The weights to shared memory, 0 past the last input and class; what is loaded at once waits once. Returns
 // the largest that this thread saw.
 template <int kC>
@@ -203,20 +190,10 @@ __global__ void __launch_bounds__(256)
     *to.correct = static_cast<float>(correct);
     return;
   }
-  __shared__ float gathered[8][32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::int64_t i = std::int64_t{blockIdx.x} * 32 + lane, weights = s.inputs * s.classes;
-  float sum = 0;
-  if (i < sums)
-#pragma unroll 8
-    for (int k = warp; k < blocks; k += 8) sum += parts.sums[k * sums + i];
-  gathered[warp][lane] = sum;
-  __syncthreads();
-  if (warp != 0 || i >= sums) return;
-  float half[4];
-#pragma unroll
-  for (int k = 0; k < 4; ++k) half[k] = gathered[k][lane] + gathered[k + 4][lane];
-  sum = (half[0] + half[2]) + (half[1] + half[3]);
+  const std::int64_t first = std::int64_t{blockIdx.x} * 32, i = first + threadIdx.x,
+                     weights = s.inputs * s.classes;
+  const float sum = sum_of_blocks(parts.sums, blocks, sums, first);
+  if (threadIdx.x >= 32 || i >= sums) return;
   if (i < weights)
     to.dw[i] = sum;
   else if (i < weights + s.inputs)

@@ -39,6 +39,28 @@ __device__ int place_of(int c, int k) {
   return k / 4 * (4 * kC + 4) + 4 * c + k % 4;
 }
 
+// Every lane has a part of each class's score in two rows. Lane c gets the score of class c in the first row,
+// lane 16 + c that in the second.
+template <int kC>
+__device__ float share_scores(const float (&a)[kC], const float (&b)[kC], int lane) {
+  float v[16];
+  const bool second_half = (lane & 16) != 0;
+#pragma unroll
+  for (int c = 0; c < 16; ++c) {
+    if (c >= kC) {
+      v[c] = 0;
+      continue;
+    }
+    const float mine = second_half ? b[c] : a[c], theirs = second_half ? a[c] : b[c];
+    v[c] = mine + __shfl_xor_sync(~0u, theirs, 16);
+  }
+  halve<16, 8>(v, lane);
+  halve<8, 4>(v, lane);
+  halve<4, 2>(v, lane);
+  halve<2, 1>(v, lane);
+  return v[0];
+}
+
 // Two rows of h, and a stretch of each that a warp has on its way at once.
 template <int kC>
 struct RowPair {
@@ -74,22 +96,21 @@ __device__ float scores(RowPair<kC>& pair, const float* first, const float* seco
       }
     }
   }
-  float v[16];
-  const bool second_half = (lane & 16) != 0;
-#pragma unroll
-  for (int c = 0; c < 16; ++c) {
-    if (c >= kC) {
-      v[c] = 0;
-      continue;
-    }
-    const float mine = second_half ? b[c] : a[c], theirs = second_half ? a[c] : b[c];
-    v[c] = mine + __shfl_xor_sync(~0u, theirs, 16);
+  return share_scores<kC>(a, b, lane);
+}
+
+// The slope of an activation (as in Activation) by its result.
+__device__ inline float slope(int activation, float y) {
+  switch (activation) {
+    case 1:
+      return y > 0 ? 1.0f : 0.0f;
+    case 2:
+      return y * (1 - y);
+    case 3:
+      return 1 - y * y;
+    default:
+      return 1;
   }
-  halve<16, 8>(v, lane);
-  halve<8, 4>(v, lane);
-  halve<4, 2>(v, lane);
-  halve<2, 1>(v, lane);
-  return v[0];
 }
 
 struct RowSlope {
@@ -112,6 +133,24 @@ __device__ inline RowSlope row_slope(float score, int classes, std::int64_t labe
   const float p = e * (1.0f / sum);
   const float d = !there ? 0 : known ? scale * (p - (c == label ? 1.0f : 0.0f)) : NAN;
   return {d, double{logf(sum)} - (double{own} - double{most}), right == 0xFFFFu};
+}
+
+// What the blocks of an earlier launch left, [blocks, n], added up in a fixed order: 32 sums from `first` on
+// by a block of 256 threads, whose warps share the blocks. The first warp gets them.
+__device__ inline float sum_of_blocks(const float* left, int blocks, std::int64_t n, std::int64_t first) {
+  __shared__ float gathered[8][32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::int64_t i = first + lane;
+  float sum = 0;
+  if (i < n)
+#pragma unroll 8
+    for (int k = warp; k < blocks; k += 8) sum += left[k * n + i];
+  gathered[warp][lane] = sum;
+  __syncthreads();
+  float half[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k) half[k] = gathered[k][lane] + gathered[k + 4][lane];
+  return (half[0] + half[2]) + (half[1] + half[3]);
 }
 
 }  // namespace headroom::cuda

@@ -65,7 +65,7 @@ HeadProblem head_problem(const Problem& problem) {
 // The last layer's scores are not kept; there are as many as biases, which are input 2.
 OpSchema classifier_head_schema() {
   using namespace classifier_head_schema_cc;
-  return {.name = kName, .infer = infer, .cost = cost, .shape_of_inner_output = 2};
+  return {.name = kName, .infer = infer, .cost = cost, .inner_outputs = {2}};
 }
 
 }  // namespace headroom

@@ -49,6 +49,11 @@ __device__ inline float4 load_four_of_cluster(unsigned address) {
                                 : "memory"));
   return v;
 }
+__device__ inline void store_two_in_cluster(unsigned address, uint2 values) {
+  HEADROOM_CLUSTER(
+      asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(values.x), "r"(values.y)
+                   : "memory"));
+}
 
 #undef HEADROOM_CLUSTER
 
