@@ -54,7 +54,7 @@ __device__ __noinline__ unsigned largest_of(const T* x, int count) {
   if (reinterpret_cast<std::uintptr_t>(x) % 16 == 0) {
     const Pack<T>* from = reinterpret_cast<const Pack<T>*>(x);
     const int packs = count / kPack<T>;
-#pragma unroll 4
+#pragma unroll 8
     for (int i = thread; i < packs; i += threads) {
       const Pack<T> p = from[i];
 #pragma unroll
@@ -93,31 +93,31 @@ __device__ __noinline__ void fill_words(const BlockShape& shape, const BlockPlan
   constexpr int kAhead = 8;
   const BlockShape s = shape;  // copies, which no store can change: what is needed of them stays in registers
   const BlockPlan q = plan;
-  const int count = q.planes * q.view_h * q.pitch, top = view_top(s, tile);
-  const int threads = static_cast<int>(blockDim.x);
-  for (int first = static_cast<int>(threadIdx.x); first < count; first += kAhead * threads) {
+  const int top = view_top(s, tile), image_plane = s.in_h * s.in_w;
+  const int channels = q.by_columns ? 1 : 2;                           // of a word
+  const int second = q.by_columns ? s.dilation_w : image_plane;        // from its first element to the other
+  const int last_column = s.in_w - (q.by_columns ? s.dilation_w : 0);  // where both are there, at most
+  PlaneWalk walk(q.view_h, q.pitch, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
+#pragma unroll 1
+  while (walk.plane < q.planes) {
     float value[kAhead][2];
     int to[kAhead];
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) {
-      const int e = first + u * threads;
-      const int line = divided(e, q.by_pitch), column = e - line * q.pitch;
-      const int plane = divided(line, q.by_view_h), row = line - plane * q.view_h;
-      to[u] = plane_begin(q, plane) + row * q.pitch + column;
-      const bool inside = e < count && static_cast<unsigned>(top + row) < static_cast<unsigned>(s.in_h);
-      const WordSource from = word_source(s, q, plane, column);
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {  // without branches: all loads are under way at once
-        const bool here = inside && from.channel[h] < s.channels &&
-                          static_cast<unsigned>(from.column[h]) < static_cast<unsigned>(s.in_w);
-        const int at = (from.channel[h] * s.in_h + top + row) * s.in_w + from.column[h];
-        const float x = widen(image[here ? at : 0]);
-        value[u][h] = here ? x : 0;
-      }
+    for (int u = 0; u < kAhead; ++u) {  // without branches: all loads are under way at once
+      const int h = top + walk.row, w = walk.column - s.pad_w, channel = channels * walk.plane;
+      const bool inside = walk.plane < q.planes && static_cast<unsigned>(h) < static_cast<unsigned>(s.in_h);
+      const bool here = inside && static_cast<unsigned>(w) < static_cast<unsigned>(s.in_w);
+      const bool both = q.by_columns ? inside && w < last_column && w + s.dilation_w >= 0
+                                     : here && channel + 1 < s.channels;
+      const T* const from = image + (channel * image_plane + h * s.in_w + w);
+      value[u][0] = here ? widen(from[0]) : 0;
+      value[u][1] = both ? widen(from[second]) : 0;
+      to[u] = walk.plane < q.planes ? plane_begin(q, walk.plane) + walk.row * q.pitch + walk.column : -1;
+      walk.next();
     }
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
-      if (first + u * threads >= count) continue;
+      if (to[u] < 0) break;
       const Parts parts = parts_of<kSplit>(value[u][0] * scale, value[u][1] * scale);
       view[to[u]] = parts.hi;
       if constexpr (kSplit) view[to[u] + q.view_words] = parts.lo;

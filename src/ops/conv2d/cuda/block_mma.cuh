@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(block_threads(kSplit, kColumns8), 1)
   auto* terms = reinterpret_cast<int2*>(memory + q.terms_at);
   auto* view = reinterpret_cast<unsigned*>(memory + q.view_at);
   auto* stage = reinterpret_cast<float*>(memory + q.stage_at);
-  unsigned* slots = reinterpret_cast<unsigned*>(stage + (kStaged ? q.block_maps * q.stage_pitch : 0));
+  unsigned* slots = reinterpret_cast<unsigned*>(memory + q.slots_at);
   const int first_map = static_cast<int>(blockIdx.y) * q.block_maps;
   const int maps = q.block_maps < s.maps - first_map ? q.block_maps : s.maps - first_map;
   const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
@@ -98,7 +98,11 @@ __global__ void __launch_bounds__(block_threads(kSplit, kColumns8), 1)
           using T = decltype(type);
           T* out = static_cast<T*>(y) + (std::int64_t{tile.image} * s.maps + first_map) * s.out_h * s.out_w +
                    tile.first_row * s.out_w;
-          store_results<kQuads, kColumns8, kRows16>(s, q, tile, fragment, maps, v, out);
+          if constexpr (kQuads || kSplit)
+            store_results<kQuads, kColumns8, kRows16>(s, q, tile, fragment, maps, v, out);
+          else
+            store_runs<kColumns8, kRows16>(s, q, tile, fragment, maps, v, stage + warp * kBlockRunFloats,
+                                           out);
         });
       }
     }

@@ -30,6 +30,10 @@ constexpr int block_threads(bool split, int columns8) {
 
 enum class BlockPooling : int { none, max, mean };
 
+// Where a warp puts 16 places of four fragments for 8 maps side by side, to store them as they lie in memory:
+// lanes write to different banks.
+inline constexpr int kBlockRun = 64, kBlockRunPitch = 68, kBlockRunFloats = 8 * kBlockRunPitch;
+
 // The problem.
 struct BlockShape {
   int batch, channels, maps;
@@ -48,7 +52,7 @@ struct BlockShape {
 struct BlockPlan {
   bool split;             // exact fp32: two parts of each element
   bool by_columns, quad;  // words are pairs of columns, else of channels; see above
-  bool direct;            // results go from registers to the output; else they are staged to be pooled
+  bool direct;            // results go to the output warp by warp; else they are staged to be pooled
   int planes, fours;      // of words in the view; those whose terms come in fours
   int tap_columns, words, steps;
   int columns8, block_maps, map_blocks;
@@ -58,9 +62,12 @@ struct BlockPlan {
   int view_h, pitch, plane, view_words;
   int stage_pitch;
   int threads, workers;
-  int terms_at, view_at, stage_at, bytes;  // in shared memory; the weights come first, then these
-  Divide by_place_w, by_pitch, by_view_h, by_band, by_out_w;
+  int terms_at, view_at, stage_at, slots_at, bytes;  // in shared memory; the weights come first, then these
+  Divide by_place_w, by_band, by_out_w;
 };
+
+// Split, a warp has fewer results side by side, and shared memory is better spent on a second block.
+constexpr bool stores_runs(const BlockPlan& q) { return q.direct && !q.quad && !q.split; }
 
 constexpr int divided(int x, const Divide& d) {
   return d.by == 1 ? x : static_cast<int>((std::uint64_t{static_cast<unsigned>(x)} * d.factor) >> 32);

@@ -98,6 +98,12 @@ const Operator& operator_for(const BlockCase& b) {
   return operator_of(b.attrs.has("pool") ? "conv2d_block" : "conv2d");
 }
 
+BlockPlan plan_of(const BlockCase& b) {
+  const Problem problem = problem_of(operator_for(b), case_of(b), DType::f32);
+  std::string why;
+  return block_plan(block_shape(parse_conv2d(problem)), false, h200(true), why).value();
+}
+
 // `scale_x` and `scale_w` take the values far from 1.
 BlockRun emulate(const BlockCase& b, Numbers numbers, bool tf32, double scale_x = 1, double scale_w = 1) {
   const Case c = case_of(b);
@@ -192,6 +198,21 @@ TEST(BlockMma, EveryOutputOnceAndNoPlaceOutside) {
       EXPECT_LE((run.plan.bytes + 1024) * std::max(1, together), all);
       EXPECT_LE(run.plan.threads * std::max(1, together),
                 cuda::block_threads(run.plan.split, run.plan.columns8));
+    }
+}
+
+TEST(BlockMma, ThreadsWalkOverEveryWordOfTheView) {
+  for (const BlockCase& b : block_cases())
+    for (const int threads : {32, 160, 384, 4096}) {
+      const BlockPlan q = plan_of(b);
+      const int dense = q.view_h * q.pitch, words = q.planes * dense;
+      for (int thread = 0; thread < threads; thread += 31) {
+        cuda::PlaneWalk walk(q.view_h, q.pitch, thread, threads);
+        for (int word = thread; word < words; word += threads, walk.next())
+          ASSERT_EQ((walk.plane * q.view_h + walk.row) * q.pitch + walk.column, word)
+              << b.what << " " << threads;
+        EXPECT_GE(walk.plane, q.planes);
+      }
     }
 }
 

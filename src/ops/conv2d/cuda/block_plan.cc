@@ -115,12 +115,12 @@ bool set_band(const BlockShape& s, int rows, BlockPlan& q) {
   const std::int64_t terms = std::int64_t{q.steps + 2} * 4 * 8,
                      view = std::int64_t{q.view_words} * (q.split ? 8 : 4);
   const std::int64_t stage = q.direct ? 0 : std::int64_t{q.block_maps} * q.stage_pitch * 4,
-                     bytes = weights + terms + view + stage + kSlotBytes;
+                     bytes = weights + terms + view + stage;
   if (bytes >= 1 << 20) return false;
   q.terms_at = static_cast<int>(weights);
   q.view_at = static_cast<int>(weights + terms);
   q.stage_at = static_cast<int>(weights + terms + view);
-  q.bytes = static_cast<int>(bytes);
+  q.slots_at = static_cast<int>(bytes);
   return true;
 }
 
@@ -152,12 +152,15 @@ void try_bands(const BlockShape& s, int sms, int budget, int together, const Blo
     if (rows == last) continue;
     last = rows;
     BlockPlan q = start;
-    if (!set_band(s, rows, q) || q.bytes > budget) continue;
-    ++fitting;
+    if (!set_band(s, rows, q)) continue;
     const int most = cuda::block_threads(q.split, q.columns8) / 32 / together;
     const int units = units_of(q), turns = ceil_div(units, most);
     q.threads =
         32 * std::clamp(ceil_div(units, turns), std::min(4, most), most);  // the same turns, fewer idle
+    if (cuda::stores_runs(q)) q.slots_at += q.threads / 32 * cuda::kBlockRunFloats * 4;
+    q.bytes = q.slots_at + kSlotBytes;
+    if (q.bytes > budget) continue;
+    ++fitting;
     const double cycles = block_cycles(sms, together, q);
     if (lowest < 0 || cycles < lowest)
       lowest = cycles, best = q,
@@ -246,8 +249,6 @@ std::optional<BlockPlan> block_plan(const BlockShape& s, bool split, const Targe
     try_bands(s, sms, all / together - 1024, together, start, lowest, best);
   if (lowest < 0)
     return why = "a band of the image does not fit into shared memory beside the weights", std::nullopt;
-  best.by_pitch = divide_by(best.pitch);
-  best.by_view_h = divide_by(best.view_h);
   best.by_band = divide_by(best.rows * s.out_w);
   best.by_out_w = divide_by(s.out_w);
   return best;

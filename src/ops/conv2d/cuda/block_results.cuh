@@ -84,6 +84,36 @@ __device__ inline void store_results(const BlockShape& s, const BlockPlan& q, co
     }
 }
 
+// The same for plain results of four fragments, 8 maps at a time by way of `run`, memory of this warp: lanes
+// hold 8 neighbours of a map, and store 32 of them together.
+template <int kColumns8, int kRows16, class T>
+__device__ inline void store_runs(const BlockShape& s, const BlockPlan& q, const BlockTile& tile,
+                                  int fragment, int maps, const float (&v)[kRows16 * kColumns8 * 4],
+                                  float* run, T* out) {
+  static_assert(16 * kRows16 <= kBlockRun);
+  const int lane = static_cast<int>(threadIdx.x) % 32, plane = s.out_h * s.out_w,
+            first = row_place(q, fragment, 0);
+#pragma unroll
+  for (int j = 0; j < kColumns8; ++j) {
+    __syncwarp();  // nobody reads the last maps any more
+#pragma unroll
+    for (int i = 0; i < kRows16; ++i)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        run[c_column(lane, e) * kBlockRunPitch + 16 * i + c_row(lane, e)] = v[(i * kColumns8 + j) * 4 + e];
+    __syncwarp();
+#pragma unroll
+    for (int at = 0; at < 16 * kRows16; at += 32) {
+      const int place = at + lane;
+      if (place >= 16 * kRows16 || first + place >= tile.places) continue;
+      T* to = out + (8 * j * plane + first + place);
+#pragma unroll
+      for (int m = 0; m < 8; ++m, to += plane)
+        if (8 * j + m < maps) *to = narrow<T>(run[m * kBlockRunPitch + place]);
+    }
+  }
+}
+
 // One output, from the staged results of its map.
 __device__ inline float finished(const BlockShape& s, const BlockPlan& q, const BlockTile& tile, int at,
                                  float bias, const float* stage) {

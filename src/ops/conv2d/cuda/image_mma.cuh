@@ -44,20 +44,29 @@ __device__ inline void fill(float* to, int count, const Read& read) {
   }
 }
 
-// The same from memory: at(e) is the element, or null for zero. Exact fp32 goes past the registers, so that
-// everything is under way at once; arrived() waits for it.
+// The same from memory: at() is the next element of this thread, or null for zero. Exact fp32 goes past the
+// registers, so that everything is under way at once; arrived() waits for it.
 template <bool kSplit, class T, class At>
-__device__ inline void fill_from(float* to, int count, const T* any, const At& at) {
+__device__ inline void fill_from(float* to, int count, const T* any, At&& at) {
+  const int threads = static_cast<int>(blockDim.x);
   if constexpr (kSplit) {
-    for (int e = static_cast<int>(threadIdx.x); e < count; e += static_cast<int>(blockDim.x)) {
-      const T* from = at(e);
+#pragma unroll 4
+    for (int e = static_cast<int>(threadIdx.x); e < count; e += threads) {
+      const T* from = at();
       copy_async<4>(to + e, from == nullptr ? any : from, from == nullptr ? 0 : 4);
     }
   } else {
-    fill(to, count, [&](int e) {
-      const T* from = at(e);
-      return from == nullptr ? 0.0F : stored<kSplit>(*from);
-    });
+    for (int first = static_cast<int>(threadIdx.x); first < count; first += kLoads * threads) {
+      float value[kLoads];
+#pragma unroll
+      for (int u = 0; u < kLoads; ++u) {
+        const T* from = first + u * threads < count ? at() : nullptr;
+        value[u] = from == nullptr ? 0.0F : stored<kSplit>(*from);
+      }
+#pragma unroll
+      for (int u = 0; u < kLoads; ++u)
+        if (const int e = first + u * threads; e < count) to[e] = value[u];
+    }
   }
 }
 __device__ inline void arrived() {
@@ -77,18 +86,21 @@ __device__ inline void fill_view(const Sweep& s, const ImagePlan& q, const T* x,
           copy_async<16>(to + e, x + e, 16);
         return;
       }
-    return fill_from<kSplit>(to, q.view_words, x, [&](int e) { return x + e; });
+    const T* from = x + threadIdx.x;
+    return fill_from<kSplit>(to, q.view_words, x, [&] {
+      const T* own = from;
+      from += blockDim.x;
+      return own;
+    });
   }
   // Through the references, each element would read all of these from memory again.
-  const Divide by_view_w = q.by_view_w, by_view_h = q.by_view_h;
-  const int view_w = q.view_w, view_h = q.view_h, left = q.left;
-  const int in_h = s.in_h, in_w = s.in_w, div_h = s.div_h, div_w = s.div_w;
-  fill_from<kSplit>(to, q.view_words, x, [=](int e) -> const T* {
-    const int line = quotient(e, by_view_w), column = e - line * view_w;
-    const int channel = quotient(line, by_view_h);
-    const int h = source(line - channel * view_h + top, div_h, in_h);
-    const int w = source(column + left, div_w, in_w);
-    return h < 0 || w < 0 ? nullptr : x + ((std::int64_t{channel} * in_h + h) * in_w + w);
+  const int left = q.left, in_h = s.in_h, in_w = s.in_w, div_h = s.div_h, div_w = s.div_w;
+  PlaneWalk walk(q.view_h, q.view_w, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
+  fill_from<kSplit>(to, q.view_words, x, [=]() mutable -> const T* {
+    const int h = source(walk.row + top, div_h, in_h), w = source(walk.column + left, div_w, in_w),
+              channel = walk.plane;
+    walk.next();
+    return h < 0 || w < 0 ? nullptr : x + ((channel * in_h + h) * in_w + w);
   });
 }
 

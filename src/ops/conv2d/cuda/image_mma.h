@@ -31,11 +31,10 @@ struct ImagePlan {
   int rows16;                     // fragments of 16 pixels in a warp
   int threads, workers, bytes;
   bool flat;  // the view is the image as it lies in memory
-  Divide by_pixels, by_width, by_view_h, by_view_w, by_taps;
+  Divide by_pixels, by_width, by_taps;
   // The gradient of the weights: (channel, tap) rows in groups of 32, cut over blocks and warps; the warps
   // beyond those share the pixels of a tile.
   int row_groups, row_blocks, slices, pixel_pitch;
-  Divide by_pixel_pitch;
 };
 
 }  // namespace headroom::cuda

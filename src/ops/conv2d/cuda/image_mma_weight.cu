@@ -17,10 +17,13 @@ __device__ __noinline__ void fill_gradient(const Sweep& s, const ImagePlan& q, c
   const std::int64_t plane = s.out_plane();
   const T* from = dy + (std::int64_t{tile.first_image} * s.groups + group) * s.maps * plane +
                   std::int64_t{tile.first_row} * s.out_w;
-  const Divide by_pitch = q.by_pixel_pitch, by_pixels = q.by_pixels;  // in registers: see fill_view
-  const int pitch = q.pixel_pitch, images = q.images, pixels = tile.pixels, maps = s.maps, groups = s.groups;
-  fill_from<kSplit>(to, q.maps8 * 8 * pitch, dy, [=](int e) -> const T* {
-    const int row = quotient(e, by_pitch), pixel = e - row * pitch;
+  const Divide by_pixels = q.by_pixels;  // in registers: see fill_view
+  const int images = q.images, pixels = tile.pixels, maps = s.maps, groups = s.groups;
+  const int rows = q.maps8 * 8;
+  PlaneWalk walk(rows, q.pixel_pitch, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
+  fill_from<kSplit>(to, rows * q.pixel_pitch, dy, [=]() mutable -> const T* {
+    const int row = walk.row, pixel = walk.column;
+    walk.next();
     if (pixel >= pixels || first_map + row >= maps) return nullptr;
     const int image = images > 1 ? quotient(pixel, by_pixels) : 0;
     return from + ((std::int64_t{image} * groups * maps + first_map + row) * plane +

@@ -66,8 +66,6 @@ void finish(const Sweep& s, int most_workers, ImagePlan& q) {
   q.workers = ceil_div(q.tiles, ceil_div(q.tiles, std::max(1, most_workers)));
   q.by_pixels = divide_by(q.rows * s.out_w);
   q.by_width = divide_by(s.out_w);
-  q.by_view_h = divide_by(q.view_h);
-  q.by_view_w = divide_by(q.view_w);
   q.by_taps = divide_by(s.taps());
 }
 
@@ -152,7 +150,6 @@ std::optional<ImagePlan> image_weight_plan(const Sweep& s, const Target& target)
   if (!cut(s, ceil_div(sms, columns), most, q, bytes)) return std::nullopt;
   q.steps = steps(q);
   q.pixel_pitch = pitch(q);
-  q.by_pixel_pitch = divide_by(q.pixel_pitch);
   q.bytes = bytes(q);
   finish(s, sms / columns, q);
   return q;

@@ -16,20 +16,38 @@ void conv2d_image_mma_rounded(DType dtype, const Sweep& s, const ImagePlan& q, c
 namespace {
 
 // Weights in fragment order [step][8 maps][lane]{k, k + 4}, and the terms' places {k, k + 4} per step and t.
+// A thread keeps its lane, and goes from fragment to fragment without a division but that by taps.
 template <bool kSplit, class T>
 __device__ __noinline__ void fill_weights(const Sweep& s, const ImagePlan& q, const T* w, int first_map,
                                           float2* weights, int2* terms) {
-  const int depth = s.depth(), taps = s.taps(), maps = s.maps,
-            maps8 = q.maps8;  // in registers: see fill_view
-  const std::int64_t weight_map = s.weight_map, weight_channel = s.weight_channel;
+  constexpr int kAhead = 4;
+  const int depth = s.depth(), taps = s.taps(), maps = s.maps, maps8 = q.maps8,
+            fragments = q.steps * maps8;  // in registers: see fill_view
+  const int weight_map = static_cast<int>(s.weight_map), weight_channel = static_cast<int>(s.weight_channel);
   const Divide by_taps = q.by_taps;
-  fill(reinterpret_cast<float*>(weights), q.steps * maps8 * 64, [=](int e) {
-    const int lane = e / 2 % 32, fragment = e / 64, step = fragment / maps8;
-    const int map = first_map + (fragment - step * maps8) * 8 + lane / 4, k = step * 8 + lane % 4 + e % 2 * 4;
-    if (k >= depth || map >= maps) return 0.0F;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warps = static_cast<int>(blockDim.x) / 32;
+  const int steps_on = warps / maps8, groups_on = warps - steps_on * maps8;
+  int fragment = static_cast<int>(threadIdx.x) / 32, step = fragment / maps8, group = fragment - step * maps8;
+  const auto weight = [&](int map, int k) {
     const int channel = quotient(k, by_taps);
-    return stored<kSplit>(w[map * weight_map + channel * weight_channel + (k - channel * taps)]);
-  });
+    return map < maps && k < depth
+               ? stored<kSplit>(w[map * weight_map + channel * weight_channel + (k - channel * taps)])
+               : 0.0F;
+  };
+#pragma unroll 1
+  while (fragment < fragments) {
+    float2 value[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      const int map = first_map + group * 8 + lane / 4, k = step * 8 + lane % 4;
+      value[u] = make_float2(weight(map, k), weight(map, k + 4));
+      step += steps_on, group += groups_on;
+      if (group >= maps8) group -= maps8, ++step;
+    }
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u, fragment += warps)
+      if (fragment < fragments) weights[fragment * 32 + lane] = value[u];
+  }
   for (int i = static_cast<int>(threadIdx.x); i < q.steps * 4; i += static_cast<int>(blockDim.x)) {
     const int k = i / 4 * 8 + i % 4;
     terms[i] = make_int2(term_offset(s, q, k), term_offset(s, q, k + 4));

@@ -34,4 +34,25 @@ constexpr Divide divide_by(int n) {
   return {static_cast<unsigned>(n), n > 1 ? 0xFFFFFFFFU / static_cast<unsigned>(n) + 1 : 0};
 }
 
+// A thread's way through planes of rows x columns: every `threads`-th element. Divisions are for the first
+// alone.
+struct PlaneWalk {
+  int plane, row, column;
+  int rows, columns, planes_on, rows_on, columns_on;  // extents; to the next element
+  constexpr PlaneWalk(int plane_rows, int plane_columns, int thread, int threads)
+      : plane(thread / (plane_rows * plane_columns)),
+        row(thread / plane_columns - plane * plane_rows),
+        column(thread % plane_columns),
+        rows(plane_rows),
+        columns(plane_columns),
+        planes_on(threads / (rows * columns)),
+        rows_on(threads / columns - planes_on * rows),
+        columns_on(threads % columns) {}
+  constexpr void next() {
+    plane += planes_on, row += rows_on, column += columns_on;
+    if (column >= columns) column -= columns, ++row;
+    if (row >= rows) row -= rows, ++plane;
+  }
+};
+
 }  // namespace headroom::cuda

@@ -140,8 +140,8 @@ class BlockEmulator {
     const float scale = block_power(scale_);
     view_.assign(std::size_t(q.view_words), {});
     for (int e = 0; e < q.planes * q.view_h * q.pitch; ++e) {
-      const int line = divided(e, q.by_pitch), column = e - line * q.pitch;
-      const int plane = divided(line, q.by_view_h), row = line - plane * q.view_h;
+      const int line = e / q.pitch, column = e - line * q.pitch;
+      const int plane = line / q.view_h, row = line - plane * q.view_h;
       const WordSource source = word_source(s, q, plane, column);
       Pair value = {0, 0};
       for (std::size_t h = 0; h < 2; ++h)
