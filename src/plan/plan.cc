@@ -1,7 +1,9 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <unordered_map>
 
 #include "plan/lifetimes.h"
 #include "plan/streams.h"
@@ -9,9 +11,20 @@
 namespace headroom {
 namespace {
 
-Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Chooser& choose) {
-  const Node& node = graph.node(id);
-  Step step{.node = id, .problem = graph.problem(id), .phase = node.phase};
+bool same(const Problem& a, const Problem& b) {
+  return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs && a.attrs == b.attrs;
+}
+
+std::size_t hash_of(const Problem& problem) {
+  std::size_t hash = std::hash<std::string>{}(problem.op);
+  for (const auto* types : {&problem.inputs, &problem.outputs})
+    for (const TensorType& type : *types)
+      for (const std::int64_t extent : type.shape.dims()) hash = hash * 31 + static_cast<std::size_t>(extent);
+  return hash;
+}
+
+Step make_step(const Node& node, Problem problem, const Binding& binding, const Chooser& choose) {
+  Step step{.problem = std::move(problem)};
   try {
     Choice choice = choose(step.problem, binding.target);
     step.kernel = choice.kernel;
@@ -27,8 +40,33 @@ Step make_step(const Graph& graph, NodeId id, const Binding& binding, const Choo
                           : least_work(step.problem, binding.target);
   if (step.kernel && step.kernel->workspace)
     step.workspace = step.kernel->workspace(step.problem, binding.target);
-  step.charges = node.charges.empty() ? std::vector<Charge>{{node.layer, node.phase, 1.0}} : node.charges;
   return step;
+}
+
+// Many layers of a network ask for the same: kernels are chosen once for all of them.
+std::vector<Step> make_steps(const Graph& graph, const std::vector<NodeId>& order, const Binding& binding,
+                             const Chooser& choose) {
+  std::vector<Step> steps;
+  steps.reserve(order.size());
+  std::unordered_multimap<std::size_t, std::size_t> made;  // steps by the hash of what they compute
+  for (const NodeId id : order) {
+    const Node& node = graph.node(id);
+    Problem problem = graph.problem(id);
+    const std::size_t hash = hash_of(problem);
+    const auto [begin, end] = made.equal_range(hash);
+    const auto twin =
+        std::find_if(begin, end, [&](const auto& m) { return same(steps[m.second].problem, problem); });
+    if (twin != end) {
+      steps.push_back(steps[twin->second]);
+    } else {
+      made.emplace(hash, steps.size());
+      steps.push_back(make_step(node, std::move(problem), binding, choose));
+    }
+    Step& step = steps.back();
+    step.node = id, step.phase = node.phase;
+    step.charges = node.charges.empty() ? std::vector<Charge>{{node.layer, node.phase, 1.0}} : node.charges;
+  }
+  return steps;
 }
 
 // The nodes that are launched. Phases run one after another; lifetimes follow this order.
@@ -111,9 +149,7 @@ std::string_view name_of(Mode mode) {
 
 Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   Plan plan{.graph = std::move(graph), .binding = std::move(binding), .steps = {}};
-  const std::vector<NodeId> order = launch_order(plan.graph);
-  plan.steps.reserve(order.size());
-  for (const NodeId id : order) plan.steps.push_back(make_step(plan.graph, id, plan.binding, choose));
+  plan.steps = make_steps(plan.graph, launch_order(plan.graph), plan.binding, choose);
   const Homes homes = homes_of(plan.graph);
   if (plan.binding.streams > 1) use_second_stream(plan, homes.owner);
   expect_readers_first(plan, homes.owner);
