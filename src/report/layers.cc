@@ -33,9 +33,11 @@ void charge(LayerReading& row, const Step& step, const Charge& c, const StepPred
 // The output of a layer for one image. A fused classifier head computes its last layer on the way to the loss
 // and stores no output; the number of biases gives its size.
 std::string output_of(const Plan& plan, const Step& step, const std::string& layer) {
-  const std::string& own = plan.graph.node(step.node).layer;
+  const std::string whole = step.problem.outputs[0].shape.without_first().str();
   const std::vector<int> inner = schema_of(step.problem.op).inner_outputs;
-  if (inner.empty() || layer == own) return step.problem.outputs[0].shape.without_first().str();
+  if (inner.empty()) return whole;
+  const std::string& own = plan.graph.node(step.node).layer;
+  if (layer == own) return whole;
   std::size_t before = 0;  // other layers that are charged first
   for (const Charge& c : step.charges) {
     if (c.layer == layer) break;
