@@ -269,7 +269,10 @@ Comparison compare(const Problem& problem, std::size_t output, const Values& got
   const double size = std::max(std::sqrt(square / elements), std::sqrt(products));
   // Factors rounded to fewer bits show in every product.
   const double factors = policy.bf16 ? unit_roundoff(DType::bf16) : policy.tf32 ? std::ldexp(1.0, -11) : 0;
-  const double roundoff = std::max(unit_roundoff(dtype), products > 0 ? factors : 0.0);
+  // A wider output beside those of the operator's type holds sums of what was computed in that type: a tally.
+  const DType own = problem.outputs[0].dtype;
+  const DType computed = dtype == DType::f64 && is_float(own) ? own : dtype;
+  const double roundoff = std::max(unit_roundoff(computed), products > 0 ? factors : 0.0);
 
   Comparison worst;
   for (std::size_t i = 0; i < want.size(); ++i) {
