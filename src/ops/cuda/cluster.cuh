@@ -21,13 +21,15 @@ __device__ inline unsigned cluster_rank() {
   return rank;
 }
 
-// All threads of all blocks. What was written to shared memory before is seen by the others after.
-__device__ inline void sync_cluster() {
-  HEADROOM_CLUSTER(
-      asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
-                   "barrier.cluster.wait.acquire.aligned;" ::
-                       : "memory"));
+// All threads of all blocks. What was written to shared memory before they arrive is seen by the others once
+// they waited; what is done in between needs nothing of the other blocks.
+__device__ inline void arrive_in_cluster() {
+  HEADROOM_CLUSTER(asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"));
 }
+__device__ inline void wait_for_cluster() {
+  HEADROOM_CLUSTER(asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"));
+}
+__device__ inline void sync_cluster() { arrive_in_cluster(), wait_for_cluster(); }
 
 // Where a place in shared memory lies in the block of this rank.
 __device__ inline unsigned address_in_cluster(unsigned address, unsigned rank) {

@@ -2,20 +2,13 @@
 // in shared memory and the sums of all gradients in registers. The second adds up what clusters and blocks
 // left, and updates parameters and tally where that is asked for.
 #include "ops/mlp_classifier/products.cuh"
+#include "ops/mlp_classifier/results.cuh"
 #include "ops/mlp_classifier/rows.cuh"
-#include "ops/tally/add.cuh"
 
 namespace headroom::cuda {
 namespace {
 
 constexpr int kSumThreads = 256;
-
-// What blocks leave for the second launch.
-struct Left {
-  double *losses, *correct;
-  float* dw1;   // [clusters, hidden, inputs]
-  float* sums;  // [blocks, dw2 | db1 | db2]
-};
 
 // The piece of the rows, or of the weights, that belongs to a block.
 __device__ inline Piece piece_of(const float* matrix, std::int64_t row0, std::int64_t rows, int column0,
@@ -82,7 +75,7 @@ __device__ inline double penalty_of(const MlpClassifierShape& s, const MlpPlan& 
 
 // What this block leaves of the sums over rows: first its warps add theirs up.
 __device__ inline void leave_row_sums(const MlpClassifierShape& s, const MlpPlan& p, const MlpTile& tile,
-                                      MlpRowSums& sums, const Left& left) {
+                                      MlpRowSums& sums, const MlpLeft& left) {
   __shared__ double losses[MlpPlan::kWarps];
   __shared__ int correct[MlpPlan::kWarps];
   __shared__ float db2[MlpPlan::kWarps][MlpPlan::kMaxClasses];
@@ -116,7 +109,7 @@ __device__ inline void leave_row_sums(const MlpClassifierShape& s, const MlpPlan
 
 template <int kParts>
 __global__ void __launch_bounds__(MlpPlan::kThreads, 1)
-    one_pass(MlpClassifierShape s, MlpPlan p, MlpClassifierPointers at, Left left) {
+    one_pass(MlpClassifierShape s, MlpPlan p, MlpClassifierPointers at, MlpLeft left) {
   extern __shared__ __align__(16) unsigned char shared[];
   const auto tile = [&] { return MlpTile(shared, p, s.classes); };
   const int rank = static_cast<int>(cluster_rank()), input0 = rank * p.inputs;
@@ -126,7 +119,8 @@ __global__ void __launch_bounds__(MlpPlan::kThreads, 1)
                                 static_cast<int>(s.inputs)};
   if (threadIdx.x < 3) tile().largest[threadIdx.x] = 0;
   __syncthreads();
-  float w_power = 0, dz_power = 0;
+  MlpPowers powers{};
+  float dz_power = 0;
   MlpRowSums sums;
 #pragma unroll 1
   for (std::int64_t i = cluster; i < p.tiles; i += p.clusters) {
@@ -143,95 +137,38 @@ __global__ void __launch_bounds__(MlpPlan::kThreads, 1)
     if (first_tile) {
       if (s.penalty && cluster == 0) sums.penalty = penalty_of(s, p, tile(), rank);
       find_largest_of_last(s, p, tile());
-      w_power = split<kParts>(tile().largest + 1, tile().w, p.units, p.inputs);
+      powers = split_both<kParts>(tile(), p);
+    } else {
+      powers.x = split<kParts>(tile().largest, tile().x, p.rows, p.inputs);
     }
-    const float x_power = split<kParts>(tile().largest, tile().x, p.rows, p.inputs);
     __syncthreads();
     // |dz| is at most twice the largest weight over the number of rows.
     if (first_tile)
       dz_power = power_of(
           __float_as_uint(2 * __uint_as_float(tile().largest[2]) / static_cast<float>(s.rows)), kParts);
-    hidden_sums<kParts>(tile(), p, unscale_of(x_power, w_power));
+    hidden_sums<kParts>(tile(), p, unscale_of(powers.x, powers.w));
     sync_cluster();  // all have their sums
     if (threadIdx.x == 0) tile().largest[0] = 0;
     finish_rows<kParts>(s, p, tile(), row0, rank, factor_of(dz_power), sums);
-    sync_cluster();  // all have all of dz
+    arrive_in_cluster();  // dz is on its way
+    __syncthreads();
     last_weight_sums(p, s.classes, tile(), rank);
-    weight_sums<kParts>(tile(), p, unscale_of(x_power, dz_power), gradient, first_tile);
+    wait_for_cluster();  // all have all of dz
+    weight_sums<kParts>(tile(), p, unscale_of(powers.x, dz_power), gradient, first_tile);
     __syncthreads();  // nobody reads x any more
   }
   leave_row_sums(s, p, tile(), sums, left);
 }
 
-// What goes to the place of a parameter: its gradient, or by a learning rate the new parameter, as by sgd.
-struct Result {
-  bool updates;
-  float rate;
-  __device__ explicit Result(const double* learning_rate)
-      : updates(learning_rate != nullptr), rate(updates ? static_cast<float>(*learning_rate) : 0) {}
-  __device__ float operator()(float gradient, float l2, float parameter) const {
-    return updates ? parameter - rate * (gradient + l2 * parameter) : gradient;
-  }
-};
-
-// A thread for four weights, or one; then a block for 32 of the other sums; one more for loss and count.
 template <int kAtOnce>
 __global__ void __launch_bounds__(kSumThreads)
-    add_up(MlpClassifierShape s, int clusters, int blocks, unsigned weight_blocks, Left left,
-           MlpClassifierPointers to) {
-  const std::int64_t weights = s.hidden * s.inputs,
-                     sums = (s.classes + 1) * std::int64_t{s.hidden} + s.classes;
-  using Together = std::conditional_t<kAtOnce == 4, float4, float>;
-  const Result result(to.rate);
-  if (blockIdx.x < weight_blocks) {
-    const std::int64_t i = (std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x) * kAtOnce;
-    if (i >= weights) return;
-    constexpr int kLoads = 16;  // under way at once
-    alignas(16) float sum[kAtOnce] = {}, before[kAtOnce] = {}, v[kLoads][kAtOnce];
-    if (result.updates)
-      *reinterpret_cast<Together*>(before) = *reinterpret_cast<const Together*>(to.new_w1 + i);
-#pragma unroll 1
-    for (int first = 0; first < clusters; first += kLoads) {
-#pragma unroll
-      for (int c = 0; c < kLoads; ++c)
-        if (first + c < clusters)
-          *reinterpret_cast<Together*>(v[c]) =
-              *reinterpret_cast<const Together*>(left.dw1 + (first + c) * weights + i);
-#pragma unroll
-      for (int c = 0; c < kLoads; ++c)
-        if (first + c < clusters)
-#pragma unroll
-          for (int e = 0; e < kAtOnce; ++e) sum[e] += v[c][e];
-    }
-#pragma unroll
-    for (int e = 0; e < kAtOnce; ++e) sum[e] = result(sum[e], s.l2[0], before[e]);
-    *reinterpret_cast<Together*>(to.new_w1 + i) = *reinterpret_cast<const Together*>(sum);
-    return;
-  }
-  if (blockIdx.x == gridDim.x - 1) {
-    const double loss = block_total(left.losses, blocks), correct = block_total(left.correct, blocks);
-    if (threadIdx.x != 0) return;
-    const auto mean = static_cast<float>(loss / static_cast<double>(s.rows));
-    *to.loss = mean;
-    *to.correct = static_cast<float>(correct);
-    if (to.tally != nullptr) add_to_tally(mean, correct, s.count, to.tally);
-    return;
-  }
-  const std::int64_t first = std::int64_t{blockIdx.x - weight_blocks} * 32, i = first + threadIdx.x;
-  const float sum = sum_of_blocks(left.sums, blocks, sums, first);
-  if (threadIdx.x >= 32 || i >= sums) return;
-  const std::int64_t of_dw2 = std::int64_t{s.classes} * s.hidden;
-  const bool is_w2 = i < of_dw2, is_b1 = !is_w2 && i < of_dw2 + s.hidden;
-  float* const at = is_w2   ? to.new_w2 + i
-                    : is_b1 ? to.new_b1 + (i - of_dw2)
-                            : to.new_b2 + (i - of_dw2 - s.hidden);
-  const float l2 = is_w2 ? s.l2[2] : is_b1 ? s.l2[1] : s.l2[3];
-  *at = result(sum, l2, result.updates ? *at : 0);
+    add_up(MlpClassifierShape s, int clusters, int blocks, MlpLeft left, MlpClassifierPointers to) {
+  add_up_share<kSumThreads, kAtOnce>(s, clusters, blocks, left, to, static_cast<int>(blockIdx.x));
 }
 
 template <int kParts>
-void launch(const MlpClassifierShape& s, const MlpPlan& p, const MlpClassifierPointers& at, const Left& left,
-            cudaStream_t stream) {
+void launch(const MlpClassifierShape& s, const MlpPlan& p, const MlpClassifierPointers& at,
+            const MlpLeft& left, cudaStream_t stream) {
   const int bytes = p.shared_bytes(s.classes);
   HEADROOM_CUDA_CHECK(
       cudaFuncSetAttribute(one_pass<kParts>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -246,13 +183,12 @@ void mlp_classifier(const MlpClassifierShape& s, const MlpClassifierPlan& p, con
   const std::int64_t blocks = p.blocks_in_all(), weights = s.hidden * s.inputs;
   auto* const numbers = static_cast<double*>(workspace);
   auto* const floats = reinterpret_cast<float*>(numbers + 2 * blocks);
-  const Left left{numbers, numbers + blocks, floats, floats + p.clusters * weights};
+  const MlpLeft left{numbers, numbers + blocks, floats, floats + p.clusters * weights};
   p.parts == 2 ? launch<2>(s, p, at, left, stream) : launch<1>(s, p, at, left, stream);
   const bool whole = weights % 4 == 0 && aligned(at.new_w1);
-  const unsigned weight_blocks = blocks_for(whole ? weights / 4 : weights, kSumThreads);
-  const std::int64_t sums = (s.classes + 1) * std::int64_t{s.hidden} + s.classes;
-  (whole ? add_up<4> : add_up<1>)<<<weight_blocks + blocks_for(sums, 32) + 1, kSumThreads, 0, stream>>>(
-      s, static_cast<int>(p.clusters), static_cast<int>(blocks), weight_blocks, left, at);
+  const int shares = MlpShares(s, kSumThreads, whole ? 4 : 1).count();
+  (whole ? add_up<4> : add_up<1>)<<<static_cast<unsigned>(shares), kSumThreads, 0, stream>>>(
+      s, static_cast<int>(p.clusters), static_cast<int>(blocks), left, at);
   HEADROOM_CUDA_LAUNCHED();
 }
 

@@ -25,8 +25,8 @@ Verdict accepts(const Problem& problem, const Target& target) {
 }
 
 // The time of a launch is that of its steps one after the other, once per turn: other kernels keep more of
-// the GPU busy when there are several. On an H200, us of a whole step in fp32: one turn, 800 x 784 x 100 25 and
-// 37, 3200 x 784 x 64 31 and 50.
+// the GPU busy when there are several. On an H200, us of a whole step in fp32: one turn, 800 x 784 x 100 25
+// and 37, 3200 x 784 x 64 31 and 50.
 Verdict pays(const Problem& problem, const Target& target) {
   const MlpClassifierPlan plan = plan_of(problem, target);
   if (plan.tiles <= plan.clusters) return accept();

@@ -72,7 +72,10 @@ struct Walk {
     row += row_step, column += column_step;
     if (column >= columns) column -= columns, ++row;
   }
-  __device__ Half* in(Half* at) const { return at + row * MlpPlan::line(columns); }
+  template <class T>
+  __device__ T* in(T* at) const {
+    return at + row * MlpPlan::line(columns);
+  }
 };
 
 // A piece of a matrix in memory, and how much of it is there. Zeros are taken for the rest.
@@ -138,52 +141,98 @@ __device__ inline uint2 bits_of(__half2 x, __half2 y) {
   return make_uint2(*reinterpret_cast<const unsigned*>(&x), *reinterpret_cast<const unsigned*>(&y));
 }
 
-// Splits rows x columns that were fetched, in place, and returns the power of their scale. A thread keeps
-// kGroups groups of four in registers, from where it looks for the largest to where it splits them. The eight
-// elements of two neighbouring threads take the place they had.
-template <int kParts, int kGroups>
-__device__ inline float split_groups(unsigned* largest, Half* at, int rows, int columns) {
+// What a thread holds of rows x columns that were fetched, kGroups groups of four, from where it looks for
+// the largest to where it splits them in place. The eight elements of two neighbouring threads take the place
+// they had.
+template <int kGroups>
+struct Held {
   float4 v[kGroups];
-  float size = 0;
-  Walk from(columns);
+
+  __device__ Held(const Half* at, int rows, int columns) {
+    Walk from(columns);
 #pragma unroll
-  for (int i = 0; i < kGroups; ++i, from.next())
-    v[i] = from.row < rows ? *reinterpret_cast<const float4*>(from.in(at) + 2 * from.column)
-                           : make_float4(0, 0, 0, 0);
+    for (int i = 0; i < kGroups; ++i, from.next())
+      v[i] = from.row < rows ? *reinterpret_cast<const float4*>(from.in(at) + 2 * from.column)
+                             : make_float4(0, 0, 0, 0);
+  }
+  __device__ unsigned largest() const {
+    float size = 0;
 #pragma unroll
-  for (int i = 0; i < kGroups; ++i) size = larger_size(size, v[i]);
-  unsigned most = __float_as_uint(size);
-  if (most >= kInfinity) {  // rare: once more, without what is not finite
-    most = 0;
+    for (int i = 0; i < kGroups; ++i) size = larger_size(size, v[i]);
+    unsigned most = __float_as_uint(size);
+    if (most < kInfinity) return most;
+    most = 0;  // rare: once more, without what is not finite
 #pragma unroll
     for (int i = 0; i < kGroups; ++i)
       most = max(max(most, max(finite_size(v[i].x), finite_size(v[i].y))),
                  max(finite_size(v[i].z), finite_size(v[i].w)));
+    return most;
   }
-  gather_largest(largest, most);
-  __syncthreads();
-  const float power = power_of(*largest, kParts), factor = factor_of(power);
-  Walk to(columns);
+  template <int kParts>
+  __device__ void write(Half* at, int rows, int columns, float factor) const {
+    Walk to(columns);
 #pragma unroll
-  for (int i = 0; i < kGroups; ++i, to.next()) {
-    if (to.row >= rows) break;
-    const HalfPairs a = pairs_of(v[i].x, v[i].y, factor), b = pairs_of(v[i].z, v[i].w, factor);
-    Half* const place = to.in(at) + place_of_part(to.column);
-    *reinterpret_cast<uint2*>(place) = bits_of(a.hi, b.hi);
-    if constexpr (kParts == 2) *reinterpret_cast<uint2*>(place + kLow) = bits_of(a.lo, b.lo);
+    for (int i = 0; i < kGroups; ++i, to.next()) {
+      if (to.row >= rows) break;
+      const HalfPairs a = pairs_of(v[i].x, v[i].y, factor), b = pairs_of(v[i].z, v[i].w, factor);
+      Half* const place = to.in(at) + place_of_part(to.column);
+      *reinterpret_cast<uint2*>(place) = bits_of(a.hi, b.hi);
+      if constexpr (kParts == 2) *reinterpret_cast<uint2*>(place + kLow) = bits_of(a.lo, b.lo);
+    }
   }
+};
+
+// Groups of four that a thread holds, at the most.
+__device__ inline int groups_of(int rows, int columns) {
+  return (rows * columns / 4 + MlpPlan::kThreads - 1) / MlpPlan::kThreads;
+}
+
+template <int kParts, int kGroups>
+__device__ inline float split_groups(unsigned* largest, Half* at, int rows, int columns) {
+  const Held<kGroups> held(at, rows, columns);
+  gather_largest(largest, held.largest());
+  __syncthreads();
+  const float power = power_of(*largest, kParts);
+  held.template write<kParts>(at, rows, columns, factor_of(power));
   return power;
 }
 
-// By code for as many groups as there are.
+// Splits rows x columns and returns the power of their scale. By code for as many groups as there are.
 template <int kParts>
 __device__ inline float split(unsigned* largest, Half* at, int rows, int columns) {
   static_assert(MlpPlan::kHeld == 16);
-  const int groups = (rows * columns / 4 + MlpPlan::kThreads - 1) / MlpPlan::kThreads;
+  const int groups = groups_of(rows, columns);
   if (groups <= 4) return split_groups<kParts, 4>(largest, at, rows, columns);
   if (groups <= 8) return split_groups<kParts, 8>(largest, at, rows, columns);
   if (groups <= 12) return split_groups<kParts, 12>(largest, at, rows, columns);
   return split_groups<kParts, 16>(largest, at, rows, columns);
+}
+
+struct MlpPowers {
+  float x, w;
+};
+
+// Rows and weights of a tile at once: nobody waits for the largest of one before looking at the other.
+template <int kParts, int kRowGroups, int kWeightGroups>
+__device__ inline MlpPowers split_both_groups(const MlpTile& tile, const MlpPlan& p) {
+  const Held<kRowGroups> x(tile.x, p.rows, p.inputs);
+  const Held<kWeightGroups> w(tile.w, p.units, p.inputs);
+  gather_largest(tile.largest, x.largest());
+  gather_largest(tile.largest + 1, w.largest());
+  __syncthreads();
+  const MlpPowers powers{power_of(tile.largest[0], kParts), power_of(tile.largest[1], kParts)};
+  x.template write<kParts>(tile.x, p.rows, p.inputs, factor_of(powers.x));
+  w.template write<kParts>(tile.w, p.units, p.inputs, factor_of(powers.w));
+  return powers;
+}
+template <int kParts>
+__device__ inline MlpPowers split_both(const MlpTile& tile, const MlpPlan& p) {
+  const int rows = groups_of(p.rows, p.inputs), weights = groups_of(p.units, p.inputs);
+  if (rows <= 4 && weights <= 8) return split_both_groups<kParts, 4, 8>(tile, p);
+  if (rows <= 8 && weights <= 8) return split_both_groups<kParts, 8, 8>(tile, p);
+  const float w_power =
+      split<kParts>(tile.largest + 1, tile.w, p.units, p.inputs);  // more than registers hold
+  return {split<kParts>(tile.largest, tile.x, p.rows, p.inputs), w_power};
 }
 
 }  // namespace headroom::cuda
