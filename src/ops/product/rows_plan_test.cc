@@ -56,6 +56,12 @@ TEST(RowsPlan, PaysWhereOneFactorIsLargeAndTheOtherThin) {
   EXPECT_TRUE(pays(64, 4096, 9216));
   EXPECT_TRUE(pays(16, 4096, 25088, true));
   EXPECT_FALSE(pays(64, 4096, 9216, true));
+  EXPECT_TRUE(pays(100, 160, 17496, true)) << "the library does not share so long sums of few tiles";
+  EXPECT_FALSE(pays(100, 160, 2000, true));
+  EXPECT_FALSE(pays(1000, 160, 17496, true)) << "here it does";
+  EXPECT_FALSE(pays(3000, 160, 17496, true));
+  EXPECT_TRUE(pays(10000, 160, 17496, true)) << "read once";
+  EXPECT_FALSE(pays(100, 160, 17496)) << "both factors in parts are faster";
   EXPECT_FALSE(pays(800, 100, 784));
   EXPECT_FALSE(pays(4096, 4096, 4096));
   EXPECT_FALSE(

@@ -131,6 +131,7 @@ template <bool kSplit, class T>
 __device__ __noinline__ void fill_block_weights(const BlockShape& shape, const BlockPlan& plan, const T* w,
                                                 int first_map, int maps, float scale,
                                                 WeightWords<kSplit>* weights, int2* terms) {
+  constexpr int kMaxColumns8 = 4;
   const BlockShape s = shape;
   const BlockPlan q = plan;
   if (threadIdx.x < 8) terms[q.steps * 4 + threadIdx.x] = make_int2(0, 0);
@@ -140,19 +141,25 @@ __device__ __noinline__ void fill_block_weights(const BlockShape& shape, const B
                                block_term(s, q, step * 8 + b_word(lane, 1))};
     if (lane < 4)
       terms[step * 4 + lane] = make_int2(4 * term_place(s, q, term[0]), 4 * term_place(s, q, term[1]));
-    for (int j = 0; j < q.columns8; ++j) {
-      const int column = 8 * j + b_column(lane), map = column_map(q, column);
-      Parts parts[2];
+    float value[kMaxColumns8][2][2];  // all of them are on their way before the first is used
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        float value[2];
+    for (int j = 0; j < kMaxColumns8; ++j) {
+      const int column = 8 * j + b_column(lane), map = column_map(q, column);
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const int at = map < maps ? term_weight(s, q, term[r], h, column_shift(q, column)) : -1;
-          value[h] = at < 0 ? 0.0F : widen(w[weight_place(s, first_map + map, at)]) * scale;
+          const int at =
+              map < maps && j < q.columns8 ? term_weight(s, q, term[r], h, column_shift(q, column)) : -1;
+          value[j][r][h] = at < 0 ? 0.0F : widen(w[weight_place(s, first_map + map, at)]);
         }
-        parts[r] = parts_of<kSplit>(value[0], value[1]);
-      }
+    }
+#pragma unroll
+    for (int j = 0; j < kMaxColumns8; ++j) {
+      if (j >= q.columns8) break;
+      Parts parts[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) parts[r] = parts_of<kSplit>(value[j][r][0] * scale, value[j][r][1] * scale);
       const int to = (step * q.columns8 + j) * 32 + lane;
       if constexpr (kSplit)
         weights[to] = make_uint4(parts[0].hi, parts[1].hi, parts[0].lo, parts[1].lo);

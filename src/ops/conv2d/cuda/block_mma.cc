@@ -43,18 +43,27 @@ Verdict accepts(const Problem& p, const Target& target) {
   return block_plan(shape_of(p), is_exact_fp32(p, target), target, why) ? accept() : refuse(why);
 }
 
-// A block arranges its weights once, which takes as long as half a dozen tiles of a small network. Gradients
-// of inputs took 480 us on an H200 where images in fragments of tf32 take 42 (16 maps of 10 x 10, 256
-// images). Beyond a few channels a band of the image leaves room for few warps, which wait for each value: 64
-// channels of 112 x 112 in bf16 took 2,209 us, where cuDNN and a pool take 100 (85 images).
+// A block arranges its weights once, which takes as long as some tiles of a small network. Of ece408, conv2
+// paid from 16 images on: a forward pass took 65.6 us on an H200, 73.5 with images in fragments of tf32; of
+// 64 images 82 and 110, of four 55 and 46: sums of 588 terms, and one block for all maps. Gradients of inputs
+// took 480 us on an H200 where images in fragments of tf32 take 42 (16 maps of 10 x 10, 256 images). Beyond a
+// few channels a band of the image leaves room for few warps, which wait for each value: 64 channels of 112 x
+// 112 in bf16 took 2,209 us, where cuDNN and a pool take 100 (85 images).
 Verdict pays(const Problem& p, const Target& target) {
   constexpr int kTilesOfBlock = 10, kExactChannels = 32, kRoundedChannels = 24;
+  constexpr double kLargeImage = 2e6, kLargeBatch = 1e8;  // products
+  constexpr int kLongSums = 256;
   if (is_gradient(p)) return refuse("images in fragments of tf32 are faster for gradients");
   const bool exact = is_exact_fp32(p, target);
   if (shape_of(p).channels > (exact ? kExactChannels : kRoundedChannels))
     return refuse("many channels: a band of the image leaves room for too few warps");
+  const BlockShape s = shape_of(p);
+  const double image = double(s.depth()) * s.maps * s.conv_h * s.conv_w;
   std::string why;
-  const auto q = block_plan(shape_of(p), exact, target, why);
+  const auto q = block_plan(s, exact, target, why);
+  if (q && q->map_blocks == 1 && s.depth() >= kLongSums && image >= kLargeImage &&
+      image * s.batch >= kLargeBatch)
+    return accept();
   if (!q || q->tiles < kTilesOfBlock * q->workers)
     return refuse("too few images: arranging the weights takes longer than it gains");
   return accept();
