@@ -33,6 +33,14 @@ Found product_at(const Graph& graph, const Node& node) {
   return found;
 }
 
+// Of the network itself, perhaps in another shape.
+bool is_input(const Graph& graph, const std::vector<Node>& nodes, ValueId id) {
+  if (graph.value(id).role == Role::input) return true;
+  const auto made = std::ranges::find_if(
+      nodes, [id](const Node& node) { return node.op == "reshape" && node.outputs[0] == id; });
+  return made != nodes.end() && is_input(graph, nodes, made->inputs[0]);
+}
+
 class Sharing {
  public:
   Sharing(Graph& graph, int parts, const std::function<bool(const Problem&)>& wanted)
@@ -103,15 +111,9 @@ class Sharing {
 
   // Parts that wait for the backward pass are memory that nobody else needs: only those of the network's own
   // inputs do, which are there once for all layers.
-  bool is_input(ValueId id) const {
-    if (graph_.value(id).role == Role::input) return true;
-    const auto made = std::ranges::find_if(
-        nodes_, [id](const Node& node) { return node.op == "reshape" && node.outputs[0] == id; });
-    return made != nodes_.end() && is_input(made->inputs[0]);
-  }
   Split& known_to(ValueId id, Phase phase) {
     if (const auto it = written_.find(id); it != written_.end()) return it->second;
-    return known_[{id, is_input(id) ? Phase::forward : phase}];
+    return known_[{id, is_input(graph_, nodes_, id) ? Phase::forward : phase}];
   }
 
   // Those of the two that are not split yet are split in one node.
@@ -152,6 +154,19 @@ class Sharing {
 };
 
 }  // namespace
+
+std::vector<InputProducts> products_of_inputs(const Graph& graph) {
+  std::vector<InputProducts> found;
+  const std::vector<Node>& nodes = graph.nodes();
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].op != "linear" || !is_input(graph, nodes, nodes[n].inputs[0])) continue;
+    for (std::size_t g = n + 1; g < nodes.size(); ++g)
+      if (nodes[g].op == "matmul" && nodes[g].inputs[1] == nodes[n].inputs[0] &&
+          nodes[g].attrs.integer("trans_a") != 0)
+        found.push_back({graph.problem(static_cast<NodeId>(n)), graph.problem(static_cast<NodeId>(g))});
+  }
+  return found;
+}
 
 void share_parts(Graph& graph, int parts, const std::function<bool(const Problem&)>& wanted) {
   Sharing(graph, parts, wanted).run();

@@ -44,6 +44,12 @@ void fuse_pools(Graph& graph, const std::function<bool(const Problem&)>& wanted)
 // write its gradient in parts. For finished graphs that run on a GPU.
 void share_parts(Graph& graph, int parts, const std::function<bool(const Problem&)>& wanted);
 
+// A layer of the network's own input, and the gradient of its weights: the input is a factor of both.
+struct InputProducts {
+  Problem layer, gradient;
+};
+std::vector<InputProducts> products_of_inputs(const Graph& graph);
+
 // Removes nodes whose results nobody reads: not in graph.outputs and not an update of storage.
 void drop_unused(Graph& graph);
 

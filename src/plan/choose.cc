@@ -103,7 +103,7 @@ Chooser forced(std::vector<std::pair<std::string, std::string>> choices) {
       if (op != problem.op) continue;
       if (const KernelKind* kind = kind_named(name)) {
         Choice choice = first_of(problem, target, kind);
-        choice.forced = true;
+        choice.forced = choice.of_kind = true;
         return choice;
       }
       for (const Kernel& kernel : operator_of(op).kernels)

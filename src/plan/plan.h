@@ -76,7 +76,8 @@ struct Choice {
   std::vector<Refusal> refused;
   std::string variant = {};  // the kernel's candidate; empty: the tuner has to choose
   double variant_s = 0;
-  bool forced = false;  // by the user, for all nodes of this operator
+  bool forced = false;   // by the user, for all nodes of this operator
+  bool of_kind = false;  // forced to a kind of kernels, "library" or "own", not to one of them
 };
 using Chooser = std::function<Choice(const Problem&, const Target&)>;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "models/testing/small_models.h"
@@ -157,6 +158,33 @@ TEST(Build, PoolsAreFusedOnAGpuWhereAKernelPaysOrIsForced) {
     }
   // What the kernel refuses stays as it is.
   EXPECT_EQ(operators_on_h200("ece408", Mode::eval, DType::f64, false, block)["conv2d_block"], 0);
+}
+
+// In tf32 the pixels of a large batch are split once for both products that read them; alone neither would.
+TEST(Build, LargeProductsOfTheInputShareItsParts) {
+  const auto parts = [](const char* model, Mode mode, bool tf32, std::int64_t batch, const Chooser& choose) {
+    Target target = capabilities_of(find_machine("h200"));
+    target.policy.tf32 = tf32;
+    const Built built =
+        build(find_net(model), {.mode = mode, .batch = batch, .target = target, .choose = choose});
+    return std::ranges::count(built.plan.steps, "parts_product",
+                              [](const Step& step) { return step.problem.op; });
+  };
+  EXPECT_EQ(parts("mlp:hidden=512", Mode::train, true, 3000, first_that_accepts), 2);
+  EXPECT_EQ(parts("mlp:hidden=512", Mode::eval, true, 3000, first_that_accepts), 0);
+  EXPECT_EQ(parts("mlp:hidden=512", Mode::train, true, 256, first_that_accepts), 0);
+  EXPECT_EQ(parts("mlp:hidden=512", Mode::train, true, 3000, forced({{"linear", "cuda:cublaslt"}})), 0);
+}
+
+// Who asks for other kernels, or for a library's, gets them for every convolution.
+TEST(Build, PoolsAreNotFusedOnAGpuAgainstTheUsersWish) {
+  const auto blocks = [](const char* kernel) {
+    return operators_on_h200("ece408", Mode::eval, DType::f32, false,
+                             forced({{"conv2d", kernel}}))["conv2d_block"];
+  };
+  EXPECT_EQ(blocks("library"), 0);
+  EXPECT_EQ(blocks("cuda:image_mma"), 0);
+  EXPECT_EQ(blocks("own"), 1);
 }
 
 TEST(Build, PoolsAreFusedOnACpuWhereTheConvolutionKeepsItsKernel) {

@@ -288,8 +288,11 @@ constexpr Pass kDevicePasses[] = {
     {"share parts",
      [](const Building& b) { return b.on_gpu() && b.for_device() && b.request.precision == DType::f32; },
      [](Building& b) {
-       share_parts(b.graph(), b.request.target.policy.tf32 ? 1 : 2,
-                   [&](const Problem& product) { return splits_factors(b.request, product); });
+       const std::set<std::string> together = split_together(b.request, b.graph());
+       const auto wanted = [&](const Problem& product) {
+         return splits_factors(b.request, product) || together.contains(product.str());
+       };
+       share_parts(b.graph(), b.request.target.policy.tf32 ? 1 : 2, wanted);
      }},
     // Gathered casts would wait for all gradients, but gradients leave for other ranks one by one.
     {"gather casts",
