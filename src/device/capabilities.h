@@ -19,6 +19,7 @@ struct Capabilities {
   bool cublaslt = true;          // CUDA: NVIDIA's matrix library can be loaded; set for an open device only
   bool cudnn = true;             // CUDA: the same for its convolutions
   bool bf16_products = false;    // CPU: instructions that multiply bf16
+  bool bf16_tiles = false;       // CPU: AMX, which multiplies tiles of bf16
   std::string libraries;         // CUDA: "cuDNN 9.10.2, cuBLASLt 13.0.1"; set for an open device only
 };
 

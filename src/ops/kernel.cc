@@ -23,10 +23,12 @@ Verdict accepts_cpu_bf16(const Problem& problem, const Target& target) {
     return refuse(
         "no bf16 instructions: needs AMX-BF16, AVX512-BF16 or BF16 of Arm; cpu:packed runs on any processor");
   if (!target.policy.bf16) return refuse("rounds factors to bf16: `precision` bf16 allows that");
-  for (const auto* list : {&problem.inputs, &problem.outputs})
-    for (const TensorType& type : *list)
-      if (type.dtype != DType::f32) return refuse(fmt::format("rounds fp32, not {}", name_of(type.dtype)));
-  return accept();
+  return accepts_cpu_fp32(problem, target);
+}
+
+Verdict accepts_cpu_bf16x6(const Problem& problem, const Target& target) {
+  if (!target.device.bf16_tiles) return refuse("needs AMX-BF16; cpu:packed runs on any processor");
+  return accepts_cpu_fp32(problem, target);
 }
 
 Verdict accepts_cuda_floats(const Problem& problem, const Target& target) {

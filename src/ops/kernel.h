@@ -44,6 +44,8 @@ Verdict accepts_cpu_floats(const Problem& problem, const Target& target);
 Verdict accepts_cpu_fp32(const Problem& problem, const Target& target);  // and nothing else
 // fp32 that may be rounded to bf16, on a processor that multiplies it.
 Verdict accepts_cpu_bf16(const Problem& problem, const Target& target);
+// Exact fp32 as a sum of bf16 products, on a processor with AMX.
+Verdict accepts_cpu_bf16x6(const Problem& problem, const Target& target);
 Work least_work(const Problem& problem, const Target& target);
 // On a GPU: any float type for which the device has arithmetic.
 Verdict accepts_cuda_floats(const Problem& problem, const Target& target);

@@ -6,11 +6,22 @@
 namespace headroom {
 namespace {
 
+// Exact fp32 as a sum of products of bf16, on a CPU that multiplies tiles of those.
+double peak_in_parts(const Step& step, const Machine& machine, const Target& target) {
+  constexpr double kProductsOfParts = 6;
+  const auto bf16 = machine.peak_flops.find("bf16");
+  const bool in_parts = machine.kind == "cpu" && !target.policy.bf16 && !step.work.launches.empty() &&
+                        step.work.launches.front().unit == Unit::bf16;
+  return in_parts && bf16 != machine.peak_flops.end() ? bf16->second / kProductsOfParts : 0;
+}
+
 StepPrediction floor_of(const Step& step, const Machine& machine, const Target& target) {
   const DType dtype = float_type(step.problem);
   const DType factors = product_type(step.problem);
-  const double products = product_peak(
-      machine, target.policy.bf16 && factors == DType::f32 ? DType::bf16 : factors, target.policy.tf32);
+  const double products =
+      std::max(product_peak(machine, target.policy.bf16 && factors == DType::f32 ? DType::bf16 : factors,
+                            target.policy.tf32),
+               peak_in_parts(step, machine, target));
   const double multiply_add =
       step.work.fewer_products ? std::min(step.cost.multiply_add, step.work.flops()) : step.cost.multiply_add;
   const double compute = time_at(multiply_add, products) +

@@ -56,7 +56,8 @@ Capabilities cpu_capabilities(int threads) {
           .threads = threads > 0 ? threads : omp_get_num_procs(),
           .vector_bytes = used_cpu_level().vector_bytes,
           .memory_bytes = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page),
-          .bf16_products = cpu_matrix_units().bf16()};
+          .bf16_products = cpu_matrix_units().bf16(),
+          .bf16_tiles = cpu_matrix_units().amx_bf16};
 }
 
 CpuDevice::CpuDevice(int threads) : capabilities_(cpu_capabilities(threads)) {

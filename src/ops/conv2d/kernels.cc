@@ -13,6 +13,7 @@ Kernel conv2d_cuda_image_mma();
 Kernel conv2d_cuda_block_mma();
 Kernel conv2d_cuda_pair_mma();
 Kernel conv2d_cpu_bf16();
+Kernel conv2d_cpu_bf16x6();
 Kernel conv2d_cpu_as_linear();
 Kernel conv2d_cpu_depthwise();
 Kernel conv2d_cpu_batch_lanes();
@@ -66,6 +67,7 @@ std::vector<Kernel> kernels() {
       conv2d_cpu_winograd(),
       conv2d_cpu_pixel_lanes(),
       conv2d_cpu_im2col_gemm(),
+      conv2d_cpu_bf16x6(),
       conv2d_cpu_as_linear_blas(),
       conv2d_cpu_im2col_blas(),
       conv2d_reference(),
@@ -122,7 +124,7 @@ std::vector<Operator> conv2d_operators() {
        .exact = true},
       {.schema = {.name = "conv2d_block", .infer = infer_conv2d_block, .cost = cost_conv2d},
        .kernels = {conv2d_cuda_pair_mma(), conv2d_cuda_block_mma(), conv2d_cpu_bf16(), conv2d_cpu_depthwise(),
-                   conv2d_cpu_winograd(), conv2d_cpu_pixel_lanes(), conv2d_reference()},
+                   conv2d_cpu_winograd(), conv2d_cpu_pixel_lanes(), conv2d_cpu_bf16x6(), conv2d_reference()},
        .cases = conv2d_block_cases()}};
 }
 

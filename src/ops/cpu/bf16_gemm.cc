@@ -41,8 +41,8 @@ class Product {
     rows_at_once_ = even_pieces(p_.m, kBlockRows * grid.down, v_.a.lines);
     whole_a_ = rows_at_once_ >= p_.m && p_.m * p_.k <= kWholeA;
     const int buffers = threads > 1 ? 2 : 1;
-    a_size_ = terms_ * rounded_up(rows_at_once_, v_.a.lanes);
-    b_size_ = terms_ * rounded_up(columns_at_once_, v_.b.lanes);
+    a_size_ = v_.parts * terms_ * rounded_up(rows_at_once_, v_.a.lanes);
+    b_size_ = v_.parts * terms_ * rounded_up(columns_at_once_, v_.b.lanes);
     a_ = of_a.at_least<Bits>(a_size_ * (whole_a_ ? pieces(p_.k, terms_) : buffers));
     b_ = of_b.at_least<Bits>(b_size_ * buffers);
     const TaskQueues queues(grid);
@@ -72,8 +72,8 @@ class Product {
   void share_of(int thread, int threads, const TaskQueues& queues, TeamBarrier& barrier) const {
     const std::int64_t row_blocks = pieces(p_.m, rows_at_once_), term_blocks = pieces(p_.k, terms_),
                        column_blocks = pieces(p_.n, columns_at_once_);
-    const std::int64_t group =
-        std::max<std::int64_t>(1, packed::group_bytes() / (terms_ * v_.b.lines * std::int64_t{sizeof(Bits)}));
+    const std::int64_t group = std::max<std::int64_t>(
+        1, packed::group_bytes() / (v_.parts * terms_ * v_.b.lines * std::int64_t{sizeof(Bits)}));
     for (std::int64_t round = 0; round < row_blocks * term_blocks * column_blocks; ++round) {
       const std::int64_t of_b = round / row_blocks, row = round % row_blocks, term = of_b % term_blocks;
       Block block = block_at(row, of_b / term_blocks, term);
@@ -122,7 +122,7 @@ class Product {
       for (std::int64_t i = range.begin; i < range.end; ++i) {
         const std::int64_t line = i * form.lines, own = std::min<std::int64_t>(form.lines, lines - line),
                            width = form.width(own);
-        Bits* const panel = to + line * block.filled + t * width;
+        Bits* const panel = to + v_.parts * (line * block.filled + t * width);
         if (factor.rows != nullptr) {
           pack_read(form, factor, first + line, own, width, block, panel);
           continue;
@@ -134,8 +134,8 @@ class Product {
       }
   }
 
-  static void pack_read(const bf16::PanelForm& form, const Bf16Factor& factor, std::int64_t line,
-                        std::int64_t lines, std::int64_t width, const Block& block, Bits* panel) {
+  void pack_read(const bf16::PanelForm& form, const Bf16Factor& factor, std::int64_t line, std::int64_t lines,
+                 std::int64_t width, const Block& block, Bits* panel) const {
     constexpr std::int64_t kTerms = ReadRows::kMaxRead, kMaxLines = 32;
     alignas(64) float piece[kMaxLines * kTerms];
     for (std::int64_t t = 0; t < block.filled; t += kTerms) {
@@ -143,10 +143,10 @@ class Product {
                          filled = std::min(kTerms, block.filled - t);
       if (factor.lines_are_rows) {
         factor.rows->read(line, lines, block.term + t, terms, piece, kTerms);
-        form.pack(piece, kTerms, 1, lines, terms, width, filled, panel + t * width);
+        form.pack(piece, kTerms, 1, lines, terms, width, filled, panel + v_.parts * t * width);
       } else {
         factor.rows->read(block.term + t, terms, line, lines, piece, kMaxLines);
-        form.pack(piece, 1, kMaxLines, lines, terms, width, filled, panel + t * width);
+        form.pack(piece, 1, kMaxLines, lines, terms, width, filled, panel + v_.parts * t * width);
       }
     }
   }
@@ -186,8 +186,9 @@ class Product {
 
   void multiply_tile(const Block& block, Range rows, Range columns, Range terms,
                      const bf16::RunOfTerms& run) const {
-    const Bits* a = block.a + rows.begin * block.filled + terms.begin * v_.a.width(rows.size());
-    const Bits* b = block.b + columns.begin * block.filled + terms.begin * v_.b.width(columns.size());
+    const Bits* a = block.a + v_.parts * (rows.begin * block.filled + terms.begin * v_.a.width(rows.size()));
+    const Bits* b =
+        block.b + v_.parts * (columns.begin * block.filled + terms.begin * v_.b.width(columns.size()));
     const float beta = block.term == 0 ? p_.beta : 1;
     const std::int64_t first = block.column + columns.begin, ldc = p_.to.ldc,
                        top = (block.row + rows.begin) * ldc, plane = p_.to.plane;
@@ -234,15 +235,15 @@ void bf16_gemm(const bf16::Version& version, const Bf16Product& p, const AfterGe
     }
 }
 
-void bf16_gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
-               const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
-               std::int64_t ldc, const AfterGemm<float>& after) {
+void bf16_gemm(const bf16::Version& version, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n,
+               std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
+               std::int64_t ldb, float beta, float* c, std::int64_t ldc, const AfterGemm<float>& after) {
   Bf16Product p{
       .m = m, .n = n, .k = k, .a = {}, .b = {}, .to = {.c = c, .ldc = ldc}, .alpha = alpha, .beta = beta};
   p.a.data = a, p.b.data = b;
   (trans_a ? p.a.term_step : p.a.line_step) = lda;
   (trans_b ? p.b.line_step : p.b.term_step) = ldb;
-  bf16_gemm(*bf16::used(), p, after);
+  bf16_gemm(version, p, after);
 }
 
 }  // namespace headroom

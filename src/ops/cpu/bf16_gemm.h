@@ -1,7 +1,8 @@
 #pragma once
 
-// Products of fp32 matrices whose factors are rounded to bf16, with sums in fp32, by the matrix instructions
-// of the processor (bf16_tile.h). The bits do not depend on the number of threads.
+// Products of fp32 matrices by the bf16 instructions of the processor (bf16_tile.h), with sums in fp32.
+// Factors are rounded to bf16, or stand as sums of three bf16. The bits do not depend on the number of
+// threads.
 
 #include <cstdint>
 
@@ -46,9 +47,9 @@ struct Bf16Product {
 
 void bf16_gemm(const bf16::Version& version, const Bf16Product& product, const AfterGemm<float>& after = {});
 
-// As gemm() of ops/cpu/gemm.h, by the version in use.
-void bf16_gemm(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
-               const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
-               std::int64_t ldc, const AfterGemm<float>& after = {});
+// As gemm() of ops/cpu/gemm.h.
+void bf16_gemm(const bf16::Version& version, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n,
+               std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
+               std::int64_t ldb, float beta, float* c, std::int64_t ldc, const AfterGemm<float>& after = {});
 
 }  // namespace headroom

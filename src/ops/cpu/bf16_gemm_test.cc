@@ -51,6 +51,12 @@ struct Matrices {
   std::vector<float> a, b, c;
 };
 
+std::vector<bf16::Version> all_versions() {
+  std::vector<bf16::Version> all(bf16::versions().begin(), bf16::versions().end());
+  if (bf16::exact() != nullptr) all.push_back(*bf16::exact());
+  return all;
+}
+
 void multiply(const bf16::Version& version, const Call& r, Matrices& x, const AfterGemm<float>& after = {}) {
   Bf16Product p{.m = r.m, .n = r.n, .k = r.k, .a = {}, .b = {}, .to = {.c = x.result(), .ldc = x.ldc}};
   p.alpha = r.alpha, p.beta = r.beta;
@@ -64,9 +70,10 @@ void round_all(std::vector<float>& values) {
   for (float& v : values) v = static_cast<float>(half_value(DType::bf16, half_bits(DType::bf16, double{v})));
 }
 
-// What c should be, with what stands around and between its rows: factors rounded to bf16, the rest in fp64.
-std::vector<double> by_hand(const Call& r, Matrices x) {
-  round_all(x.a), round_all(x.b);
+// What c should be, with what stands around and between its rows: factors rounded to bf16 unless they are
+// split in parts, the rest in fp64.
+std::vector<double> by_hand(const Call& r, Matrices x, int parts = 1) {
+  if (parts == 1) round_all(x.a), round_all(x.b);
   std::vector<double> all(x.c.begin(), x.c.end()), sums(static_cast<std::size_t>(r.n));
   for (std::int64_t i = 0; i < r.m; ++i) {
     std::fill(sums.begin(), sums.end(), 0.0);
@@ -99,7 +106,7 @@ class Bf16Gemm : public ::testing::Test {
 };
 
 TEST_F(Bf16Gemm, OddExtentsAreExact) {
-  for (const bf16::Version& version : bf16::versions())
+  for (const bf16::Version& version : all_versions())
     for (const std::int64_t m : {1, 15, 16, 17, 31, 33, 65})
       for (const std::int64_t n : {1, 15, 16, 17, 31, 33, 63, 65})
         for (const std::int64_t k : {1, 2, 3, 15, 31, 32, 33, 63, 65}) {
@@ -110,7 +117,7 @@ TEST_F(Bf16Gemm, OddExtentsAreExact) {
 
 // Past every block, with sums that wait between runs of terms.
 TEST_F(Bf16Gemm, LargeExtentsAreExact) {
-  for (const bf16::Version& version : bf16::versions())
+  for (const bf16::Version& version : all_versions())
     for (int t = 0; t < 4; ++t) {
       Call r{.ta = (t & 1) != 0, .tb = (t & 2) != 0, .alpha = 2, .beta = 3, .gap = 5};
       r.m = 781, r.n = 67, r.k = 5;
@@ -141,8 +148,37 @@ TEST_F(Bf16Gemm, FactorsAreRoundedToTheNearest) {
     }
 }
 
+// Together, parts of factors are as exact as sums of fp32 in order, of both signs and of one.
+TEST_F(Bf16Gemm, PartsAreAsExactAsFp32) {
+  if (bf16::exact() == nullptr) GTEST_SKIP() << "this processor has no AMX";
+  for (const bool positive : {false, true})
+    for (const std::int64_t k : {1, 40, 784, 2100}) {
+      const Call r{.m = 40, .n = 48, .k = k};
+      Matrices x(r);
+      const auto number = [&](std::uint64_t seed, std::size_t i) {
+        const auto v = static_cast<float>(Philox(seed).normal(i));
+        return positive ? std::abs(v) : v;
+      };
+      for (std::size_t i = 0; i < x.a.size(); ++i) x.a[i] = number(5, i);
+      for (std::size_t i = 0; i < x.b.size(); ++i) x.b[i] = number(6, i);
+      const std::vector<double> want = by_hand(r, x, bf16::kParts);
+      multiply(*bf16::exact(), r, x);
+      double error = 0, in_order = 0;
+      for (std::int64_t i = 0; i < r.m; ++i)
+        for (std::int64_t j = 0; j < r.n; ++j) {
+          float sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) sum += x.at_a(r, i, l) * x.at_b(r, l, j);
+          const double right = want[static_cast<std::size_t>(kGuard + i * r.n + j)];
+          error += std::pow(double{x.result()[i * r.n + j]} - right, 2);
+          in_order += std::pow(double{sum} - right, 2);
+        }
+      const double most = k == 1 ? 1.1 : 1;  // one term: both round it once
+      EXPECT_LE(std::sqrt(error / in_order), most) << k << " terms, positive " << positive;
+    }
+}
+
 TEST_F(Bf16Gemm, BetaOfZeroReadsNoC) {
-  for (const bf16::Version& version : bf16::versions())
+  for (const bf16::Version& version : all_versions())
     for (const std::int64_t k : {0, 5, 2100}) {
       const Call r{.m = 13, .n = 70, .k = k};
       Matrices x(r);
@@ -154,7 +190,7 @@ TEST_F(Bf16Gemm, BetaOfZeroReadsNoC) {
 }
 
 TEST_F(Bf16Gemm, EveryElementIsFinishedOnce) {
-  for (const bf16::Version& version : bf16::versions())
+  for (const bf16::Version& version : all_versions())
     for (const std::int64_t k : {0, 3, 2500}) {
       const Call r{.m = 51, .n = 133, .k = k};
       Matrices x(r);
@@ -170,7 +206,7 @@ TEST_F(Bf16Gemm, EveryElementIsFinishedOnce) {
 
 // Columns of several matrices side by side, whose borders lie within tiles.
 TEST_F(Bf16Gemm, ColumnsOfSeveralPlanes) {
-  for (const bf16::Version& version : bf16::versions())
+  for (const bf16::Version& version : all_versions())
     for (const std::int64_t plane : {1, 7, 32, 49, 100}) {
       const Call r{.m = 37, .n = 4 * plane, .k = 600};
       Matrices x(r);
@@ -191,7 +227,7 @@ TEST_F(Bf16Gemm, ColumnsOfSeveralPlanes) {
 // Numbers that round: any other order of adding would show.
 TEST_F(Bf16Gemm, BitsAreTheSameOn1To3Threads) {
   const int before = omp_get_max_threads();
-  for (const bf16::Version& version : bf16::versions())
+  for (const bf16::Version& version : all_versions())
     for (const bool t : {false, true})
       for (const Call& shape : {Call{.m = 700, .n = 300, .k = 400}, {.m = 33, .n = 900, .k = 2300}}) {
         Call r = shape;

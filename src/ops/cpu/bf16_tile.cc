@@ -9,6 +9,7 @@
 #if defined(__x86_64__)
 #include "ops/cpu/amx_config.h"
 #include "ops/cpu/bf16_pack.h"
+#include "ops/cpu/bf16_parts.h"
 #elif defined(__aarch64__)
 #include "ops/cpu/bf16_mmla.h"
 #endif
@@ -78,6 +79,25 @@ void amx_multiply(int rows, int columns, std::int64_t terms, const Bits* a, cons
   const auto add = rows > 16 ? (columns > 16 ? amx_sums<2, 2> : amx_sums<2, 1>)
                              : (columns > 16 ? amx_sums<1, 2> : amx_sums<1, 1>);
   add(terms, a, b, run.first ? nullptr : run.kept, whole ? c : run.kept, whole ? ldc : kSide);
+  if (run.last && !whole) store_sums(run.kept, rows, columns, alpha, beta, c, ldc);
+}
+
+// kept += sums, for whole rows of a tile.
+__attribute__((target("avx512f"))) void add_sums(const float* sums, int rows, int columns, float* kept) {
+  for (int r = 0; r < rows; ++r, sums += kSide, kept += kSide)
+    for (int j = 0; j < columns; j += 16)
+      _mm512_store_ps(kept + j, _mm512_add_ps(_mm512_load_ps(kept + j), _mm512_load_ps(sums + j)));
+}
+
+// A run begins with a sum of its own: the shorter sums are, the less is rounded off.
+void amx_multiply_parts(int rows, int columns, std::int64_t terms, const Bits* a, const Bits* b,
+                        const RunOfTerms& run, float alpha, float beta, float* c, std::int64_t ldc) {
+  alignas(64) float sums[kTileSums];
+  const bool whole = run.first && run.last && rows % 16 == 0 && columns % 16 == 0 && alpha == 1 && beta == 0;
+  const auto add = rows > 16 ? (columns > 16 ? amx_sums_of_parts<2, 2> : amx_sums_of_parts<2, 1>)
+                             : (columns > 16 ? amx_sums_of_parts<1, 2> : amx_sums_of_parts<1, 1>);
+  add(terms, a, b, whole ? c : run.first ? run.kept : sums, whole ? ldc : kSide);
+  if (!run.first) add_sums(sums, rows, columns, run.kept);
   if (run.last && !whole) store_sums(run.kept, rows, columns, alpha, beta, c, ldc);
 }
 
@@ -159,8 +179,8 @@ __attribute__((target("avx512f,avx512bf16"))) void dot_chains(std::int64_t round
 
 Version amx() {
   return {.name = "amx_bf16",
-          .a = {.lines = kSide, .lanes = 16, .pack = pack_tiles<false>},
-          .b = {.lines = kSide, .lanes = 16, .pack = pack_tiles<true>},
+          .a = {.lines = kSide, .lanes = 16, .pack = pack_tiles<false, 1>},
+          .b = {.lines = kSide, .lanes = 16, .pack = pack_tiles<true, 1>},
           .step = 32,
           .block_terms = 2048,
           .run_terms = 512,  // 32 rows of A take 32 KiB
@@ -170,6 +190,17 @@ Version amx() {
           .multiply = amx_multiply,
           .chains = amx_chains,
           .round_products = 4 * 16 * 16 * 32};
+}
+
+Version amx_parts() {
+  Version v = amx();
+  v.name = "amx_bf16x6";
+  v.parts = kParts;
+  v.a.pack = pack_tiles<false, kParts>, v.b.pack = pack_tiles<true, kParts>;
+  v.block_terms = 1024, v.run_terms = 256;
+  v.flops = 2e11;
+  v.multiply = amx_multiply_parts;
+  return v;
 }
 
 Version dots() {
@@ -220,6 +251,14 @@ const Version& version_named(std::string_view name) {
 }
 
 void use(std::string_view name) { cpu_bf16_tile_cc::chosen = &version_named(name); }
+
+const Version* exact() {
+#if defined(__x86_64__)
+  static const Version parts = cpu_bf16_tile_cc::amx_parts();
+  if (cpu_matrix_units().amx_bf16) return &parts;
+#endif
+  return nullptr;
+}
 
 const Version* used() {
   if (cpu_bf16_tile_cc::chosen != nullptr) return cpu_bf16_tile_cc::chosen;

@@ -32,10 +32,14 @@ struct RunOfTerms {
   float* kept = nullptr;  // kTileSums of them, aligned to 64 bytes
   bool first = true, last = true;
 };
+// Those of a product of exact fp32: of the nine products of three parts each, the others are too small to
+// count.
+inline constexpr int kParts = 3, kProductsOfParts = 6;
 inline constexpr std::int64_t kTileSums = 32 * 32;  // of the largest tile
 
 struct Version {
   std::string_view name;  // "amx_bf16"
+  int parts = 1;  // bf16 for each element of a factor; several: the product is as exact as one of fp32
   PanelForm a, b;
   int step = 1;         // the number of terms of packed panels is a multiple of it
   int block_terms = 0;  // terms that are packed at a time, at most
@@ -59,5 +63,7 @@ const Version& version_named(std::string_view name);  // rejects a name that thi
 // The one that products use: the first, unless another was named. Null: this processor has none.
 const Version* used();
 void use(std::string_view name);
+// The one whose products are as exact as those of fp32. Null: this processor has none.
+const Version* exact();
 
 }  // namespace headroom::bf16

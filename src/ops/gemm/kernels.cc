@@ -6,6 +6,7 @@ namespace headroom {
 
 std::vector<Kernel> gemm_cuda_products();
 Kernel gemm_cpu_bf16();
+Kernel gemm_cpu_bf16x6();
 Kernel gemm_cpu_packed();
 Kernel gemm_cpu_blas();
 Kernel gemm_cpu_threaded();
@@ -19,8 +20,8 @@ Kernel gemm_reference();
 std::vector<Operator> gemm_operators() {
   std::vector<Kernel> kernels = gemm_cuda_products();
   for (Kernel (*kernel)() :
-       {gemm_cpu_bf16, gemm_cpu_packed, gemm_cpu_blas, gemm_cpu_threaded, gemm_cpu_vector, gemm_cpu_blocked,
-        gemm_cpu_row_vectors, gemm_cpu_loops_threaded, gemm_cpu_loops, gemm_reference})
+       {gemm_cpu_bf16, gemm_cpu_packed, gemm_cpu_bf16x6, gemm_cpu_blas, gemm_cpu_threaded, gemm_cpu_vector,
+        gemm_cpu_blocked, gemm_cpu_row_vectors, gemm_cpu_loops_threaded, gemm_cpu_loops, gemm_reference})
     kernels.push_back(kernel());
   return {{.schema = gemm_schema(), .kernels = kernels, .cases = gemm_cases(), .exact = true}};
 }

@@ -1,22 +1,22 @@
-// Convolutions as products whose factors are rounded to bf16, by the matrix instructions of the processor.
-// One product over all images: pieces of the unrolled matrix are made where panels are packed.
+// "cpu:bf16" and "cpu:bf16x6" (ops/cpu/bf16_kernel.h): convolutions as products by the matrix instructions of
+// the processor. One product over all images: pieces of the unrolled matrix are made where panels are packed.
 #include "ops/conv2d/cpu/bf16_rows.h"
 #include "ops/conv2d/cpu/pixel_lanes.h"
-#include "ops/cpu/bf16_pays.h"
+#include "ops/cpu/bf16_kernel.h"
 
 namespace headroom {
 namespace conv2d_cpu_bf16_cc {
 namespace {
 
-Verdict accepts(const Problem& p, const Target& target) {
-  if (Verdict v = accepts_cpu_bf16(p, target); !v.ok) return v;
+Verdict is_a_product(const Problem& p) {
   const Conv2d c = parse_conv2d(p);
   if (c.groups != 1) return refuse("grouped");
   if (c.pools()) return refuse("does not pool");
   return accept();
 }
 
-ProductExtent extent_of(const Problem& p, const Conv2d& c) {
+ProductExtent extent_of(const Problem& p, const Target&) {
+  const Conv2d c = parse_conv2d(p);
   if (p.op == "conv2d_grad_input") return {c.channels, c.batch * c.input_plane(), c.maps * c.taps()};
   if (p.op == "conv2d_grad_weight") return {c.maps, c.depth(), c.batch * c.output_plane()};
   return {c.maps, c.batch * c.output_plane(), c.depth()};
@@ -48,43 +48,43 @@ Bf16Factor matrix(const float* data, std::int64_t row) {
 Bf16Factor rows_as_lines(const ReadRows& rows) { return {.rows = &rows, .lines_are_rows = true}; }
 Bf16Factor rows_as_terms(const ReadRows& rows) { return {.rows = &rows, .lines_are_rows = false}; }
 
-void forward(const Conv2d& c, Bf16Product product, const LaunchArgs& a) {
+void forward(const bf16::Version& version, const Conv2d& c, Bf16Product product, const LaunchArgs& a) {
   const UnrolledInput unrolled(c, a.in<float>(0));
   float* const y = a.out<float>(0);
   product.a = matrix(a.in<float>(1), c.depth()), product.b = rows_as_terms(unrolled);
   product.to = {.c = y, .ldc = c.output_plane(), .plane = c.output_plane(), .plane_step = c.output_image()};
   const FinishMaps finish{pixels::finish_of<float>(c, a, static_cast<float*>(a.workspace)), c.activation, y};
-  bf16_gemm(*bf16::used(), product,
-            [own = &finish](std::int64_t map, std::int64_t, std::int64_t count, float* to) {
-              (*own)(map, count, to);
-            });
+  bf16_gemm(version, product, [own = &finish](std::int64_t map, std::int64_t, std::int64_t count, float* to) {
+    (*own)(map, count, to);
+  });
 }
 
-void input_gradient(const Conv2d& c, Bf16Product product, const LaunchArgs& a) {
+void input_gradient(const bf16::Version& version, const Conv2d& c, Bf16Product product, const LaunchArgs& a) {
   const UnrolledGradient unrolled(c, a.in<float>(0));
   const WeightsOfChannels weights(c, a.in<float>(1));
   product.a = rows_as_lines(weights), product.b = rows_as_terms(unrolled);
   product.to = {
       .c = a.out<float>(0), .ldc = c.input_plane(), .plane = c.input_plane(), .plane_step = c.input_image()};
-  bf16_gemm(*bf16::used(), product);
+  bf16_gemm(version, product);
 }
 
-void weight_gradient(const Conv2d& c, Bf16Product product, const LaunchArgs& a) {
+void weight_gradient(const bf16::Version& version, const Conv2d& c, Bf16Product product,
+                     const LaunchArgs& a) {
   const UnrolledInput unrolled(c, a.in<float>(0));
   const MapsOfImages maps(a.in<float>(1), c.maps, c.output_plane());
   product.a = rows_as_lines(maps), product.b = rows_as_lines(unrolled);
   product.to = {.c = a.out<float>(0), .ldc = c.depth()};
-  bf16_gemm(*bf16::used(), product);
+  bf16_gemm(version, product);
 }
 
-Launcher prepare(const Problem& p, const LaunchContext&) {
+Launcher prepare(const Problem& p, Bf16Parts parts) {
   const Conv2d c = parse_conv2d(p);
-  const ProductExtent extent = extent_of(p, c);
+  const ProductExtent extent = extent_of(p, {});
   const auto run = p.op == "conv2d_grad_input"    ? input_gradient
                    : p.op == "conv2d_grad_weight" ? weight_gradient
                                                   : forward;
-  return [c, run, extent](const LaunchArgs& a) {
-    run(c, {.m = extent.m, .n = extent.n, .k = extent.k, .a = {}, .b = {}, .to = {}}, a);
+  return [c, run, extent, &version = bf16_version(parts)](const LaunchArgs& a) {
+    run(version, c, {.m = extent.m, .n = extent.n, .k = extent.k, .a = {}, .b = {}, .to = {}}, a);
   };
 }
 
@@ -93,23 +93,20 @@ std::size_t workspace(const Problem& p, const Target&) {
   return static_cast<std::size_t>(pixels::finish_elements(parse_conv2d(p))) * sizeof(float);
 }
 
-Work work(const Problem& p, const Target& target) {
-  return least_work(p, target).with("cpu.bf16", Unit::bf16, extent_of(p, parse_conv2d(p)));
+Kernel kernel(Bf16Parts parts) {
+  Kernel k = bf16_kernel(parts, extent_of, prepare);
+  k.accepts = [of_type = k.accepts](const Problem& p, const Target& t) {
+    const Verdict v = of_type(p, t);
+    return v.ok ? is_a_product(p) : v;
+  };
+  k.workspace = workspace;
+  return k;
 }
-
-Verdict pays(const Problem& p, const Target&) { return bf16_pays(extent_of(p, parse_conv2d(p))); }
 
 }  // namespace
 }  // namespace conv2d_cpu_bf16_cc
 
-Kernel conv2d_cpu_bf16() {
-  using namespace conv2d_cpu_bf16_cc;
-  return {.name = "cpu:bf16",
-          .accepts = accepts,
-          .pays = pays,
-          .work = work,
-          .prepare = prepare,
-          .workspace = workspace};
-}
+Kernel conv2d_cpu_bf16() { return conv2d_cpu_bf16_cc::kernel(Bf16Parts::one); }
+Kernel conv2d_cpu_bf16x6() { return conv2d_cpu_bf16_cc::kernel(Bf16Parts::three); }
 
 }  // namespace headroom

@@ -1,22 +1,22 @@
-// "cpu:bf16": factors rounded to bf16, sums in fp32, by the matrix instructions of the processor.
-#include "ops/cpu/bf16_gemm.h"
+// "cpu:bf16" and "cpu:bf16x6", see ops/cpu/bf16_kernel.h.
+#include "ops/cpu/bf16_kernel.h"
 #include "ops/gemm/cpu/rungs.h"
 
 namespace headroom {
 namespace gemm_cpu_bf16_cc {
 namespace {
 
-Launcher prepare(const Problem& problem, const LaunchContext&) {
-  return [p = gemm_problem(problem.inputs, problem.attrs)](const LaunchArgs& args) {
+Launcher prepare(const Problem& problem, Bf16Parts parts) {
+  return [p = gemm_problem(problem.inputs, problem.attrs),
+          &version = bf16_version(parts)](const LaunchArgs& args) {
     if (p.adds()) gemm_copy_all(p.m * p.n, args.in<float>(2), args.out<float>(0));
-    bf16_gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, static_cast<float>(p.alpha), args.in<float>(0), p.lda,
-              args.in<float>(1), p.ldb, static_cast<float>(p.beta), args.out<float>(0), p.n);
+    bf16_gemm(version, p.trans_a, p.trans_b, p.m, p.n, p.k, static_cast<float>(p.alpha), args.in<float>(0),
+              p.lda, args.in<float>(1), p.ldb, static_cast<float>(p.beta), args.out<float>(0), p.n);
   };
 }
 
-Work work(const Problem& problem, const Target& target) {
-  Work work = gemm_in_place_work(problem, target);
-  return work.with("cpu.bf16", Unit::bf16, work.main().extent);
+ProductExtent extent_of(const Problem& problem, const Target& target) {
+  return gemm_in_place_work(problem, target).main().extent;
 }
 
 }  // namespace
@@ -24,7 +24,12 @@ Work work(const Problem& problem, const Target& target) {
 
 Kernel gemm_cpu_bf16() {
   using namespace gemm_cpu_bf16_cc;
-  return {.name = "cpu:bf16", .accepts = accepts_cpu_bf16, .work = work, .prepare = prepare};
+  return bf16_kernel(Bf16Parts::one, extent_of, prepare, gemm_in_place_work);
+}
+
+Kernel gemm_cpu_bf16x6() {
+  using namespace gemm_cpu_bf16_cc;
+  return bf16_kernel(Bf16Parts::three, extent_of, prepare, gemm_in_place_work);
 }
 
 }  // namespace headroom

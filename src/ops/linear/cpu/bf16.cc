@@ -1,28 +1,23 @@
-// The product by the matrix instructions of the processor, with factors rounded to bf16 and sums in fp32.
+// "cpu:bf16": the product by the matrix instructions of the processor, with factors rounded to bf16 and sums
+// in fp32. "cpu:bf16x6": the same with three parts of each factor, as exact as fp32.
 #include "ops/activation/after_gemm.h"
-#include "ops/cpu/bf16_gemm.h"
-#include "ops/cpu/bf16_pays.h"
+#include "ops/cpu/bf16_kernel.h"
 #include "ops/linear/linear.h"
 
 namespace headroom {
 namespace linear_cpu_bf16_cc {
 namespace {
 
-Launcher prepare(const Problem& p, const LaunchContext&) {
-  return [l = linear_problem(p.inputs, p.attrs)](const LaunchArgs& a) {
-    bf16_gemm(false, true, l.rows, l.out, l.in, 1, a.in<float>(0), l.in, a.in<float>(1), l.in, 0,
+Launcher prepare(const Problem& p, Bf16Parts parts) {
+  return [l = linear_problem(p.inputs, p.attrs), &version = bf16_version(parts)](const LaunchArgs& a) {
+    bf16_gemm(version, false, true, l.rows, l.out, l.in, 1, a.in<float>(0), l.in, a.in<float>(1), l.in, 0,
               a.out<float>(0), l.out, bias_and_activation(l.bias ? a.in<float>(2) : nullptr, l.activation));
   };
 }
 
-Work work(const Problem& p, const Target& target) {
+ProductExtent extent_of(const Problem& p, const Target&) {
   const LinearProblem l = linear_problem(p.inputs, p.attrs);
-  return least_work(p, target).with("cpu.bf16", Unit::bf16, {l.rows, l.out, l.in});
-}
-
-Verdict pays(const Problem& p, const Target&) {
-  const LinearProblem l = linear_problem(p.inputs, p.attrs);
-  return bf16_pays({l.rows, l.out, l.in});
+  return {l.rows, l.out, l.in};
 }
 
 }  // namespace
@@ -30,7 +25,12 @@ Verdict pays(const Problem& p, const Target&) {
 
 Kernel linear_cpu_bf16() {
   using namespace linear_cpu_bf16_cc;
-  return {.name = "cpu:bf16", .accepts = accepts_cpu_bf16, .pays = pays, .work = work, .prepare = prepare};
+  return bf16_kernel(Bf16Parts::one, extent_of, prepare);
+}
+
+Kernel linear_cpu_bf16x6() {
+  using namespace linear_cpu_bf16_cc;
+  return bf16_kernel(Bf16Parts::three, extent_of, prepare);
 }
 
 }  // namespace headroom
