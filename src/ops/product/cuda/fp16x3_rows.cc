@@ -41,13 +41,13 @@ Verdict accepts(const Product& p, const Target& target) {
 // 325 us, this 27 to 37. For linear layers of 1,000 rows it did; from 10,000 on this is faster again.
 Verdict pays(const Product& p, const Target& target) {
   constexpr std::int64_t kManyValues = std::int64_t{8} << 20, kFewColumns = 192, kFewForTf32 = 32;
-  constexpr std::int64_t kLongSums = 4096, kFewTiles = 8, kMostValues = std::int64_t{128} << 20;
+  constexpr std::int64_t kLongSums = 4096, kFewTiles = 8, kHugeFactor = std::int64_t{128} << 20;
   const RowsPlan plan = plan_of(p, target);
   if (p.tf32 && p.k >= kLongSums && ceil_div(p.m, 128) * ceil_div(p.n, 128) <= kFewTiles) return accept();
-  const bool most = plan.rows * p.k >= kMostValues;
+  const bool huge = plan.rows * p.k >= kHugeFactor;
   if (plan.rows * p.k < kManyValues)
     return refuse("the larger factor is small enough to be written in parts too");
-  if (plan.columns > (p.tf32 && !most ? kFewForTf32 : kFewColumns))
+  if (plan.columns > (p.tf32 && !huge ? kFewForTf32 : kFewColumns))
     return refuse("with so many columns the larger factor is split too often");
   return accept();
 }
