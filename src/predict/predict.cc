@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/cpu/bf16_tile.h"
+
 namespace headroom {
 namespace {
 
 // Exact fp32 as a sum of products of bf16, on a CPU that multiplies tiles of those.
 double peak_in_parts(const Step& step, const Machine& machine, const Target& target) {
-  constexpr double kProductsOfParts = 6;
-  const auto bf16 = machine.peak_flops.find("bf16");
+  const auto rate = machine.peak_flops.find("bf16");
   const bool in_parts = machine.kind == "cpu" && !target.policy.bf16 && !step.work.launches.empty() &&
                         step.work.launches.front().unit == Unit::bf16;
-  return in_parts && bf16 != machine.peak_flops.end() ? bf16->second / kProductsOfParts : 0;
+  return in_parts && rate != machine.peak_flops.end() ? rate->second / bf16::kProductsOfParts : 0;
 }
 
 StepPrediction floor_of(const Step& step, const Machine& machine, const Target& target) {

@@ -57,6 +57,20 @@ TEST(Floor, FollowsAnAlgorithmWithFewerProducts) {
   EXPECT_DOUBLE_EQ(predict(plan, toy()).steps.at(0).floor_s, 4e-3);
 }
 
+// Exact fp32 by AMX: a sixth of the rate of bf16, where that is more. Other kernels keep the floor of
+// vectors.
+TEST(Floor, FollowsAKernelThatMultipliesParts) {
+  Machine cpu = toy();
+  cpu.kind = "cpu";
+  cpu.peak_flops["bf16"] = 12e12;
+  Plan plan = one_step({.multiply_add = 4e9}, work_of(4e9, 0));
+  EXPECT_DOUBLE_EQ(predict(plan, cpu).steps.at(0).floor_s, 4e-3);
+  plan.steps[0].work.main().unit = Unit::bf16;
+  EXPECT_DOUBLE_EQ(predict(plan, cpu).steps.at(0).floor_s, 2e-3);
+  cpu.peak_flops["bf16"] = 3e12;
+  EXPECT_DOUBLE_EQ(predict(plan, cpu).steps.at(0).floor_s, 4e-3);
+}
+
 TEST(Floor, MemoryBound) {
   const StepPrediction p = predicted({.multiply_add = 4e9, .bytes_read = 3e8, .bytes_written = 1e8});
   EXPECT_DOUBLE_EQ(p.floor_s, 40e-3);

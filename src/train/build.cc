@@ -50,6 +50,8 @@ std::string Built::explain() const {
   return text + "steps:\n" + plan.explain();
 }
 
+namespace {
+
 // Instructions on vectors multiply bf16 at up to four times the rate of fp32, those on tiles at sixteen
 // times.
 bool has_tiles(const Machine& machine) {
@@ -57,6 +59,8 @@ bool has_tiles(const Machine& machine) {
   return bf16 != machine.peak_flops.end() && fp32 != machine.peak_flops.end() &&
          bf16->second > 5 * fp32->second;
 }
+
+}  // namespace
 
 Capabilities capabilities_of(const Machine& machine, int threads) {
   if (machine.kind == "cpu") {

@@ -177,6 +177,20 @@ TEST_F(Bf16Gemm, PartsAreAsExactAsFp32) {
     }
 }
 
+// An infinity has no second part: its row of results is NaN, all others are as they were.
+TEST_F(Bf16Gemm, AnInfinityInPartsSpoilsItsOwnRowAlone) {
+  if (bf16::exact() == nullptr) GTEST_SKIP() << "this processor has no AMX";
+  const Call r{.m = 20, .n = 18, .k = 40};
+  Matrices x(r), y(r);
+  y.a[static_cast<std::size_t>(3 * x.lda + 7)] = std::numeric_limits<float>::infinity();
+  multiply(*bf16::exact(), r, x), multiply(*bf16::exact(), r, y);
+  for (std::int64_t i = 0; i < r.m; ++i)
+    for (std::int64_t j = 0; j < r.n; ++j) {
+      const float before = x.result()[i * r.n + j], now = y.result()[i * r.n + j];
+      EXPECT_TRUE(i == 3 ? std::isnan(now) : now == before) << i << ", " << j;
+    }
+}
+
 TEST_F(Bf16Gemm, BetaOfZeroReadsNoC) {
   for (const bf16::Version& version : all_versions())
     for (const std::int64_t k : {0, 5, 2100}) {

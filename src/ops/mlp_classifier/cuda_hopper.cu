@@ -8,8 +8,6 @@
 namespace headroom::cuda {
 namespace {
 
-constexpr int kSumThreads = 256;
-
 // The piece of the rows, or of the weights, that belongs to a block.
 __device__ inline Piece piece_of(const float* matrix, std::int64_t row0, std::int64_t rows, int column0,
                                  std::int64_t columns, int max_rows, int max_columns) {
@@ -163,7 +161,7 @@ __global__ void __launch_bounds__(MlpPlan::kThreads, 1)
 template <int kAtOnce>
 __global__ void __launch_bounds__(kSumThreads)
     add_up(MlpClassifierShape s, int clusters, int blocks, MlpLeft left, MlpClassifierPointers to) {
-  add_up_share<kSumThreads, kAtOnce>(s, clusters, blocks, left, to, static_cast<int>(blockIdx.x));
+  add_up_share<kAtOnce>(s, clusters, blocks, left, to, static_cast<int>(blockIdx.x));
 }
 
 template <int kParts>
@@ -186,7 +184,7 @@ void mlp_classifier(const MlpClassifierShape& s, const MlpClassifierPlan& p, con
   const MlpLeft left{numbers, numbers + blocks, floats, floats + p.clusters * weights};
   p.parts == 2 ? launch<2>(s, p, at, left, stream) : launch<1>(s, p, at, left, stream);
   const bool whole = weights % 4 == 0 && aligned(at.new_w1);
-  const int shares = MlpShares(s, kSumThreads, whole ? 4 : 1).count();
+  const int shares = MlpShares(s, whole ? 4 : 1).count();
   (whole ? add_up<4> : add_up<1>)<<<static_cast<unsigned>(shares), kSumThreads, 0, stream>>>(
       s, static_cast<int>(p.clusters), static_cast<int>(blocks), left, at);
   HEADROOM_CUDA_LAUNCHED();

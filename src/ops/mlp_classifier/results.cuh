@@ -26,15 +26,17 @@ struct MlpResult {
   }
 };
 
-// Shares of the work of adding up: blocks of `threads`, each thread with `at_once` weights; then 32 of the
+inline constexpr int kSumThreads = 256;
+
+// Shares of the work of adding up, a block for each: kSumThreads times `at_once` weights; then 32 of the
 // other sums; one more for loss and count.
 struct MlpShares {
   std::int64_t weights, sums;
   int weight_shares, sum_shares;
-  __host__ __device__ MlpShares(const MlpClassifierShape& s, int threads, int at_once)
+  __host__ __device__ MlpShares(const MlpClassifierShape& s, int at_once)
       : weights(s.hidden * s.inputs),
         sums((s.classes + 1) * std::int64_t{s.hidden} + s.classes),
-        weight_shares(static_cast<int>((weights + threads * at_once - 1) / (threads * at_once))),
+        weight_shares(static_cast<int>((weights + kSumThreads * at_once - 1) / (kSumThreads * at_once))),
         sum_shares(static_cast<int>((sums + 31) / 32)) {}
   __host__ __device__ int count() const { return weight_shares + sum_shares + 1; }
 };
@@ -67,13 +69,13 @@ __device__ inline void add_up_weights(const MlpClassifierShape& s, int clusters,
   *reinterpret_cast<Together*>(to.new_w1 + i) = *reinterpret_cast<const Together*>(sum);
 }
 
-// One of the shares, by a whole block of kThreads.
-template <int kThreads, int kAtOnce>
+// One of the shares, by a whole block.
+template <int kAtOnce>
 __device__ inline void add_up_share(const MlpClassifierShape& s, int clusters, int blocks,
                                     const MlpLeft& left, const MlpClassifierPointers& to, int share) {
-  const MlpShares shares(s, kThreads, kAtOnce);
+  const MlpShares shares(s, kAtOnce);
   if (share < shares.weight_shares) {
-    const std::int64_t i = (std::int64_t{share} * kThreads + threadIdx.x) * kAtOnce;
+    const std::int64_t i = (std::int64_t{share} * kSumThreads + threadIdx.x) * kAtOnce;
     if (i < shares.weights) add_up_weights<kAtOnce>(s, clusters, shares.weights, left, to, i);
     return;
   }
