@@ -32,6 +32,28 @@ TEST_F(BenchConv2d, ClimbsALayerOfAnyShapeAndItsGradients) {
   }
 }
 
+// A rung climbs the passes that have it. One that refuses says why, and only if all do there is nothing to
+// show.
+TEST_F(BenchConv2d, PicksRungsFromAnyOfThePasses) {
+  const Words layer = {"bench",     "conv2d",   "--device",   "cpu",    "--batch",   "2",        "--channels",
+                       "3",         "--height", "9",          "--maps", "4",         "--kernel", "3",
+                       "--padding", "1",        "--backward", "--json", "--seconds", "0.01"};
+  const auto passes = [&](const std::string& rungs) {
+    std::string text;
+    const Json json = succeed_json(with(layer, {"--rung", rungs}));
+    for (const Json& ladder : json.at("ladders")) {
+      text += ladder.at("pass").get<std::string>() + ":";
+      for (const Json& rung : ladder.at("rungs"))
+        if (rung.at("outcome") == "timed") text += " " + rung.at("rung").get<std::string>();
+      text += "; ";
+    }
+    return text;
+  };
+  EXPECT_EQ(passes("cpu:map_lanes,cpu:pixel_lanes"),
+            "forward: cpu:pixel_lanes; input gradient: cpu:pixel_lanes; weight gradient:; ");
+  expect_refused(with(layer, {"--rung", "cpu:map_lanes"}), {"maps leave most lanes of a register idle"});
+}
+
 TEST_F(BenchConv2d, ShowsBothLayersOfTheCourseBesidePublishedTimes) {
   const Outcome outcome =
       succeed({"bench", "conv2d", "--images", "100", "--rung", "cpu:im2col_gemm,cpu:pixel_lanes", "--seconds",

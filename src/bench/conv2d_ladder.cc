@@ -70,6 +70,23 @@ const Ladder& conv2d_ladder(Conv2dPass pass) {
   return ladders[static_cast<std::size_t>(pass)];
 }
 
+Ladder conv2d_rungs_of(const std::vector<Conv2dPass>& passes) {
+  Ladder all{.op = "conv2d", .rungs = {}};
+  for (const Conv2dPass pass : passes)
+    for (const Rung& rung : conv2d_ladder(pass).rungs)
+      if (std::ranges::find(all.rungs, rung.name, &Rung::name) == all.rungs.end()) all.rungs.push_back(rung);
+  return all;
+}
+
+std::vector<std::string> conv2d_rungs_in(Conv2dPass pass, const std::vector<std::string>& names) {
+  std::vector<std::string> own;
+  const std::vector<Rung>& rungs = conv2d_ladder(pass).rungs;
+  std::ranges::copy_if(names, std::back_inserter(own), [&](const std::string& name) {
+    return std::ranges::find(rungs, name, &Rung::name) != rungs.end();
+  });
+  return own;
+}
+
 void require_conv2d_size(const Conv2dSize& s) {
   const std::pair<const char*, std::int64_t> counts[] = {
       {"batch", s.batch}, {"channels", s.channels}, {"height", s.height}, {"width", s.width},

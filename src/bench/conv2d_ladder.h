@@ -30,6 +30,11 @@ LadderProblem conv2d_ladder_problem(const Conv2dSize& size, Conv2dPass pass, DTy
 std::vector<std::string> conv2d_workloads();
 std::vector<Conv2dSize> conv2d_workload(const std::string& name, std::int64_t images);
 
+// The rungs that one of these passes has, for checking names.
+Ladder conv2d_rungs_of(const std::vector<Conv2dPass>& passes);
+// Of these names, those that a pass has a rung for.
+std::vector<std::string> conv2d_rungs_in(Conv2dPass pass, const std::vector<std::string>& names);
+
 LadderRun climb_conv2d(Device& device, const Machine& machine, const Conv2dSize& size, Conv2dPass pass,
                        DType dtype, LadderOptions options);
 

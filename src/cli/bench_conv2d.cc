@@ -79,13 +79,17 @@ std::vector<Conv2dSize> layers_of(const BenchConv2dRequest& r) {
 }
 
 // Rungs of another device are listed beside those that run, but somebody has to run.
-void require_runnable(const std::vector<std::string>& rungs, DeviceKind device) {
+void require_runnable(const std::vector<std::string>& rungs, const std::vector<Conv2dPass>& passes,
+                      DeviceKind device) {
   if (rungs.empty()) return;
-  for (const Rung& rung : conv2d_ladder(Conv2dPass::forward).rungs)
-    for (const Kernel& kernel : operator_of("conv2d").kernels)
-      if (kernel.name == rung.kernel && kernel.device == device &&
-          std::ranges::find(rungs, rung.name) != rungs.end())
-        return;
+  for (const Conv2dPass pass : passes) {
+    const Ladder& ladder = conv2d_ladder(pass);
+    for (const Rung& rung : ladder.rungs)
+      for (const Kernel& kernel : operator_of(ladder.op).kernels)
+        if (kernel.name == rung.kernel && kernel.device == device &&
+            std::ranges::find(rungs, rung.name) != rungs.end())
+          return;
+  }
   if (device == DeviceKind::cuda) reject(Hint{"--device cpu"}, "none of these rungs runs on a GPU");
   const GpuSurvey survey = survey_gpus();
   reject(Hint{survey.gpus.empty() ? "rungs of the CPU: reference, cpu:im2col_gemm, cpu:pixel_lanes"
@@ -152,14 +156,20 @@ Conv2dResult measure(const BenchConv2dRequest& r, Device& device, const Machine&
   options.zeroed = by_course_rule(r);
   options.progress = [&](const std::string& rung) { progress.stage(rung); };
   for (const Conv2dSize& size : layers) {
-    for (const Conv2dPass pass : r.passes())
-      result.climbs.push_back({size, pass, climb_conv2d(device, machine, size, pass, dtype, options)});
+    for (const Conv2dPass pass : r.passes()) {
+      LadderOptions own = options;
+      own.only = conv2d_rungs_in(pass, options.only);
+      if (own.only.empty() && !options.only.empty()) continue;  // those named climb another pass
+      result.climbs.push_back({size, pass, climb_conv2d(device, machine, size, pass, dtype, own)});
+    }
     if (r.sweep) result.sweeps.emplace_back(size, sweep_conv2d(device, machine, size, sweep, options));
   }
-  for (const Conv2dClimb& c : result.climbs)
-    if (!c.run.any_timed() && !c.run.any_wrong())
-      reject("none of these rungs runs here: {}: {}", c.run.rungs.front().rung.name,
-             c.run.rungs.front().reason);
+  if (!result.climbs.empty() && std::ranges::none_of(result.climbs, [](const Conv2dClimb& c) {
+        return c.run.any_timed() || c.run.any_wrong();
+      })) {
+    const RungResult& first = result.climbs.front().run.rungs.front();
+    reject("none of these rungs runs here: {}: {}", first.rung.name, first.reason);
+  }
   return result;
 }
 
@@ -218,11 +228,11 @@ void run_conv2d(const BenchConv2dRequest& r) {
   const DType dtype = r.common.device == "cpu" ? r.common.cpu_dtype() : r.common.dtype();
   const std::vector<Conv2dSize> layers = layers_of(r);
   for (const Conv2dSize& size : layers) require_conv2d_size(size);
-  const LadderOptions options = ladder_options(r.ladder, conv2d_ladder(Conv2dPass::forward), r.common);
+  const LadderOptions options = ladder_options(r.ladder, conv2d_rungs_of(r.passes()), r.common);
   const Conv2dSweep sweep = sweep_of_request(r);
   require_svg(r.target.svg, chart_names(r, layers));
   const auto device = r.common.open();
-  require_runnable(options.only, device->kind());
+  require_runnable(options.only, r.passes(), device->kind());
   require_gpu_counters(*device, options.counters);
   for (const Conv2dSize& size : layers) require_fit(*device, size, dtype);
   const Machine machine = r.common.machine(*device);
