@@ -16,6 +16,16 @@ Choice choose_vendors(const Problem& problem, const Target& target) {
   return {nullptr, "no kernel is built for a GPU this old: the minimum work", {}};
 }
 
+// Empty if a kernel of the list takes the problem.
+std::string why_none_accepts(const Problem& problem, const Target& target) {
+  try {
+    first_that_accepts(problem, target);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace
 
 Built build(const Net& net, const BuildRequest& request) {
@@ -92,11 +102,12 @@ Chooser for_reading(const Capabilities& device, Chooser choose) {
   if (device.kind != DeviceKind::cuda) return even_without_kernel(std::move(choose));
   return [choose = std::move(choose)](const Problem& problem, const Target& target) {
     try {
-      first_that_accepts(problem, target);
-    } catch (const Error& error) {
-      return Choice{nullptr, error.what(), {}};
+      return choose(problem, target);
+    } catch (const Error&) {
+      if (const std::string why = why_none_accepts(problem, target); !why.empty())
+        return Choice{nullptr, why, {}};
+      throw;  // about what the user asked for
     }
-    return choose(problem, target);
   };
 }
 
