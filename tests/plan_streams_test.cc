@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "headroom/net.h"
 #include "plan/streams.h"
@@ -39,7 +40,8 @@ const std::vector<std::pair<std::string, std::int64_t>>& small_networks() {
 std::vector<std::vector<bool>> happens_before(const Plan& plan) {
   const std::size_t n = plan.steps.size();
   std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));
-  int last[2] = {kNone, kNone};
+  std::array<int, kMaxStreams> last;
+  last.fill(kNone);
   for (std::size_t b = 0; b < n; ++b) {
     std::vector<int> sources = plan.steps[b].waits;
     const auto stream = static_cast<std::size_t>(plan.steps[b].stream);
@@ -96,11 +98,11 @@ std::string find_race(const Plan& plan) {
 // One of the orders in which the streams may run their steps.
 Plan run_as(const Plan& plan, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<std::size_t> queue[2];
+  std::vector<std::size_t> queue[kMaxStreams];
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     queue[static_cast<std::size_t>(plan.steps[s].stream)].push_back(s);
   std::vector<bool> over(plan.steps.size(), false);
-  std::size_t next[2] = {0, 0};
+  std::size_t next[kMaxStreams] = {};
   auto ready = [&](std::size_t q) {
     if (next[q] == queue[q].size()) return false;
     for (int wait : plan.steps[queue[q][next[q]]].waits)
@@ -110,8 +112,8 @@ Plan run_as(const Plan& plan, unsigned seed) {
   Plan turned = plan;
   turned.steps.clear();
   while (turned.steps.size() < plan.steps.size()) {
-    std::size_t q = random() % 2;
-    if (!ready(q)) q = 1 - q;
+    std::size_t q = random() % kMaxStreams;
+    for (int tried = 1; tried < kMaxStreams && !ready(q); ++tried) q = (q + 1) % kMaxStreams;
     if (!ready(q)) {
       ADD_FAILURE() << "the streams wait for each other";
       return plan;
@@ -130,8 +132,8 @@ std::size_t on_second(const Plan& plan) {
 
 TEST(PlanStreams, NothingIsTouchedByTwoAtOnce) {
   for (const auto& [model, batch] : small_networks())
-    for (bool head : {false, true}) {
-      const Plan plan = gpu_plan(model, batch, 2, head);
+    for (const auto& [head, streams] : {std::pair{false, 2}, {true, 2}, {false, 3}, {true, 3}}) {
+      const Plan plan = gpu_plan(model, batch, streams, head);
       EXPECT_EQ(find_race(plan), "") << model;
       EXPECT_EQ(testing::find_overwrite(plan), "") << model << " on one stream";
       for (unsigned seed = 0; seed < 50; ++seed)
@@ -167,6 +169,43 @@ TEST(PlanStreams, GradientsOfWeightsGoToTheSecond) {
   EXPECT_EQ(on_second(gpu_plan("lenet5", 256, 1)), 0u);
 }
 
+TEST(PlanStreams, SumsGoToTheThird) {
+  const Plan plan = gpu_plan("lenet5", 256, 3);
+  std::set<std::string> on_third;
+  for (const Step& step : plan.steps)
+    if (step.stream == 2) on_third.insert(step.problem.op);
+  EXPECT_EQ(on_third, std::set<std::string>{"bias_grad"});
+  EXPECT_EQ(plan.steps.at(static_cast<std::size_t>(join_of(plan))).waits.size(), 2u) << "for both others";
+  // A kernel that counts for the gradient of weights may not overlap with sums that count.
+  for (const Step& step : gpu_plan("mlp:hidden=64", 100, 3, false).steps) EXPECT_LT(step.stream, 2);
+}
+
+TEST(PlanStreams, WhatOthersWaitForIsQueuedFirst) {
+  for (const auto& [model, batch] : small_networks()) {
+    const Plan plan = gpu_plan(model, batch, kMaxStreams);
+    const std::vector<std::size_t> order = queue_order(plan);
+    ASSERT_EQ(order.size(), plan.steps.size()) << model;
+    std::vector<std::size_t> place(order.size(), order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) place.at(order[i]) = i;
+    std::size_t last[kMaxStreams] = {};
+    for (std::size_t s = 0; s < order.size(); ++s) {
+      const Step& step = plan.steps[s];
+      ASSERT_LT(place[s], order.size()) << model << ": step " << s << " is missing";
+      for (const int before : step.waits)
+        EXPECT_LT(place[static_cast<std::size_t>(before)], place[s]) << model;
+      EXPECT_GE(place[s], last[step.stream]) << model << ": the order of a stream is that of the plan";
+      last[step.stream] = place[s];
+    }
+  }
+  // The gradient of C3's input before that of its weights, which is before it in the plan.
+  const Plan plan = gpu_plan("lenet5", 256, 2);
+  std::string queued;
+  for (const std::size_t s : queue_order(plan))
+    if (plan.graph.node(plan.steps[s].node).layer == "C3" && plan.steps[s].phase == Phase::backward)
+      queued += plan.steps[s].problem.op + " ";
+  EXPECT_TRUE(queued.starts_with("conv2d_grad_input ")) << queued;
+}
+
 // A perceptron with a fused head has one gradient left, and the tally beside it.
 TEST(PlanStreams, TheTallyWaitsForNoGradient) {
   const Plan plan = gpu_plan("mlp:hidden=300", 100, 2);
@@ -182,8 +221,8 @@ TEST(PlanStreams, TheTallyWaitsForNoGradient) {
 
 TEST(PlanStreams, KernelsThatCountNeverOverlap) {
   for (const auto& [model, batch] : small_networks())
-    for (bool head : {false, true}) {
-      const Plan plan = gpu_plan(model, batch, 2, head);
+    for (const auto& [head, streams] : {std::pair{false, 2}, {true, 2}, {false, 3}, {true, 3}}) {
+      const Plan plan = gpu_plan(model, batch, streams, head);
       const auto before = happens_before(plan);
       for (std::size_t b = 0; b < plan.steps.size(); ++b)
         for (std::size_t a = 0; a < b; ++a) {

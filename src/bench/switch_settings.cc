@@ -60,7 +60,7 @@ const std::vector<SwitchInfo>& all_switches() {
       {overlap, "overlap", "the next batch is copied meanwhile", "copy, then compute", {}, {resident}},
       {resident, "resident", "all images are copied once, at the start", "each batch, when it is needed"},
       {graph, "graph", "a step is one launch", "kernel by kernel, the loss read after each step"},
-      {streams, "streams", "two branches in that launch", "one", {graph}, {}},
+      {streams, "streams", "branches in that launch", "one", {graph}, {}},
       {exchange, "exchange", "gradients are exchanged during the backward pass",
        "each exchange is waited for"},
   };

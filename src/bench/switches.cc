@@ -6,6 +6,7 @@
 #include "bench/blocking_exchange.h"
 #include "models/zoo.h"
 #include "ops/operator.h"
+#include "plan/streams.h"
 
 namespace headroom {
 namespace {
@@ -56,7 +57,7 @@ struct TimedEpochs {
 TimedEpochs time_epochs(Device& device, EngineOptions options, const SwitchWorkload& w, const Dataset& data,
                         const SwitchSet& on, int rounds) {
   options.capture = on.contains(Switch::graph);
-  options.streams = on.contains(Switch::streams) ? 2 : 1;
+  options.streams = on.contains(Switch::streams) ? kMaxStreams : 1;
   if (!on.contains(Switch::kernels)) options.choose = last_that_accepts;
   std::unique_ptr<BlockingExchange> blocking;
   if (options.groups != nullptr && !on.contains(Switch::exchange)) {

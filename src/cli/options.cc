@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "device/cpu/levels.h"
 #include "models/onnx/imported.h"
+#include "plan/streams.h"
 #include "timing/choose.h"
 #include "timing/step_model.h"
 #include "train/settings.h"
@@ -45,7 +46,8 @@ Machine calibrated_here(const std::string& device) {
 }  // namespace
 
 EngineOptions Common::engine_options(const std::vector<std::string>& usual_kernels) const {
-  if (streams != 1 && streams != 2) reject("--streams is {}; it must be 1 or 2", streams);
+  if (streams < 1 || streams > kMaxStreams)
+    reject("--streams is {}; it must be 1 to {}", streams, kMaxStreams);
   require_choose(choose);
   return {.precision = dtype(),
           .tf32 = tf32(),
@@ -164,7 +166,8 @@ void add_run_options(Command verb, Common& common) {
   verb.flag("--graph,!--no-graph", common.capture,
             "on GPUs: run a step as one launch, or kernel by kernel, waiting for every loss");
   verb.option("--streams", common.streams,
-              "on GPUs: 2 computes gradients of weights beside those of activations, in small networks");
+              "on GPUs, in small networks: 2 computes gradients of weights beside those of activations, 3 "
+              "sums as well");
 }
 
 namespace {

@@ -29,7 +29,7 @@ struct Common {
   std::string layout = "auto";
 
   bool capture = true, deterministic = false;
-  int streams = 2;
+  int streams = 3;
   TableOptions tables;
   bool one_of_several = false;  // a rank with some of the cores: does not measure the machine
 

@@ -63,9 +63,11 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const Capabilities& capabilities() const = 0;
-  virtual Stream& stream() = 0;                       // for kernels and synchronous copies
-  virtual Stream& copy_stream() = 0;                  // for concurrent copies; on the CPU the same
-  virtual Stream& side_stream() { return stream(); }  // for more kernels in captures; on the CPU the same
+  virtual Stream& stream() = 0;       // for kernels and synchronous copies
+  virtual Stream& copy_stream() = 0;  // for concurrent copies; on the CPU the same
+  // For more kernels in captures; on the CPU the same.
+  virtual Stream& side_stream() { return stream(); }
+  virtual Stream& third_stream() { return stream(); }
 
   Buffer allocate(std::size_t bytes);
   Buffer allocate_host(std::size_t bytes);  // pinned: copies to and from it are asynchronous

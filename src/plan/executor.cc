@@ -7,11 +7,15 @@
 
 #include "base/half.h"
 #include "base/spans.h"
+#include "plan/streams.h"
 
 namespace headroom {
 namespace {
 
 const SpanName kCapturedSpan{"launch a captured step"}, kCaptureSpan{"capture a step"};
+
+// Where the event of the last step of a branch is found, beside those of steps.
+constexpr int end_of_branch(std::size_t branch) { return -static_cast<int>(branch); }
 
 const SpanName& span_of(Phase phase) {
   static const std::array names = {SpanName("forward"), SpanName("backward"), SpanName("step")};
@@ -129,22 +133,27 @@ void Executor::launch(std::size_t step, Stream& stream) {
   }
 }
 
-// Queues all steps on the streams the plan gives them. Use only for capture: the two streams become branches
-// of one captured graph, which begins and ends on the first stream.
+// Queues all steps on the streams the plan gives them. Use only for capture: the streams become branches of
+// one captured graph, which begins and ends on the first stream.
 void Executor::run_forked(Recorders recorders) {
-  Stream &first = storage_.device().stream(), &second = storage_.device().side_stream();
-  bool forked = false;
-  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+  Device& device = storage_.device();
+  const std::array<Stream*, kMaxStreams> streams = {&device.stream(), &device.side_stream(),
+                                                    &device.third_stream()};
+  std::array<bool, kMaxStreams> forked = {};
+  for (const std::size_t s : queue_order(plan_)) {
     const Step& step = plan_.steps[s];
-    Stream& stream = step.stream == 0 ? first : second;
-    forked |= step.stream != 0;
+    const auto branch = static_cast<std::size_t>(step.stream);
+    Stream& stream = *streams[branch];
+    forked[branch] = true;
     for (int before : step.waits) over_.at(before)->hold(stream);
     for (Recorder* recorder : recorders) recorder->begin(s, stream);
     launch(s, stream);
     for (Recorder* recorder : recorders) recorder->end(s, stream);
     if (const auto mark = over_.find(static_cast<int>(s)); mark != over_.end()) mark->second->record(stream);
   }
-  if (forked) over_.at(kNone)->record(second), over_.at(kNone)->hold(first);
+  for (std::size_t b = 1; b < streams.size(); ++b)
+    if (forked[b])
+      over_.at(end_of_branch(b))->record(*streams[b]), over_.at(end_of_branch(b))->hold(*streams[0]);
 }
 
 Captured* Executor::captured(const Inputs& key, Recorders recorders, const std::function<void()>& work) {
@@ -159,7 +168,7 @@ Captured* Executor::captured(const Inputs& key, Recorders recorders, const std::
     Device& device = storage_.device();
     for (const Step& step : plan_.steps)
       for (int before : step.waits) over_.try_emplace(before, device.make_event());
-    over_.try_emplace(kNone, device.make_event());
+    for (std::size_t b = 1; b < kMaxStreams; ++b) over_.try_emplace(end_of_branch(b), device.make_event());
     const Span span(kCaptureSpan, SpanKind::setup);
     it = captured_.emplace(key, device.capture(work)).first;
     ++captures_;

@@ -108,7 +108,7 @@ class Executor {
   bool capture_ = false;
   std::size_t captures_ = 0;
   std::map<int, std::unique_ptr<Event>>
-      over_;           // events of steps that another stream waits for; kNone: of the second stream
+      over_;           // events of steps that another stream waits for; below 0: of the ends of streams
   bool warm_ = false;  // first launches load code, which a capture must not see
   std::map<Inputs, std::unique_ptr<Captured>> captured_;  // by input addresses, of all runs in one launch
   Inputs key_;                                            // of run_together

@@ -151,7 +151,7 @@ Plan make_plan(Graph graph, Binding binding, const Chooser& choose) {
   Plan plan{.graph = std::move(graph), .binding = std::move(binding), .steps = {}};
   plan.steps = make_steps(plan.graph, launch_order(plan.graph), plan.binding, choose);
   const Homes homes = homes_of(plan.graph);
-  if (plan.binding.streams > 1) use_second_stream(plan, homes.owner);
+  if (plan.binding.streams > 1) use_more_streams(plan, homes.owner);
   expect_readers_first(plan, homes.owner);
   place_memory(plan, homes);
   return plan;

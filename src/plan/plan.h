@@ -19,8 +19,9 @@ struct Binding {
   Mode mode = Mode::train;
   std::int64_t batch = 1;
   DType precision = DType::f32;
-  Target target;    // the device, what the user allows, and the ranks
-  int streams = 1;  // 2: gradients of parameters beside those of activations; see plan/streams.h
+  Target target;  // the device, what the user allows, and the ranks
+  int streams =
+      1;  // up to kMaxStreams: gradients of parameters beside those of activations; see plan/streams.h
 };
 
 // Where a value lives: in the arena at an offset, in storage that all plans of a model share, or at an

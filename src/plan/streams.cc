@@ -1,6 +1,8 @@
 #include "plan/streams.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <set>
 
 #include "plan/lifetimes.h"
@@ -20,6 +22,8 @@ double bytes_of(const Plan& plan) {
 }
 
 bool is_backward(const Step& step) { return step.phase == Phase::backward; }
+// Adds up what one tensor holds: a launch of few blocks, or of little work for each.
+bool only_sums(const Step& step) { return step.problem.inputs.size() == 1; }
 bool counts(const Step& step) { return step.kernel != nullptr && step.kernel->shares_counter; }
 
 // True for steps whose outputs no step before the update reads.
@@ -44,6 +48,15 @@ std::vector<bool> find_leaves(const Plan& plan, const std::vector<ValueId>& owne
   return leaf;
 }
 
+// True if sums may have a stream of their own: only they count, for launches of kernels that count must not
+// overlap.
+bool have_third(const Plan& plan, const std::vector<bool>& leaf) {
+  if (plan.binding.streams < 3) return false;
+  for (std::size_t s = 0; s < leaf.size(); ++s)
+    if (leaf[s] && counts(plan.steps[s]) && !only_sums(plan.steps[s])) return false;
+  return true;
+}
+
 // Reorders the backward steps: each leaf goes directly after the last step that makes one of its inputs. One
 // of the leaves after the last step of the path stays on the first stream, which is idle by then.
 void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bool>& leaf) {
@@ -66,6 +79,7 @@ void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bo
   }
   std::vector<Step> order;
   bool begun = false;
+  const bool third = have_third(plan, leaf);
   const auto take_leaves = [&](std::size_t after) {
     const auto& group = behind[after];
     const auto stays =
@@ -74,7 +88,7 @@ void reorder(Plan& plan, const std::vector<ValueId>& owner, const std::vector<bo
             : std::find_if(group.begin(), group.end(), [&](std::size_t s) { return !counts(plan.steps[s]); });
     for (auto s = group.begin(); s != group.end(); ++s)
       if (s != stays) {
-        plan.steps[*s].stream = 1;
+        plan.steps[*s].stream = third && only_sums(plan.steps[*s]) ? 2 : 1;
         order.push_back(std::move(plan.steps[*s]));
       }
     if (stays != group.end()) order.push_back(std::move(plan.steps[*stays]));
@@ -116,40 +130,45 @@ void find_early_updates(Plan& plan, const std::vector<ValueId>& owner) {
   }
 }
 
-// True if the step uses nothing that the second stream writes, and changes nothing that it reads.
+// True if the step uses nothing that the other streams write, and changes nothing that they read.
 struct Touched {
   std::set<ValueId> read, made;
 };
-bool is_apart(const Plan& plan, const Step& step, const Touched& second, const std::vector<ValueId>& owner) {
+bool is_apart(const Plan& plan, const Step& step, const Touched& others, const std::vector<ValueId>& owner) {
   const auto own = [&](ValueId id) { return owner[static_cast<std::size_t>(id)]; };
   const Node& node = plan.graph.node(step.node);
   return std::none_of(node.inputs.begin(), node.inputs.end(),
-                      [&](ValueId id) { return second.made.count(own(id)); }) &&
+                      [&](ValueId id) { return others.made.count(own(id)); }) &&
          std::none_of(node.outputs.begin(), node.outputs.end(),
-                      [&](ValueId id) { return second.read.count(own(id)) || second.made.count(own(id)); });
+                      [&](ValueId id) { return others.read.count(own(id)) || others.made.count(own(id)); });
 }
 
-// A gradient on the second stream waits for the step before it on the first stream, so that memory that is
-// free in list order is really free. An early update waits only for the forward phase. The first update that
-// depends on the second stream waits for all of its steps so far.
+// A gradient on another stream waits for the step before it on the first stream, so that memory that is free
+// in list order is really free. An early update waits only for the forward phase. The first update that
+// depends on the other streams waits for all of their steps so far.
 void set_waits(Plan& plan, const std::vector<ValueId>& owner) {
-  int last_first = kNone, last_forward = kNone, last_second = kNone, waited = kNone;
+  int last_first = kNone, last_forward = kNone;
+  std::array<int, kMaxStreams> last, waited;
+  last.fill(kNone), waited.fill(kNone);
   bool joined = false;
-  Touched second;
+  Touched others;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     Step& step = plan.steps[s];
-    if (step.stream == 1) {
+    if (step.stream != 0) {
+      const auto stream = static_cast<std::size_t>(step.stream);
       const int wanted = step.phase == Phase::update ? last_forward : last_first;
-      if (wanted > waited) step.waits = {wanted}, waited = wanted;
-      last_second = static_cast<int>(s);
+      if (wanted > waited[stream]) step.waits = {wanted}, waited[stream] = wanted;
+      last[stream] = static_cast<int>(s);
       const Node& node = plan.graph.node(step.node);
-      for (ValueId id : node.inputs) second.read.insert(owner[static_cast<std::size_t>(id)]);
-      for (ValueId id : node.outputs) second.made.insert(owner[static_cast<std::size_t>(id)]);
+      for (ValueId id : node.inputs) others.read.insert(owner[static_cast<std::size_t>(id)]);
+      for (ValueId id : node.outputs) others.made.insert(owner[static_cast<std::size_t>(id)]);
       continue;
     }
-    if (step.phase == Phase::update && !joined && last_second != kNone &&
-        !is_apart(plan, step, second, owner))
-      step.waits = {last_second}, joined = true;
+    if (step.phase == Phase::update && !joined && !is_apart(plan, step, others, owner)) {
+      std::ranges::copy_if(last, std::back_inserter(step.waits),
+                           [](int of_stream) { return of_stream != kNone; });
+      joined = true;
+    }
     last_first = static_cast<int>(s);
     if (step.phase == Phase::forward) last_forward = last_first;
   }
@@ -165,16 +184,33 @@ bool may_branch(const Plan& plan) {
 
 }  // namespace
 
-std::vector<bool> fits_second_stream(const Plan& plan) {
+std::vector<bool> fits_other_streams(const Plan& plan) {
   if (!may_branch(plan)) return std::vector<bool>(plan.steps.size());
   return find_leaves(plan, homes_of(plan.graph).owner);
 }
 
-void use_second_stream(Plan& plan, const std::vector<ValueId>& owner) {
+void use_more_streams(Plan& plan, const std::vector<ValueId>& owner) {
   if (!may_branch(plan)) return;
   reorder(plan, owner, find_leaves(plan, owner));
   find_early_updates(plan, owner);
   set_waits(plan, owner);
+}
+
+std::vector<std::size_t> queue_order(const Plan& plan) {
+  std::vector<std::size_t> order, held;
+  const auto let_go = [&] { order.insert(order.end(), held.begin(), held.end()), held.clear(); };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].stream != 0) {
+      held.push_back(s);
+      continue;
+    }
+    const bool joins = !plan.steps[s].waits.empty();
+    if (joins) let_go();
+    order.push_back(s);
+    let_go();
+  }
+  let_go();
+  return order;
 }
 
 int join_of(const Plan& plan) {

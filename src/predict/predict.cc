@@ -1,9 +1,11 @@
 #include "predict/predict.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ops/cpu/bf16_tile.h"
+#include "plan/streams.h"
 
 namespace headroom {
 namespace {
@@ -70,9 +72,10 @@ double doubt_of_run(std::span<const double> seconds, std::span<const double> dou
 
 double end_of_schedule(std::span<const ScheduledStep> steps) {
   std::vector<double> ends(steps.size());
-  double of_stream[2] = {}, end = 0, busy = 0;
+  std::array<double, kMaxStreams> of_stream = {};
+  double end = 0, busy = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    double& stream = of_stream[steps[s].stream == 0 ? 0 : 1];
+    double& stream = of_stream.at(static_cast<std::size_t>(steps[s].stream));
     double begin = stream;
     for (const int before : steps[s].waits) begin = std::max(begin, ends[static_cast<std::size_t>(before)]);
     ends[s] = stream = begin + steps[s].seconds + steps[s].gap;

@@ -215,7 +215,7 @@ RecordedPlan record_plan(const Plan& plan, const std::vector<PassReport>& passes
     kept.steps.push_back(std::move(step));
   }
   if (plan.binding.streams == 1 && plan.binding.target.device.kind != DeviceKind::cpu) {
-    const std::vector<bool> branches = fits_second_stream(plan);
+    const std::vector<bool> branches = fits_other_streams(plan);
     for (std::size_t s = 0; s < branches.size(); ++s) kept.steps[s].could_branch = branches[s];
   }
   return kept;
@@ -261,8 +261,8 @@ Json spread_json(const Spread& s) {
   return {{"median", s.median * 1e3}, {"p10", s.p10 * 1e3}, {"p90", s.p90 * 1e3}, {"samples", s.samples}};
 }
 
-// What the total is made of. Steps of two streams overlap, and copies run behind the step before: the parts
-// may add up to more than it.
+// What the total is made of. Steps of several streams overlap, and copies run behind the step before: the
+// parts may add up to more than it.
 Json prediction_parts(const Plan& plan, const Prediction& p) {
   Json parts = {
       {"forward_ms", 0.0}, {"backward_ms", 0.0}, {"update_ms", 0.0}, {"copies_ms", p.copies_s * 1e3}};

@@ -18,7 +18,7 @@ struct EngineOptions {
   bool tf32 = false;           // fp32 products may round their factors to 11 bits
   bool deterministic = false;  // the same bits every run
   bool capture = true;         // run a step as one launch if the device can
-  int streams = 2;             // in a captured step; see plan/streams.h
+  int streams = 3;             // in a captured step; see plan/streams.h
   std::uint64_t seed = 0;
   Update update;
   double label_smoothing = 0;  // of training

@@ -63,9 +63,11 @@ CudaDevice::CudaDevice(int index, Capabilities capabilities)
   HEADROOM_CUDA_CHECK(cudaSetDevice(index_));
   int last = 0, first = 0;
   HEADROOM_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&last, &first));
-  stream_ = std::make_unique<CudaStream>(first);  // higher priority than side_: others wait for its kernels
+  stream_ =
+      std::make_unique<CudaStream>(first);  // higher priority than the others: they wait for its kernels
   copies_ = std::make_unique<CudaStream>();
   side_ = std::make_unique<CudaStream>();
+  third_ = std::make_unique<CudaStream>();
 }
 
 CudaDevice::~CudaDevice() = default;

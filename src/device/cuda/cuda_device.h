@@ -28,6 +28,7 @@ class CudaDevice final : public Device {
   Stream& stream() override { return *stream_; }
   Stream& copy_stream() override { return *copies_; }
   Stream& side_stream() override { return *side_; }
+  Stream& third_stream() override { return *third_; }
   // Synchronous calls also wait for the work already on the stream.
   void upload(void* dst, const void* src, std::size_t bytes) override;
   void download(void* dst, const void* src, std::size_t bytes) override;
@@ -46,7 +47,7 @@ class CudaDevice final : public Device {
 
   int index_;
   Capabilities capabilities_;
-  std::unique_ptr<CudaStream> stream_, copies_, side_;
+  std::unique_ptr<CudaStream> stream_, copies_, side_, third_;
 };
 
 std::unique_ptr<Device> open_cuda_device(int index, const GpuSurvey& survey);  // one of the survey's

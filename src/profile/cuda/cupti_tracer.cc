@@ -126,6 +126,7 @@ class CuptiTracer final : public KernelTracer {
     std::map<std::uint32_t, std::string> names;
     const std::pair<Stream*, const char*> known[] = {{&device_.stream(), "compute stream"},
                                                      {&device_.side_stream(), "side stream"},
+                                                     {&device_.third_stream(), "third stream"},
                                                      {&device_.copy_stream(), "copy stream"}};
     for (const auto& [stream, name] : known) {
       std::uint32_t id = 0;
