@@ -124,6 +124,11 @@ std::vector<Rung> engine_rungs() {
       rung_of("cuda:few_channels", "few channels, register tiles", "cuda:coarsened",
               "Bands of the image in shared memory, 2 rows x 6 columns x 4 maps in registers.",
               "Ordinary arithmetic near its peak, where tensor cores would find too little to sum."),
+      rung_of(
+          "cuda:pixel_runs", "runs of pixels, register tiles", "cuda:few_channels",
+          "A block holds one image; threads make 6 to 14 outputs of a row for 3 or 4 maps, and warps share "
+          "the channels.",
+          "A line of the image and its weights are read once for over a hundred products."),
       rung_of("cuda:implicit_gemm", "tensor cores, fused product", "cuda:register_matmul",
               "The fused product on tensor cores, in exact fp32 by three products of tf32 parts.",
               "Tensor cores do many times the products per cycle; gathering the image sets the pace."),

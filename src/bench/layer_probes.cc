@@ -221,10 +221,12 @@ std::int64_t left_of(const LayerShape& first, const LayerShape& second, std::int
 
 // Whole networks for small pictures, and many of those: thin convolutions, each with its pool.
 Probe picture_layers(std::uint64_t number, Spreading& spread, Draw& draw) {
+  // Kernels of small images refuse the large ones, or do not pay there.
+  const bool large = draw.below(3) == 0;
   LayerShape s{.in = draw.one_of<std::int64_t>({1, 1, 3}),
                .maps = spread.size(4, 48, draw.often() ? 2 : 1),
                .kernel = draw.one_of<std::int64_t>({3, 5, 5, 7}),
-               .pixels = spread.size(24, 96, draw.often() ? 4 : 1)};
+               .pixels = spread.size(large ? 64 : 24, large ? 112 : 64, draw.often() ? 4 : 1)};
   const LayerShape second{.in = s.maps,
                           .maps = s.maps * draw.one_of<std::int64_t>({1, 2, 2, 3}),
                           .kernel = draw.one_of<std::int64_t>({3, 5, s.kernel}),

@@ -7,6 +7,7 @@
 
 namespace headroom {
 
+Kernel conv2d_cuda_pixel_runs();
 Kernel conv2d_cuda_few_channels();
 Kernel conv2d_cudnn();
 Kernel conv2d_cuda_image_mma();
@@ -36,6 +37,7 @@ namespace {
 std::vector<Kernel> kernels() {
   return {
       conv2d_cuda_as_linear(),
+      conv2d_cuda_pixel_runs(),
       conv2d_cuda_few_channels(),
       conv2d_cudnn(),
       conv2d_cuda_image_mma(),
@@ -82,7 +84,7 @@ std::vector<Kernel> kernels_with_block_mma() {
 
 std::vector<Kernel> kernels_with_pair_mma() {
   std::vector<Kernel> list = kernels_with_block_mma();
-  list.insert(std::ranges::find(list, "cuda:few_channels", &Kernel::name), conv2d_cuda_pair_mma());
+  list.insert(std::ranges::find(list, "cuda:pixel_runs", &Kernel::name), conv2d_cuda_pair_mma());
   return list;
 }
 

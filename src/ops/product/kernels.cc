@@ -79,12 +79,10 @@ Kernel bound(const ProductKernel& idea, const ProductOf& of) {
   return kernel;
 }
 
-}  // namespace
-
-std::vector<Kernel> product_kernels(const ProductOf& product_of) {
-  // Order is policy: the first that accepts runs. The rungs of `bench gemm` that only show an idea come last:
-  // cuda:tiles accepts whatever they do, so no plan takes one unless the user names it.
-  const ProductKernel ideas[] = {
+// Order is policy: the first that accepts runs. The rungs of `bench gemm` that only show an idea come last:
+// cuda:tiles accepts whatever they do, so no plan takes one unless the user names it.
+std::vector<ProductKernel> product_ideas() {
+  return {
       product_outer(),
       product_skinny(),
       product_thin(),
@@ -109,8 +107,21 @@ std::vector<Kernel> product_kernels(const ProductOf& product_of) {
       product_threads_along_rows(),
       product_threads_along_columns(),
   };
+}
+
+}  // namespace
+
+ProductKernel product_chosen(const Product& product, const Target& target) {
+  for (const ProductKernel& idea : product_ideas())
+    if (!idea.shares_counter && idea.accepts(product, target).ok &&
+        (idea.pays == nullptr || idea.pays(product, target).ok))
+      return idea;
+  return product_tiles();
+}
+
+std::vector<Kernel> product_kernels(const ProductOf& product_of) {
   std::vector<Kernel> list;
-  for (const ProductKernel& idea : ideas) list.push_back(bound(idea, product_of));
+  for (const ProductKernel& idea : product_ideas()) list.push_back(bound(idea, product_of));
   return list;
 }
 

@@ -46,6 +46,9 @@ ProductKernel product_outputs_4x4();
 ProductKernel product_threads_along_rows();
 ProductKernel product_threads_along_columns();
 
+// The first of all these that accepts, and pays, of those whose launches may overlap.
+ProductKernel product_chosen(const Product& product, const Target& target);
+
 // By "cuda:outer", in builds with CUDA: with a slope the launcher takes, as third input, the output y of that
 // activation, of the shape of c; each sum is multiplied by f'.
 Launcher prepare_product_outer_slope(const Product& product, Activation slope);

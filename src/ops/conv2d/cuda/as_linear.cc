@@ -33,13 +33,6 @@ Product conv2d_as_product(const Problem& p, const Target& target) {
 
 namespace {
 
-// In the order of the kernels of linear.
-ProductKernel product_by(const Product& product, const Target& target) {
-  for (const ProductKernel& kernel : {product_fp16x3(), product_tf32x3(), product_cublaslt()})
-    if (kernel.accepts(product, target).ok) return kernel;
-  return product_tiles();
-}
-
 Verdict accepts(const Problem& p, const Target& target) {
   if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
   const Conv2d c = parse_conv2d(p);
@@ -50,18 +43,19 @@ Verdict accepts(const Problem& p, const Target& target) {
 
 std::size_t workspace(const Problem& p, const Target& target) {
   const Product product = conv2d_as_product(p, target);
-  return product_by(product, target).workspace(product, target);
+  const ProductKernel kernel = product_chosen(product, target);
+  return kernel.workspace == nullptr ? 0 : kernel.workspace(product, target);
 }
 
 Work work(const Problem& p, const Target& target) {
   const Product product = conv2d_as_product(p, target);
-  return product_by(product, target).work(product, target, least_work(p, target));
+  return product_chosen(product, target).work(product, target, least_work(p, target));
 }
 
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare(const Problem& p, const LaunchContext& context) {
   const Product product = conv2d_as_product(p, context.target);
-  Launcher run = product_by(product, context.target).prepare(product, context);
+  Launcher run = product_chosen(product, context.target).prepare(product, context);
   if (p.op != "conv2d_grad_weight") return run;
   return [run = std::move(run)](const LaunchArgs& a) {
     const void* const factors[] = {a.inputs[1], a.inputs[0]};

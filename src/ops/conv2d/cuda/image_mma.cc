@@ -74,11 +74,12 @@ double whole_pixels(const Sweep& s, const ImagePlan& q, int unit) {
   return sum;
 }
 
-// Exact: three products of parts, which each warp splits for itself, and sums that begin anew in each group.
+// Exact: three products of parts, which each warp splits for itself, and sums that begin anew several times
+// in each group.
 double executed_of(const Sweep& s, const ImagePlan& q, bool exact, bool bias) {
   const int unit = 16 * q.rows16, terms = 8 * q.steps, maps = 8 * q.maps8;
   const double pixels = whole_pixels(s, q, unit) * q.map_blocks * s.groups;
-  const double groups = double(q.steps) / cuda::kImageGroup, sets = q.rows16 == 1 ? 3 : 1;
+  const double groups = double(q.steps) / cuda::kImageGroup, sets = q.rows16 == 1 ? 3 : 2;
   const double additions = exact ? terms * (1 + double(maps) / unit) + sets * groups * maps : 0;
   return pixels * (2.0 * (exact ? 3 : 1) * maps * terms + additions + (bias ? maps : 0));
 }

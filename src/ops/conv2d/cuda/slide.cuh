@@ -55,8 +55,8 @@ __device__ __noinline__ void fill_weights(const Sweep& s, const ImagePlan& q, co
 }
 
 // The sum over all steps for 16 kRows16 pixels, whose windows begin at `at`. What a step needs is read a step
-// ahead, its places two. Split: the unit's sums are fresh for each group of steps, and one fragment alone has
-// several of them, lest products wait for one another.
+// ahead, its places two. Split: the unit's sums are fresh every second step, for it cuts instead of rounding;
+// one fragment alone has several of them, lest products wait for one another.
 template <bool kSplit, int kMaps8, int kRows16>
 __device__ inline void sum_steps(const ImagePlan& q, const float2* weights, const int2* terms,
                                  const float* view, const int (&at)[kRows16][2],
@@ -99,9 +99,10 @@ __device__ inline void sum_steps(const ImagePlan& q, const float2* weights, cons
         for (int e = 0; e < 4; ++e) a[i][e] = next_a[i][e];
 #pragma unroll
       for (int j = 0; j < kMaps8; ++j) b[j][0] = next_b[j][0], b[j][1] = next_b[j][1];
+      if constexpr (kSets == 1)
+        if (u % 2 == 1) promote(sum, acc[0]);
     }
-    if constexpr (kSets == 3) promote(acc[0], acc[2]), promote(acc[0], acc[1]);
-    if constexpr (kSets > 0) promote(sum, acc[0]);
+    if constexpr (kSets == 3) promote(acc[0], acc[2]), promote(acc[0], acc[1]), promote(sum, acc[0]);
   }
 }
 
