@@ -74,13 +74,24 @@ TEST(ProbeCoverage, KernelsThatNetworksSpendTheirTimeInAreTimed) {
     const auto it = timed.find(kind);
     return it == timed.end() ? 0 : it->second.size();
   };
-  const std::pair<const char*, std::int64_t> nets[] = {
-      {"mlp:hidden=512", 512}, {"lenet5", 256},   {"ece408", 1000},       {"alexnet", 64},
-      {"vgg:depth=11", 32},    {"googlenet", 64}, {"resnet:depth=50", 64}};
+  struct Example {
+    const char* name;
+    std::int64_t batch;
+    std::vector<Mode> modes = {Mode::infer, Mode::train};
+  };
+  const Example nets[] = {{"mlp:hidden=512", 512},
+                          {"mlp:hidden=64", 3200, {Mode::train}},
+                          {"mlp:hidden=100", 800, {Mode::train}},
+                          {"lenet5", 256},
+                          {"ece408", 1000},
+                          {"alexnet", 64},
+                          {"vgg:depth=11", 32},
+                          {"googlenet", 64},
+                          {"resnet:depth=50", 64}};
   std::size_t checked = 0;
-  for (const auto& [name, batch] : nets)
+  for (const auto& [name, batch, modes] : nets)
     for (const EngineOptions& engine : usual_turns().engines)
-      for (const Plan& plan : plans_of(find_net(name), engine, batch, {Mode::infer, Mode::train}))
+      for (const Plan& plan : plans_of(find_net(name), engine, batch, modes))
         for (const auto& [kind, share] : shares_in(plan)) {
           if (share < kLargeShare) continue;
           checked += 1;

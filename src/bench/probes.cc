@@ -155,6 +155,14 @@ Net small_perceptron(Draw& draw) {
   return net.linear("out", {.units = draw.size(1, 100)});
 }
 
+// One hidden layer and a few classes: some GPUs take the whole training step at once.
+Net two_layer_perceptron(Draw& draw) {
+  Net net("small two-layer perceptron", {draw.often() ? draw.size(128, 1024, 4) : 784});
+  net.linear("hidden", {.units = draw.size(16, 256, 4),
+                        .activation = draw.one_of<std::string>({"relu", "tanh", "sigmoid"})});
+  return net.linear("out", {.units = draw.one_of<std::int64_t>({2, 10, 10, 16})});
+}
+
 Net small_convnet(Draw& draw) {
   std::int64_t size = draw.size(8, 40, 4), maps = draw.size(1, 24, 4);
   Net net("small convnet", {draw.one_of<std::int64_t>({1, 1, 3}), size, size});
@@ -197,10 +205,12 @@ Probe draw_small_probe(std::uint64_t number) {
   Draw draw(number, 72);
   // Most take microseconds and cost little; some are as large as others.
   const std::uint64_t kind = number % 8;
-  const Make make = kind == 6       ? perceptron
-                    : kind == 7     ? kKinds[number / 8 % std::size(kKinds)]
-                    : kind % 2 == 0 ? small_perceptron
-                                    : small_convnet;
+  if (kind == 1 || kind == 2 || kind == 4)
+    return numbered(two_layer_perceptron(draw), number, 0, false, draw.size(draw.often() ? 1024 : 32, 4096));
+  const Make make = kind == 6   ? perceptron
+                    : kind == 7 ? kKinds[number / 8 % std::size(kKinds)]
+                    : kind == 0 ? small_perceptron
+                                : small_convnet;
   Net net = make(draw);
   const std::int64_t most = kind >= 6 ? 8 : draw.below(2) == 0 ? 32 : 512;
   const std::int64_t batch = draw.below(3) == 0 ? 1 : draw.size(1, most);

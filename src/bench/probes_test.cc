@@ -38,7 +38,7 @@ TEST(Probes, SmallOnesHaveLittleToDo) {
     double flops = 0;
     for (const Step& step : plan.steps) flops += step.work.flops();
     EXPECT_LT(flops, number % 8 < 6 ? 5e10 : 1e12) << probe.net.name;
-    EXPECT_LE(probe.batch, number % 8 < 6 ? 512 : 8);
+    EXPECT_LE(probe.batch, number % 8 < 6 ? 4096 : 8);
   }
   EXPECT_TRUE(batches.contains(1));
   EXPECT_GT(batches.size(), 5u);
