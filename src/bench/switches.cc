@@ -124,7 +124,7 @@ double hidden_share(const std::vector<SwitchTiming>& timings) {
     streamed = t.base_s, waited = t.epoch_s;
   }
   if (resident == 0 || waited == 0) return -1;
-  return waited > resident ? (waited - streamed) / (waited - resident) : 1;
+  return waited > resident ? std::clamp((waited - streamed) / (waited - resident), 0.0, 1.0) : 1;
 }
 
 }  // namespace headroom

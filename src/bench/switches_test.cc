@@ -67,6 +67,10 @@ TEST(Switches, HiddenShareIsThatOfTheStreamedRows) {
   const SwitchTiming whole = row(all, Switch::kernels, 2, 0), waited = row(all_but, Switch::overlap, 6, 3);
   EXPECT_NEAR(hidden_share({whole, waited}), 0.75, 1e-12);  // 6 - 3 of 6 - 2
   EXPECT_LT(hidden_share({whole}), 0);
+  const SwitchTiming faster = row(all_but, Switch::overlap, 6, 1.5),
+                     slower = row(all_but, Switch::overlap, 6, 6.5);
+  EXPECT_EQ(hidden_share({whole, faster}), 1);  // than resident images
+  EXPECT_EQ(hidden_share({whole, slower}), 0);  // than waiting
 }
 
 }  // namespace

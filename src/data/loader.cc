@@ -97,20 +97,13 @@ const Split& checked(const Split& split, const LoaderOptions& o) {
   return split;
 }
 
-void fill_order(std::vector<std::int64_t>& order, bool shuffle, std::uint64_t seed, std::int64_t epoch) {
+}  // namespace
+
+void fill_order(std::span<std::int64_t> order, bool shuffle, std::uint64_t seed, std::int64_t epoch) {
   std::iota(order.begin(), order.end(), 0);
   if (!shuffle || order.empty()) return;
   const Philox random(seed, stream_of(kOrderStream, static_cast<std::uint64_t>(epoch)));
   for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i, i + 1)]);
-}
-
-}  // namespace
-
-std::vector<std::int64_t> epoch_order(std::int64_t count, bool shuffle, std::uint64_t seed,
-                                      std::int64_t epoch) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  fill_order(order, shuffle, seed, epoch);
-  return order;
 }
 
 void require_fit(const Shape& image, const Shape& input) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "data/augment.h"
@@ -61,9 +62,8 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
-// The order of the images in an epoch: a function of (shuffle, seed, epoch) only.
-std::vector<std::int64_t> epoch_order(std::int64_t count, bool shuffle, std::uint64_t seed,
-                                      std::int64_t epoch);
+// The order of the images in an epoch, as many as the span has: a function of (shuffle, seed, epoch) only.
+void fill_order(std::span<std::int64_t> order, bool shuffle, std::uint64_t seed, std::int64_t epoch);
 
 // Rejects images of a shape that does not fit the input, and names both shapes: other channels, larger, or
 // more than four pixels smaller per side (28x28 fits 32x32). Flat inputs take any image with the same number

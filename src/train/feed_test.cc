@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace headroom {
 namespace {
 
@@ -63,7 +65,7 @@ void expect_the_loaders_batches(Device& device) {
       LoaderOptions o = options(shuffle);
       o.first_epoch = first > 0 ? 1 : 0, o.first_batch = first;
       const Seen want = loaded(split, o);
-      EXPECT_EQ(fed(device, *make_resident_feed(device, split, o)), want) << shuffle << first;
+      EXPECT_EQ(fed(device, *make_resident_feed(device, split, o, false)), want) << shuffle << first;
       for (bool pinned : {false, true})
         for (bool overlap : {false, true})
           for (bool reuse : {false, true})
@@ -77,6 +79,60 @@ TEST(Feed, EveryWayBringsTheLoadersBatches) { expect_the_loaders_batches(*open_d
 TEST(CudaFeed, EveryWayBringsTheLoadersBatches) {
   if (const GpuSurvey gpus = survey_gpus(); gpus.gpus.empty()) GTEST_SKIP() << gpus.why_not;
   expect_the_loaders_batches(*open_device("cuda"));
+}
+
+// Batches of a shuffled set that are gathered together: the same, and each stays where it is until as many
+// are kept, at few addresses, so that work for them can be captured once.
+void expect_batches_are_kept(Device& device) {
+  const Split split = numbered(16 * 83 + 5);
+  for (std::int64_t first : {0, 21}) {
+    LoaderOptions o = options(true);
+    o.batch = 16, o.first_batch = first;
+    const Seen want = loaded(split, o);
+    const auto feed = make_resident_feed(device, split, o, true);
+    EXPECT_TRUE(feed->keeps_batches());
+    EXPECT_EQ(fed(device, *feed), want);
+    EXPECT_FALSE(make_resident_feed(device, split, o, false)->keeps_batches());
+
+    const auto again = make_resident_feed(device, split, o, true);
+    std::vector<DeviceBatch> epoch;
+    std::set<const void*> places;
+    std::size_t seen = 0;
+    while (const DeviceBatch* b = again->next()) {
+      epoch.push_back(*b), places.insert(b->images);
+      const auto oldest =
+          static_cast<std::size_t>(std::max<std::int64_t>(0, std::ssize(epoch) - Feed::kKeptBatches));
+      for (std::size_t k = oldest; k < epoch.size(); ++k) {
+        std::vector<std::int32_t> labels(static_cast<std::size_t>(epoch[k].count));
+        device.download(labels.data(), epoch[k].labels, labels.size() * sizeof(std::int32_t));
+        EXPECT_TRUE(
+            std::equal(labels.begin(), labels.end(), want.labels.begin() + std::ptrdiff_t(seen + 16 * k)));
+      }
+      if (!b->last_of_epoch) continue;
+      for (const DeviceBatch& kept : epoch) seen += static_cast<std::size_t>(kept.count);
+      epoch.clear();
+    }
+    EXPECT_LE(places.size(), 2u * Feed::kKeptBatches);
+  }
+}
+
+TEST(Feed, BatchesGatheredTogetherAreKept) { expect_batches_are_kept(*open_device("cpu", 2)); }
+
+TEST(CudaFeed, BatchesGatheredTogetherAreKept) {
+  if (const GpuSurvey gpus = survey_gpus(); gpus.gpus.empty()) GTEST_SKIP() << gpus.why_not;
+  expect_batches_are_kept(*open_device("cuda"));
+}
+
+// Odd addresses, much memory, or a part of each batch: one at a time.
+TEST(Feed, SomeBatchesAreGatheredOneByOne) {
+  const auto device = open_device("cpu", 2);
+  const Split split = numbered(100);
+  LoaderOptions o = options(true);  // seven images of 16 bytes
+  EXPECT_FALSE(make_resident_feed(*device, split, o, true)->keeps_batches());
+  o.batch = 16;
+  EXPECT_TRUE(make_resident_feed(*device, split, o, true)->keeps_batches());
+  o.parts = 2;
+  EXPECT_FALSE(make_resident_feed(*device, split, o, true)->keeps_batches());
 }
 
 TEST(Feed, TheCpuReadsWhereTheLoaderWrote) {

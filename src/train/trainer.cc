@@ -38,7 +38,7 @@ class Training {
         options_(options),
         observer_(observer),
         full_(ready_to_train(engine, options.batch, options.accumulate)),
-        feed_(make_feed(engine.device(), data.train, training_loader(engine, options), options.feed)),
+        feed_(make_feed(engine.device(), data.train, training_loader(engine, options), feed_options())),
         timer_(engine.device(), full_.plan().steps.size(), options.timed_steps),
         total_(options.epochs * feed_->batches_per_epoch()),
         schedule_(make_schedule(options.schedule, options.lr, options.warmup, options.epochs,
@@ -54,7 +54,7 @@ class Training {
     first_timed_ = state_.steps + (left > 2 ? 2 : 0);
     result_.feed = feed_->how();
     together_.reserve(Engine::kStepsTogether);
-    joins_ = queued() && feed_->keeps_batches() && engine_.joins_steps(full_);
+    joins_ = may_join() && feed_->keeps_batches();
     recorders_ = options_.recorders;
     recorders_.push_back(&timer_);
     if (engine_.queues() && engine_.options().capture)
@@ -145,6 +145,15 @@ class Training {
   // that a loss that is not finite stops the run before it spoils the weights, and can be traced to a layer.
   // The parts of a batch are waited for too: their losses add up to that of the batch.
   bool queued() const { return engine_.queues() && engine_.options().capture && options_.accumulate == 1; }
+
+  // True if several steps can be queued as one launch, from batches that stay where they are meanwhile.
+  bool may_join() const { return queued() && engine_.joins_steps(full_); }
+  FeedOptions feed_options() const {
+    static_assert(Engine::kStepsTogether <= Feed::kKeptBatches);
+    FeedOptions feed = options_.feed;
+    feed.together = may_join();
+    return feed;
+  }
 
   void step(const DeviceBatch& b) {
     const bool whole = b.global == options_.batch;
