@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -21,13 +22,21 @@ std::vector<Machine> machines_of(const PredictRequest& r, std::vector<PredictRow
       machines.push_back(machine_named(name, r.common.threads, warn));
     return machines;
   }
-  for (const std::string& name : machine_names()) {
+  const std::vector<std::string> names = machine_names();
+  std::vector<Outlook> failed(names.size());
+  std::vector<std::optional<Machine>> found(names.size());
+  in_parallel(names.size(), [&](std::size_t i) {
     try {
-      machines.push_back(find_machine(name));
+      found[i] = find_machine(names[i]);
     } catch (const Error& error) {
-      unreadable.push_back({name, 0, {std::nullopt, error}});
+      failed[i].why_not = error;
     }
-  }
+  });
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (found[i])
+      machines.push_back(std::move(*found[i]));
+    else
+      unreadable.push_back({names[i], 0, failed[i]});
   return machines;
 }
 

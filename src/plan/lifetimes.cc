@@ -1,7 +1,6 @@
 #include "plan/lifetimes.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "plan/streams.h"
@@ -38,7 +37,8 @@ Homes homes_of(const Graph& graph) {
 
 std::vector<ArenaPiece> arena_pieces(const Plan& plan, const Homes& homes) {
   const Graph& graph = plan.graph;
-  std::map<ValueId, ArenaPiece> values;
+  std::vector<ArenaPiece> values(graph.values().size());  // by owner; value kNone: not touched
+  for (ArenaPiece& piece : values) piece.value = kNone;
   const int end = static_cast<int>(plan.steps.size()), join = join_of(plan);
   const auto step_at = [&](int s) -> const Step& { return plan.steps[static_cast<std::size_t>(s)]; };
   const auto over = [&](int s) { return step_at(s).stream == 0 ? s : std::max(s, join - 1); };
@@ -46,8 +46,9 @@ std::vector<ArenaPiece> arena_pieces(const Plan& plan, const Homes& homes) {
     const ValueId own = homes.owner[static_cast<std::size_t>(id)];
     const Value& value = graph.value(own);
     if (value.role == Role::input || lives_in_storage(value.role)) return;
-    const ArenaPiece fresh{own, {static_cast<std::size_t>(value.type.bytes()), step, until}, step};
-    ArenaPiece& piece = values.try_emplace(own, fresh).first->second;
+    ArenaPiece& piece = values[static_cast<std::size_t>(own)];
+    if (piece.value == kNone)
+      piece = {own, {static_cast<std::size_t>(value.type.bytes()), step, until}, step};
     piece.life.first = std::min(piece.life.first, step);
     piece.life.last = std::max(piece.life.last, until);
     piece.last_use = std::max(piece.last_use, step);
@@ -60,7 +61,8 @@ std::vector<ArenaPiece> arena_pieces(const Plan& plan, const Homes& homes) {
   for (ValueId id : graph.outputs) touch(id, end, end);  // read after the run
 
   std::vector<ArenaPiece> pieces;
-  for (const auto& [id, piece] : values) pieces.push_back(piece);
+  for (const ArenaPiece& piece : values)
+    if (piece.value != kNone) pieces.push_back(piece);
   for (int s = 0; s < end; ++s)
     if (step_at(s).workspace > 0) pieces.push_back({kNone, {step_at(s).workspace, s, over(s)}, s});
   return pieces;

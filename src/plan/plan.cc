@@ -109,11 +109,11 @@ void place_memory(Plan& plan, const Homes& homes) {
   std::vector<Lifetime> lives;
   for (const ArenaPiece& piece : pieces) lives.push_back(piece.life);
   plan.arena_bytes = place(lives);
-  std::map<ValueId, std::size_t> offset;
+  std::vector<std::size_t> offset(graph.values().size(), 0);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     plan.unshared_bytes += lives[i].bytes;
     if (pieces[i].value != kNone)
-      offset[pieces[i].value] = lives[i].offset;
+      offset[static_cast<std::size_t>(pieces[i].value)] = lives[i].offset;
     else
       plan.steps[static_cast<std::size_t>(lives[i].first)].workspace_offset = lives[i].offset;
   }
@@ -123,7 +123,7 @@ void place_memory(Plan& plan, const Homes& homes) {
     const Role role = graph.value(own).role;
     if (role == Role::input) return {Slot::Where::bound, at, own};
     if (lives_in_storage(role)) return {Slot::Where::storage, at, own};
-    return {Slot::Where::arena, offset.at(own) + at, own};
+    return {Slot::Where::arena, offset[static_cast<std::size_t>(own)] + at, own};
   };
   for (Step& step : plan.steps) {
     for (ValueId id : graph.node(step.node).inputs) step.inputs.push_back(slot(id));

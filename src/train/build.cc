@@ -38,13 +38,32 @@ BuildStart start_build(const Net& net, const BuildRequest& request) {
   return start;
 }
 
-Built finish_build(const BuildStart& start, const Net& net, const BuildRequest& request) {
+namespace {
+
+Built with_passes(const BuildStart& start, const Net& net, const BuildRequest& request) {
   Built built{.program = {}, .plan = {}, .passes = start.passes};
   built.program = finish_program(start.program, net, request, &built.passes);
+  return built;
+}
+
+Plan plan_of(Graph graph, const Net& net, const BuildRequest& request) {
   const bool gpu = request.target.device.kind == DeviceKind::cuda;
   const Binding binding{request.mode, planned_batch(net, request), request.precision, request.target,
                         gpu ? request.streams : 1};
-  built.plan = make_plan(built.program.graph, binding, request.choose);
+  return make_plan(std::move(graph), binding, request.choose);
+}
+
+}  // namespace
+
+Built finish_build(const BuildStart& start, const Net& net, const BuildRequest& request) {
+  Built built = with_passes(start, net, request);
+  built.plan = plan_of(built.program.graph, net, request);
+  return built;
+}
+
+Built finish_to_read(const BuildStart& start, const Net& net, const BuildRequest& request) {
+  Built built = with_passes(start, net, request);
+  built.plan = plan_of(std::move(built.program.graph), net, request);
   return built;
 }
 

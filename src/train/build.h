@@ -25,6 +25,8 @@ struct BuildStart {
 };
 BuildStart start_build(const Net& net, const BuildRequest& request);
 Built finish_build(const BuildStart& start, const Net& net, const BuildRequest& request);
+// The same for a plan that is only read: the program's graph is empty, the plan has it.
+Built finish_to_read(const BuildStart& start, const Net& net, const BuildRequest& request);
 
 // The capabilities of a machine from the table. For this machine ("here", "here-gpu"), the device itself
 // reports them. `threads` of a CPU: 0 means all.

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <functional>
 #include <map>
-#include <thread>
 
+#include "base/in_parallel.h"
 #include "train/forecast_parts.h"
 
 namespace headroom {
@@ -27,29 +25,6 @@ bool plan_depends_on_memory(const Plan& plan, const Machine& machine) {
   return std::ranges::any_of(plan.steps, [&](const Step& step) {
     return double(step.workspace) > kSmallWorkspace * machine.memory().bytes;
   });
-}
-
-// Runs the tasks on all cores. An exception does not stop the other tasks; the first is thrown again.
-void in_parallel(std::size_t tasks, const std::function<void(std::size_t)>& task) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::exception_ptr> errors(tasks);
-  const auto work = [&] {
-    for (std::size_t i = next++; i < tasks; i = next++) {
-      try {
-        task(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    }
-  };
-  {
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(cores, tasks); ++i) helpers.emplace_back(work);
-    work();
-  }
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
 }
 
 // An error of one machine must not stop the others.
@@ -76,6 +51,8 @@ class ManyForecasts {
     outlooks_.resize(machines_.size());
     std::vector<const std::vector<std::size_t>*> groups;
     for (const auto& [key, members] : groups_) groups.push_back(&members);
+    // The largest first, so that the last ones are short.
+    std::ranges::stable_sort(groups, std::greater<>(), [](const auto* members) { return members->size(); });
     in_parallel(groups.size(), [&](std::size_t g) { read_group(*groups[g]); });
     return std::move(outlooks_);
   }
@@ -92,7 +69,8 @@ class ManyForecasts {
   }
 
   std::shared_ptr<const Built> finish(const BuildRequest& request) const {
-    return std::make_shared<const Built>(finish_build(starts_.at(request.target.device.kind), net_, request));
+    return std::make_shared<const Built>(
+        finish_to_read(starts_.at(request.target.device.kind), net_, request));
   }
 
   void read_group(const std::vector<std::size_t>& members) {

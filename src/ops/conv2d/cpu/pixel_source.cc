@@ -12,8 +12,8 @@ namespace {
 
 std::int64_t up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-// A copy with its padding whose rows hold `columns` outputs for each tap.
-Source padded_copy(const Conv2d& c, std::int64_t columns) {
+// A copy with its padding whose rows hold `columns` outputs for each tap; without offsets.
+Source copy_of(const Conv2d& c, std::int64_t columns) {
   const Window2d& w = c.window;
   Source s;
   const std::int64_t reach = (w.kernel.w - 1) * w.dilation.w / w.stride.w;
@@ -22,13 +22,38 @@ Source padded_copy(const Conv2d& c, std::int64_t columns) {
   s.pitch = s.line * w.stride.h;
   s.channel = s.line * ((w.output.h - 1) * w.stride.h + (w.kernel.h - 1) * w.dilation.h + 1);
   s.channels = c.group_channels();
+  return s;
+}
+
+Source dense_copy(const Conv2d& c, std::int64_t lanes) {
+  Source s = copy_of(c, c.window.output.w);
+  s.form = Source::Form::dense;
+  s.width = c.output_plane();
+  s.slack = lanes;
+  return s;
+}
+
+Source padded_copy(const Conv2d& c, std::int64_t lanes) {
+  Source s = copy_of(c, up(c.window.output.w, lanes));
+  s.form = Source::Form::padded;
+  s.rows = c.window.output.h;
+  s.width = c.window.output.w;
+  return s;
+}
+
+// Where the copy has the first value of each tap.
+Source with_offsets(Source s, const Conv2d& c) {
+  const Window2d& w = c.window;
+  std::vector<std::int64_t> along;  // a row of taps
+  for (std::int64_t kw = 0; kw < w.kernel.w; ++kw) {
+    const std::int64_t column = kw * w.dilation.w;
+    along.push_back(column % w.stride.w * s.phase + column / w.stride.w);
+  }
+  s.offset.reserve(static_cast<std::size_t>(c.depth()));
   for (std::int64_t k = 0; k < c.group_channels(); ++k)
     for (std::int64_t kh = 0; kh < w.kernel.h; ++kh)
-      for (std::int64_t kw = 0; kw < w.kernel.w; ++kw) {
-        const std::int64_t column = kw * w.dilation.w;
-        s.offset.push_back(k * s.channel + kh * w.dilation.h * s.line + column % w.stride.w * s.phase +
-                           column / w.stride.w);
-      }
+      for (const std::int64_t tap : along)
+        s.offset.push_back(k * s.channel + kh * w.dilation.h * s.line + tap);
   return s;
 }
 
@@ -70,26 +95,19 @@ Source pointwise_source(const Conv2d& c) {
   s.width = c.output_plane();
   s.channel = c.input_plane();
   s.channels = c.group_channels();
+  s.offset.reserve(static_cast<std::size_t>(c.depth()));
   for (std::int64_t k = 0; k < c.depth(); ++k) s.offset.push_back(k * s.channel);
   return s;
 }
 
 Source dense_source(const Conv2d& c, std::int64_t lanes) {
   using namespace conv2d_cpu_pixel_source_cc;
-  Source s = padded_copy(c, c.window.output.w);
-  s.form = Source::Form::dense;
-  s.width = c.output_plane();
-  s.slack = lanes;
-  return s;
+  return with_offsets(dense_copy(c, lanes), c);
 }
 
 Source padded_source(const Conv2d& c, std::int64_t lanes) {
   using namespace conv2d_cpu_pixel_source_cc;
-  Source s = padded_copy(c, up(c.window.output.w, lanes));
-  s.form = Source::Form::padded;
-  s.rows = c.window.output.h;
-  s.width = c.window.output.w;
-  return s;
+  return with_offsets(padded_copy(c, lanes), c);
 }
 
 std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stride) {
@@ -100,9 +118,10 @@ std::int64_t first_at(std::int64_t bound, std::int64_t offset, std::int64_t stri
 // By the registers each would multiply and copy. A register of the image's copy costs about as much as eight
 // products, one of a gathered panel as five; rows that end within it are copied on their own.
 Source source_of(const Conv2d& c, std::int64_t lanes) {
+  using namespace conv2d_cpu_pixel_source_cc;
   if (c.is_pointwise() && c.window.input == c.window.output) return pointwise_source(c);
   constexpr double kCopied = 8, kGathered = 5;
-  const Source by_rows = padded_source(c, lanes), across_rows = dense_source(c, lanes);
+  Source by_rows = padded_copy(c, lanes), across_rows = dense_copy(c, lanes);
   const double maps = double(c.group_maps()), blocks = std::ceil(maps / kMapBlock);
   auto cost = [&](const Source& s, double gathers) {
     return double(registers_of(s.rows, s.width, lanes)) * double(c.depth()) *
@@ -111,7 +130,8 @@ Source source_of(const Conv2d& c, std::int64_t lanes) {
   };
   const double gathers = maps >= double(kGatherTiles * kTileMaps) ? 1 : 0,
                ends = double(lanes) / double(c.window.output.w);
-  return cost(across_rows, 1 + ends) < cost(by_rows, gathers) ? across_rows : by_rows;
+  return with_offsets(
+      cost(across_rows, 1 + ends) < cost(by_rows, gathers) ? std::move(across_rows) : std::move(by_rows), c);
 }
 
 template <class T>

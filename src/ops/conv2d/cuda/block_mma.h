@@ -46,6 +46,7 @@ struct BlockShape {
   bool flipped;  // the gradient of an input: a convolution of dy, see weight_place
 
   constexpr int depth() const { return channels * kernel_h * kernel_w; }
+  bool operator==(const BlockShape&) const = default;
 };
 
 // How it is cut. A tile is a band of output rows of one image, for the maps of one block.

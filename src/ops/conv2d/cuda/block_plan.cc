@@ -71,6 +71,10 @@ int wavefronts(const BlockShape& s, const BlockPlan& q, int fragment, int half_s
   return most;
 }
 
+std::int64_t weight_bytes(const BlockPlan& q) {
+  return std::int64_t{q.steps} * q.columns8 * 32 * (q.split ? 16 : 8);
+}
+
 // How far apart rows of the view lie: whatever lets the fewest lanes wait, judged by a few fragments.
 void set_pitch(const BlockShape& s, BlockPlan& q) {
   q.place_w = q.quad ? s.out_w : s.conv_w;
@@ -111,7 +115,7 @@ bool set_band(const BlockShape& s, int rows, BlockPlan& q) {
   const int residue = q.quad ? 8 : 4, period = q.quad ? 32 : 16;
   q.stage_pitch = round_up(std::max(0, static_cast<int>(places) - residue), period) + residue;
 
-  const std::int64_t weights = std::int64_t{q.steps} * q.columns8 * 32 * (q.split ? 16 : 8);
+  const std::int64_t weights = weight_bytes(q);
   const std::int64_t terms = std::int64_t{q.steps + 2} * 4 * 8,
                      view = std::int64_t{q.view_words} * (q.split ? 8 : 4);
   const std::int64_t stage = q.direct ? 0 : std::int64_t{q.block_maps} * q.stage_pitch * 4,
@@ -233,25 +237,45 @@ Verdict accepts_block(const Problem& p, const Target& target) {
   return accept();
 }
 
-std::optional<BlockPlan> block_plan(const BlockShape& s, bool split, const Target& target, std::string& why) {
-  if (!is_small_enough(s)) return why = "larger than its 32-bit indices", std::nullopt;
+namespace {
+
+std::optional<BlockPlan> plan_anew(const BlockShape& s, bool split, int shared, int sms) {
   BlockPlan start{};
   start.split = split;
   start.quad = can_pool_quads(s);
   start.direct = start.quad || s.pooling == BlockPooling::none;
   set_words(s, start);
   set_maps(s, start);
+  const int all = shared + 1024;
+  if (weight_bytes(start) >= all) return {};  // looking for a pitch takes a while
   set_pitch(s, start);
-  const int all = shared_bytes(target) + 1024, sms = processors(target);
   double lowest = -1;
   BlockPlan best{};
   for (const int together : {1, 2, 3, 4, 6})
     try_bands(s, sms, all / together - 1024, together, start, lowest, best);
-  if (lowest < 0)
-    return why = "a band of the image does not fit into shared memory beside the weights", std::nullopt;
+  if (lowest < 0) return {};
   best.by_band = divide_by(best.rows * s.out_w);
   best.by_out_w = divide_by(s.out_w);
   return best;
+}
+
+}  // namespace
+
+// A kernel asks for the same plan several times before it runs.
+std::optional<BlockPlan> block_plan(const BlockShape& s, bool split, const Target& target, std::string& why) {
+  if (!is_small_enough(s)) return why = "larger than its 32-bit indices", std::nullopt;
+  struct Asked {
+    BlockShape shape;
+    bool split;
+    int shared, sms;
+    bool operator==(const Asked&) const = default;
+  };
+  thread_local std::optional<Asked> last;
+  thread_local std::optional<BlockPlan> plan;
+  const Asked asked{s, split, shared_bytes(target), processors(target)};
+  if (last != asked) plan = plan_anew(s, split, asked.shared, asked.sms), last = asked;
+  if (!plan) why = "a band of the image does not fit into shared memory beside the weights";
+  return plan;
 }
 
 }  // namespace headroom
