@@ -341,7 +341,7 @@ std::string loss_for(const Dataset& data, const RunSetup& setup) {
 Dataset load_data(RunSetup& setup, bool test_alone, const RankRun* ranks) {
   DataOptions options = setup.data_options;
   // A test set taken from the end of the training images needs them.
-  if (test_alone && options.validation_tail == 0) options.train_size = 1;
+  if (test_alone && options.validation_tail == 0) options.train_size = 1, options.test_alone = true;
   auto read = [&] { return load_dataset(setup.data, options); };
   Dataset data = ranks ? ranks->load(read) : read();
   if (!data.test.text.empty()) return data;

@@ -47,6 +47,14 @@ TEST(Cifar, ReadsThePublishedFilesInOrder) {
   }
 }
 
+TEST(Cifar, TestImagesAlone) {
+  const TemporaryFolder folder;
+  folder.put("cifar-10/test_batch.bin", records(3));
+  const Dataset set = load_dataset("cifar10", {.dir = folder.path(), .test_alone = true});
+  EXPECT_EQ(set.train.count(), 0);
+  EXPECT_EQ(set.test.count(), 3);
+}
+
 TEST(Cifar, OneFileIsSplitAtItsLastTenth) {
   const TemporaryFolder folder;
   for (const bool zipped : {false, true}) {

@@ -32,7 +32,7 @@ void require_one_size(const Dataset& set, const fs::path& folder) {
 }
 
 Dataset load_published(const DatasetInfo& info, const DataOptions& options) {
-  const DatasetFiles files = find_dataset_files(info, options.dir);
+  const DatasetFiles files = find_dataset_files(info, options.dir, !options.test_alone);
   std::error_code ignored;
   if (!files.missing.empty())
     reject(elsewhere(info.name), "{}: {}",
@@ -40,13 +40,15 @@ Dataset load_published(const DatasetInfo& info, const DataOptions& options) {
                                                    : "no " + info.name + " here",
            files.missing);
   Dataset set{.name = info.name, .classes = info.classes, .class_names = class_names_of(info.name)};
-  if (info.name == "cifar10") {
-    set.train = read_cifar(files.train);
-    set.test = read_cifar(files.test);
-  } else {
-    set.train = read_idx(files.train, info.classes);
-    set.test = read_idx(files.test, info.classes);
+  const auto read = [&](const std::vector<fs::path>& list) {
+    return info.name == "cifar10" ? read_cifar(list) : read_idx(list, info.classes);
+  };
+  set.test = read(files.test);
+  if (files.train.empty()) {
+    set.train.image = set.test.image;
+    return set;
   }
+  set.train = read(files.train);
   require_one_size(set, files.folder);
   return set;
 }
@@ -165,7 +167,7 @@ Dataset load_dataset(std::string_view spec, const DataOptions& options) {
   if (!set.train.text.empty()) return set;
   if (set.class_names.empty()) set.class_names = class_names_of(set.name);
   move_tail_to_test(set, options.validation_tail);
-  keep_first(set.train, options.train_size, "training");
+  if (set.train.count() > 0) keep_first(set.train, options.train_size, "training");
   keep_first(set.test, options.test_size, "test");
   if (!set.train.values.empty() && options.image_size > 0)
     reject(Hint{"leave `image-size` out"}, "data set '{}' has values, not pixels: they are not resized",

@@ -48,6 +48,7 @@ struct DataOptions {
   std::filesystem::path dir;    // empty: $HEADROOM_DATA, then the cache
   std::int64_t train_size = 0;  // 0: all; more than available is an error
   std::int64_t test_size = 0;
+  bool test_alone = false;  // published sets: files of training images are not read, and need not be there
   std::int64_t validation_tail = 0;      // > 0: this many of the last training images replace the test set
   std::int64_t image_size = 0;           // pixels per side, or rows; 0: as stored
   std::int64_t image_width = 0;          // columns, if different from the rows

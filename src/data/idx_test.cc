@@ -94,6 +94,22 @@ TEST(Datasets, AreFoundByNameInTheFolder) {
   EXPECT_EQ(set.test.count(), 20);
 }
 
+// An evaluation needs no more.
+TEST(Datasets, TestImagesAlone) {
+  const TemporaryFolder folder;
+  put_set(folder, "mnist", 50, 20);
+  const auto remove = [&](const char* name) { std::filesystem::remove(folder.path() / "mnist" / name); };
+  remove("train-images-idx3-ubyte"), remove("train-labels-idx1-ubyte.gz");
+  expect_rejected([&] { load_dataset("mnist", {.dir = folder.path()}); }, {"not complete", "train-images"});
+  const DataOptions alone{.dir = folder.path(), .train_size = 1, .test_alone = true, .image_size = 32};
+  const Dataset set = load_dataset("mnist", alone);
+  EXPECT_EQ(set.train.count(), 0);
+  EXPECT_EQ(set.test.count(), 20);
+  EXPECT_EQ(set.test.image, Shape({1, 32, 32}));
+  remove("t10k-labels-idx1-ubyte");
+  expect_rejected([&] { load_dataset("mnist", alone); }, {"not complete", "t10k-labels"});
+}
+
 TEST(Datasets, TruncateAndValidate) {
   const TemporaryFolder folder;
   put_set(folder, "fashion-mnist", 25, 20);

@@ -76,29 +76,29 @@ fs::path data_folder(const fs::path& dir) {
   return cache_dir() / "data";
 }
 
-DatasetFiles find_idx_files(const fs::path& folder) {
+DatasetFiles find_idx_files(const fs::path& folder, bool training) {
   DatasetFiles files{.folder = folder};
   for (const char* kind : {"-images-idx3-ubyte", "-labels-idx1-ubyte"}) {
-    files.train.push_back(find_file(folder, std::string("train") + kind, files));
+    if (training) files.train.push_back(find_file(folder, std::string("train") + kind, files));
     files.test.push_back(find_file(folder, std::string("t10k") + kind, files));
   }
   return files;
 }
 
-DatasetFiles find_cifar10_files(const fs::path& folder) {
+DatasetFiles find_cifar10_files(const fs::path& folder, bool training) {
   // Unpacked from the published archive, with or without its inner folder.
   std::error_code ignored;
   const fs::path inner = folder / "cifar-10-batches-bin";
   DatasetFiles files{.folder = fs::is_directory(inner, ignored) ? inner : folder};
-  for (int i = 1; i <= 5; ++i)
+  for (int i = 1; training && i <= 5; ++i)
     files.train.push_back(find_file(files.folder, fmt::format("data_batch_{}.bin", i), files));
   files.test.push_back(find_file(files.folder, "test_batch.bin", files));
   return files;
 }
 
-DatasetFiles find_dataset_files(const DatasetInfo& info, const fs::path& dir) {
+DatasetFiles find_dataset_files(const DatasetInfo& info, const fs::path& dir, bool training) {
   const fs::path folder = data_folder(dir) / info.folder;
-  return info.name == "cifar10" ? find_cifar10_files(folder) : find_idx_files(folder);
+  return info.name == "cifar10" ? find_cifar10_files(folder, training) : find_idx_files(folder, training);
 }
 
 Hint elsewhere(std::string_view dataset) {

@@ -27,17 +27,19 @@ std::vector<std::string> class_names_of(std::string_view dataset);
 // `dir` itself, else $HEADROOM_DATA, else "data" in the cache.
 std::filesystem::path data_folder(const std::filesystem::path& dir);
 
-// The files of a set, or the first missing one. Does not read them.
+// The files of a set, or the first missing one. Does not read them. Without `training` only those of the test
+// images.
 struct DatasetFiles {
   std::vector<std::filesystem::path> train, test;  // idx: images, then labels
   std::filesystem::path folder;
   std::string missing;  // "holds neither X nor X.gz"; empty if complete
 };
-DatasetFiles find_idx_files(const std::filesystem::path& folder);
-DatasetFiles find_cifar10_files(const std::filesystem::path& folder);
+DatasetFiles find_idx_files(const std::filesystem::path& folder, bool training = true);
+DatasetFiles find_cifar10_files(const std::filesystem::path& folder, bool training = true);
 
 // For sets with their own folder: mnist, fashion-mnist, cifar10.
-DatasetFiles find_dataset_files(const DatasetInfo& info, const std::filesystem::path& dir);
+DatasetFiles find_dataset_files(const DatasetInfo& info, const std::filesystem::path& dir,
+                                bool training = true);
 
 // Suggests other sources of data.
 Hint elsewhere(std::string_view dataset);
