@@ -22,7 +22,7 @@ target_link_libraries(headroom_dependencies INTERFACE
   protobuf::libprotobuf-lite)
 
 # Without these the program works, but for what needs them, and says so when asked.
-foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg" "CURL CURL::libcurl download")
+foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg")
   separate_arguments(optional)
   list(GET optional 0 package)
   list(GET optional 1 target)
@@ -36,6 +36,15 @@ foreach(optional "PNG PNG::PNG png" "JPEG JPEG::JPEG jpeg" "CURL CURL::libcurl d
     message(STATUS "No ${package} here: see docs/dependencies.md for what is left out")
   endif()
 endforeach()
+
+# Of libcurl the header alone: the library brings two dozen others, and is loaded where something is fetched.
+find_package(CURL QUIET)
+if(CURL_FOUND)
+  set_source_files_properties(src/data/download.cc src/data/curl_library.cc PROPERTIES
+    COMPILE_DEFINITIONS HEADROOM_HAS_CURL INCLUDE_DIRECTORIES "${CURL_INCLUDE_DIRS}" SKIP_PRECOMPILE_HEADERS ON)
+else()
+  message(STATUS "No CURL here: see docs/dependencies.md for what is left out")
+endif()
 
 # For the live page of a training and for the tests of pages. The library does not use it: only these files see its flags.
 find_package(PkgConfig QUIET)

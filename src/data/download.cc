@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 #ifdef HEADROOM_HAS_CURL
-#include <curl/curl.h>
+#include "data/curl_library.h"
 #endif
 
 namespace headroom {
@@ -34,12 +34,12 @@ struct Transfer {
 
   ~Transfer() {
     if (file >= 0) ::close(file);
-    if (curl != nullptr) curl_easy_cleanup(curl);
+    if (curl != nullptr) curl_library().cleanup(curl);
   }
   bool too_long() const { return before + received > limit; }
   long status() const {
     long code = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
+    curl_library().info(curl, CURLINFO_RESPONSE_CODE, &code);
     return code;
   }
 };
@@ -73,38 +73,39 @@ int show_progress(void* context, curl_off_t of, curl_off_t done, curl_off_t, cur
 }
 
 void set_up(Transfer& transfer, const std::string& url) {
-  CURL* curl = transfer.curl;
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "headroom");
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 8L);
-  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
-  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(transfer.limit));
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_piece);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, show_progress);
-  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-  if (transfer.before > 0) curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", transfer.before).c_str());
+  const auto set = [&](CURLoption option, auto value) { curl_library().set(transfer.curl, option, value); };
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_USERAGENT, "headroom");
+  set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_MAXREDIRS, 8L);
+  set(CURLOPT_FAILONERROR, 1L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(transfer.limit));
+  set(CURLOPT_WRITEFUNCTION, write_piece);
+  set(CURLOPT_WRITEDATA, &transfer);
+  set(CURLOPT_NOPROGRESS, 0L);
+  set(CURLOPT_XFERINFOFUNCTION, show_progress);
+  set(CURLOPT_XFERINFODATA, &transfer);
+  if (transfer.before > 0) set(CURLOPT_RANGE, fmt::format("{}-", transfer.before).c_str());
 }
 
 }  // namespace
 
-bool can_download() { return true; }
+bool can_download() { return curl_library().why_not.empty(); }
 
 void download(const std::string& url, const std::filesystem::path& part, std::int64_t limit,
               const DownloadProgress& progress) {
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     reject(Hint{"an address starts with http:// or https://"}, "'{}' is not a download address", url);
-  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  const CurlLibrary& curl = curl_library();
+  if (!curl.why_not.empty()) fail("{} cannot be fetched: {}", url, curl.why_not);
   Transfer transfer;
   transfer.progress = &progress;
-  transfer.curl = curl_easy_init();
-  if (started != CURLE_OK || transfer.curl == nullptr) fail("libcurl cannot start");
+  transfer.curl = curl.init();
+  if (transfer.curl == nullptr) fail("libcurl cannot start");
   transfer.file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (transfer.file < 0) reject("cannot write {}: {}", part.string(), std::strerror(errno));
   transfer.before = ::lseek(transfer.file, 0, SEEK_END);
@@ -112,7 +113,7 @@ void download(const std::string& url, const std::filesystem::path& part, std::in
   // More than the whole file cannot be its beginning.
   if (transfer.before > limit && ::ftruncate(transfer.file, 0) == 0) transfer.before = 0;
   set_up(transfer, url);
-  const CURLcode code = curl_easy_perform(transfer.curl);
+  const CURLcode code = curl.perform(transfer.curl);
   if (code == CURLE_OK) return;
   if (!transfer.trouble.empty()) fail("cannot write {}: {}", part.string(), transfer.trouble);
   if (code == CURLE_FILESIZE_EXCEEDED || transfer.too_long()) {
@@ -124,7 +125,7 @@ void download(const std::string& url, const std::filesystem::path& part, std::in
   // The whole file is already here; its checksum will verify it.
   if (code == CURLE_HTTP_RETURNED_ERROR && status == kBeyondTheEnd && transfer.before > 0) return;
   if (code == CURLE_HTTP_RETURNED_ERROR) fail("{} was refused: the server answers {}", url, status);
-  fail("{} could not be fetched: {}", url, curl_easy_strerror(code));
+  fail("{} could not be fetched: {}", url, curl.text(code));
 }
 
 #else

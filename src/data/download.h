@@ -10,7 +10,7 @@ namespace headroom {
 // Bytes so far and in total (0 if unknown).
 using DownloadProgress = std::function<void(std::int64_t done, std::int64_t of)>;
 
-bool can_download();  // true if this build has libcurl
+bool can_download();  // true if this build knows libcurl, and it is here
 
 // Fetches the URL into `part`, continuing after the bytes `part` already holds if the server supports it.
 // Received bytes stay there if the connection breaks. Errors blame the run, in one sentence without a hint.

@@ -136,7 +136,8 @@ FetchPlan fetch_plan(std::string_view dataset, const fs::path& dir, const std::s
 void fetch(const FetchPlan& plan, FetchObserver& observer) {
   if (!can_download())
     throw Error(Blame::run,
-                fmt::format("{} cannot be fetched: this program was built without libcurl", plan.dataset),
+                fmt::format("{} cannot be fetched: libcurl is not here, or this program was built without it",
+                            plan.dataset),
                 Hint{fmt::format("install libcurl4-openssl-dev (Debian and Ubuntu) and build again, or {}",
                                  by_hand(plan))});
   const bool unpacked =
