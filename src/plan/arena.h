@@ -14,8 +14,7 @@ struct Lifetime {
 
 // Gives every piece an offset such that pieces alive at the same time never overlap: largest piece first,
 // each into the lowest gap that holds it. Returns the bytes needed. The time is about linear: 20,000 pieces
-// of a chain, or of a network with gradients, take 10 to 60 ms (see Occupancy). Pieces like those of one of
-// the last calls, as plans of one network for several machines have them, are placed as they were.
+// of a chain, or of a network with gradients, take 10 to 60 ms (see Occupancy).
 std::size_t place(std::vector<Lifetime>& pieces);
 
 }  // namespace headroom

@@ -21,6 +21,7 @@ OrderAhead::~OrderAhead() {
 }
 
 void OrderAhead::begin(Draft& draft, std::int64_t epoch) {
+  if (draft.done.valid()) draft.done.wait();         // an order that nobody asked for
   if (draft.epoch >= 0) draft.taken->synchronize();  // its last order is not needed any more
   draft.epoch = epoch;
   const std::span<std::int64_t> to(static_cast<std::int64_t*>(draft.order.data()),
