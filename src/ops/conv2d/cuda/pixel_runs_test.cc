@@ -7,7 +7,7 @@
 
 #include "ops/conv2d/cuda/pixel_runs_plan.h"
 #include "ops/conv2d/cuda/shared.h"
-#include "plan/plan.h"
+#include "ops/operator.h"
 
 namespace headroom {
 namespace conv2d_cuda_pixel_runs_test {
@@ -112,12 +112,14 @@ TEST(PixelRuns, AWholeRowOfAGradientNeedsNoPaddingBesideIt) {
 TEST(PixelRuns, PaysButForLongSumsOfManyPixels) {
   Capabilities gpu{.kind = DeviceKind::cuda, .name = "H200"};
   gpu.compute_capability = 90, gpu.multiprocessors = 132;
-  const auto chosen = [&](std::int64_t batch) {
+  const auto& kernels = operator_of("conv2d").kernels;
+  const auto& pixel_runs = *std::ranges::find(kernels, "cuda:pixel_runs", &Kernel::name);
+  const auto pays = [&](std::int64_t batch) {
     const Problem p{"conv2d", {{{batch, 6, 14, 14}}, {{16, 6, 5, 5}}, {{16}}}, {{{batch, 16, 10, 10}}}, {}};
-    return std::string(first_that_accepts(p, {gpu, {}}).kernel->name);
+    return pixel_runs.pays(p, {gpu, {}}).ok;
   };
-  EXPECT_EQ(chosen(256), "cuda:pixel_runs");
-  EXPECT_NE(chosen(2560), "cuda:pixel_runs");
+  EXPECT_TRUE(pays(256));
+  EXPECT_FALSE(pays(2560));
 }
 
 TEST(PixelRuns, RefusesWithAReason) {
