@@ -32,11 +32,11 @@ Verdict accepts(const Problem& p, const Target& target) {
   // Beyond a share of L2 the block and its weights no longer stay in cache and the library's blocking wins.
   constexpr std::int64_t kBlockBytes = 1 << 20, kWideDepth = 1024, kWideMaps = 64;
   const lanes::Scratch s = dispatch_float(p.outputs[0].dtype, [&]<class T>() { return scratch_of<T>(p); });
-  if (s.per_thread * element > kBlockBytes) return refuse("a block of images exceeds the cache");
+  if (s.touched * element > kBlockBytes) return refuse("a block of images exceeds the cache");
   // Measured on a Neoverse V1: from here on pixels in lanes, which copy one image at a time, are faster. They
   // lose where maps leave much of their tiles idle.
   constexpr std::int64_t kLargeBlock = kBlockBytes / 4, kTileMaps = 16;
-  if (p.op != "conv2d_grad_weight" && s.per_thread * element > kLargeBlock &&
+  if (p.op != "conv2d_grad_weight" && s.touched * element > kLargeBlock &&
       as_run(p).group_maps() >= kTileMaps)
     return refuse("large enough for pixels in lanes");
   if (c.depth() >= kWideDepth && c.group_maps() >= kWideMaps)
@@ -62,10 +62,10 @@ Work work(const Problem& p, const Target& target) {
   return work.add_bytes(work.bytes());  // inputs and outputs are written once more, in lane order
 }
 
-Launcher prepare(const Problem& p, const LaunchContext& context) {
+Launcher prepare(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     if (p.op == "conv2d_grad_weight")
-      return [run = lanes::WeightGradient<T>{as_run(p), context.target.device.threads}](const LaunchArgs& a) {
+      return [run = lanes::WeightGradient<T>{as_run(p)}](const LaunchArgs& a) {
         run.run(a.in<T>(0), a.in<T>(1), a.out<T>(0), static_cast<T*>(a.workspace));
       };
     return [run = lanes::Direct<T>{as_run(p), p.op == "conv2d_grad_input"}](const LaunchArgs& a) {

@@ -54,9 +54,9 @@ inline int padded_tile(int maps) {
   return (maps + simd::kLanes<T> - 1) / simd::kLanes<T> * simd::kLanes<T>;
 }
 
-// Scratch of one thread and of all threads, in elements.
+// Scratch of one thread and of all threads, and what one block of images touches, in elements.
 struct Scratch {
-  std::int64_t per_thread, shared;
+  std::int64_t per_thread, shared, touched;
 };
 
 // y = f(x * w + bias). The input gradient, too, is such a convolution: of dy, with transposed weights.
@@ -68,11 +68,12 @@ struct Direct {
   void run(const T* x, const T* w, const T* bias, T* y, T* workspace) const;
 };
 
-// dw, summed over lanes at the end.
+// dw, summed over lanes at the end. The blocks of a batch form pieces with sums of their own, as many on any
+// number of threads: the bits depend on the batch alone.
 template <class T>
 struct WeightGradient {
   Conv2d c;
-  int threads = 1;
+  std::int64_t pieces() const;
   Scratch scratch() const;
   void run(const T* x, const T* dy, T* dw, T* workspace) const;
 };

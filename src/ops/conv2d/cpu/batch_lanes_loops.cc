@@ -108,7 +108,7 @@ Scratch Direct<T>::scratch() const {
   const std::int64_t block = (c.channels * input_plane_of(c).elements() + c.output_image()) * kL<T>;
   const std::int64_t weights =
       c.groups * tiles_per_group(c) * c.depth() * padded_tile<T>(tile_maps(c.group_maps()));
-  return {block, weights};
+  return {block, weights, block};
 }
 
 template <class T>

@@ -76,36 +76,47 @@ void block(const Conv2d& c, const Plane& plane, const T* x, const T* dy, T* sums
 }  // namespace conv2d_cpu_batch_lanes_weight_cc
 
 template <class T>
+std::int64_t WeightGradient<T>::pieces() const {
+  constexpr std::int64_t kPieces = 16;  // more threads than these find no work
+  return std::clamp<std::int64_t>((c.batch + simd::kLanes<T> - 1) / simd::kLanes<T>, 1, kPieces);
+}
+
+template <class T>
 Scratch WeightGradient<T>::scratch() const {
   using namespace conv2d_cpu_batch_lanes_weight_cc;
-  return {(c.channels * input_plane_of(c).elements() + c.output_image() + c.weights()) * kL<T>, 0};
+  const std::int64_t copies = (c.channels * input_plane_of(c).elements() + c.output_image()) * kL<T>;
+  return {copies, pieces() * c.weights() * kL<T>, copies + c.weights() * kL<T>};
 }
 
 template <class T>
 void WeightGradient<T>::run(const T* x, const T* dy, T* dw, T* workspace) const {
   using namespace conv2d_cpu_batch_lanes_weight_cc;
   const Plane plane = input_plane_of(c);
-  const std::int64_t size = scratch().per_thread, blocks = (c.batch + kL<T> - 1) / kL<T>;
-  const std::int64_t pieces = inside_team() ? 1 : std::min<std::int64_t>(threads, blocks);
-  auto piece = [&](std::int64_t thread) {
-    T* sums = workspace + thread * size;
-    T* in = sums + c.weights() * kL<T>;
-    T* gradient = in + c.channels * plane.elements() * kL<T>;
-    std::fill(sums, in, T{0});
-    for (std::int64_t b = blocks * thread / pieces; b < blocks * (thread + 1) / pieces; ++b) {
-      const std::int64_t first = b * kL<T>, images = std::min(kL<T>, c.batch - first);
-      pack_planes(plane, c.channels, x + first * c.input_image(), c.input_image(), images, in);
-      pack(c.output_image(), dy + first * c.output_image(), c.output_image(), images, gradient);
-      block(c, plane, in, gradient, sums);
+  const Scratch size = scratch();
+  const std::int64_t count = pieces(), blocks = (c.batch + kL<T> - 1) / kL<T>, of_piece = c.weights() * kL<T>;
+  parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+    T* const in = workspace + size.shared + thread * size.per_thread;
+    T* const gradient = in + c.channels * plane.elements() * kL<T>;
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      T* const sums = workspace + piece * of_piece;
+      std::fill(sums, sums + of_piece, T{0});
+      for (std::int64_t b = blocks * piece / count; b < blocks * (piece + 1) / count; ++b) {
+        const std::int64_t first = b * kL<T>, images = std::min(kL<T>, c.batch - first);
+        pack_planes(plane, c.channels, x + first * c.input_image(), c.input_image(), images, in);
+        pack(c.output_image(), dy + first * c.output_image(), c.output_image(), images, gradient);
+        block(c, plane, in, gradient, sums);
+      }
     }
-  };
-  run_team(static_cast<int>(pieces), piece);
-
-  for (std::int64_t i = 0; i < c.weights(); ++i) {
-    simd::Vec<T> sum = simd::load(workspace + i * kL<T>);
-    for (std::int64_t t = 1; t < pieces; ++t) sum += simd::load(workspace + t * size + i * kL<T>);
-    dw[i] = simd::sum<T>(sum);
-  }
+  });
+  parallel_for(c.weights(), kElementwiseGrain / (count * kL<T>)+1,
+               [&](std::int64_t begin, std::int64_t end, int) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   simd::Vec<T> sum = simd::load(workspace + i * kL<T>);
+                   for (std::int64_t piece = 1; piece < count; ++piece)
+                     sum += simd::load(workspace + piece * of_piece + i * kL<T>);
+                   dw[i] = simd::sum<T>(sum);
+                 }
+               });
 }
 
 template struct WeightGradient<float>;

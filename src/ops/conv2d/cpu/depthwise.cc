@@ -106,18 +106,17 @@ struct Depthwise {
       : c(convolution), source(pixels::padded_source(c, simd::kLanes<T>)) {}
 
   // Each row of the image in its place; `visit(row of the image, at: place of its column 0 of phase f, i
-  // range)`.
+  // range)`. Ranges are computed once for each phase: divisions of 64 bits would take longer than short rows.
   template <class Visit>
   void each_line(T* copy, Visit&& visit) const {
     const Window2d& w = c.window;
     const std::int64_t lines = source.channel / source.line;
-    for (std::int64_t ih = 0; ih < w.input.h; ++ih) {
-      const std::int64_t line = ih + w.pad.h;
-      for (std::int64_t f = 0; f < w.stride.w; ++f) {
-        const std::int64_t shift = f - w.pad.w;
-        const std::int64_t begin = first_at(0, shift, w.stride.w);
-        const std::int64_t end =
-            std::clamp(first_at(w.input.w, shift, w.stride.w), begin, std::max(begin, source.phase));
+    for (std::int64_t f = 0; f < w.stride.w; ++f) {
+      const std::int64_t shift = f - w.pad.w, begin = first_at(0, shift, w.stride.w),
+                         end = std::clamp(first_at(w.input.w, shift, w.stride.w), begin,
+                                          std::max(begin, source.phase));
+      for (std::int64_t ih = 0; ih < w.input.h; ++ih) {
+        const std::int64_t line = ih + w.pad.h;
         visit(ih * w.input.w + shift, line < lines ? copy + line * source.line + f * source.phase : nullptr,
               begin, end);
       }

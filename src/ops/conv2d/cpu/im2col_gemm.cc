@@ -1,6 +1,6 @@
 // Convolution as matrix products: each image is unrolled to a matrix with one column per output position, and
-// a product follows. Threads take whole images; each has an unrolled matrix, and a weight gradient, of
-// its own.
+// a product follows. Threads take whole images; each has an unrolled matrix of its own. Weight
+// gradients are added up in pieces of the batch.
 #include "ops/conv2d/cpu/multiply.h"
 #include "ops/conv2d/cpu/unroll.h"
 #include "ops/cpu/parallel.h"
@@ -73,11 +73,15 @@ struct Im2col {
     });
   }
 
-  // A product that is worth all threads; also where there are not as many images.
-  bool one_by_one(int threads) const {
-    constexpr double kFlopOfThread = 2e6;
-    return c.batch < threads || 2.0 * double(group_weights() * c.output_plane()) >= kFlopOfThread * threads;
+  // A product that is worth many threads; also where there are few images. The number of threads does not
+  // decide: it would decide how sums are rounded.
+  bool one_by_one() const {
+    constexpr double kFlopOfImage = 8e6;
+    constexpr std::int64_t kFewImages = 4;
+    return c.batch < kFewImages || 2.0 * double(group_weights() * c.output_plane()) >= kFlopOfImage;
   }
+  // Otherwise images form pieces with sums of their own, as many on any number of threads.
+  std::int64_t pieces() const { return std::min<std::int64_t>(c.batch, 16); }
 
   // All threads at one image after the other: sums in one order.
   void weight_gradient(const T* x, const T* dy, T* dw, T* scratch) const {
@@ -96,23 +100,25 @@ struct Im2col {
     }
   }
 
-  // Each thread adds up some images.
-  void weight_gradient_by_images(const T* x, const T* dy, T* dw, T* scratch, int threads) const {
-    T* partial = scratch + threads * matrix;  // threads x weights
-    const int used = inside_team() ? 1 : threads;
-    run_team(used, [&](int thread) {
-      T* own = partial + thread * c.weights();
-      const std::int64_t begin = c.batch * thread / used, end = c.batch * (thread + 1) / used;
-      for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i)
-        multiply<kLibrary>(
-            false, true, c.group_maps(), c.depth(), c.output_plane(), T{1}, dy + i * group_output(),
-            c.output_plane(), columns(x + i * group_input(), scratch + thread * matrix), c.output_plane(),
-            i < (begin + 1) * c.groups ? T{0} : T{1}, own + i % c.groups * group_weights(), c.depth());
+  void weight_gradient_by_images(const T* x, const T* dy, T* dw, T* scratch) const {
+    const std::int64_t count = pieces();
+    T* partial = scratch;  // pieces x weights, before the matrices of the threads
+    parallel_for(count, 1, [&](std::int64_t first, std::int64_t last, int thread) {
+      T* const unrolled = partial + count * c.weights() + thread * matrix;
+      for (std::int64_t piece = first; piece < last; ++piece) {
+        T* own = partial + piece * c.weights();
+        const std::int64_t begin = c.batch * piece / count, end = c.batch * (piece + 1) / count;
+        for (std::int64_t i = begin * c.groups; i < end * c.groups; ++i)
+          multiply<kLibrary>(
+              false, true, c.group_maps(), c.depth(), c.output_plane(), T{1}, dy + i * group_output(),
+              c.output_plane(), columns(x + i * group_input(), unrolled), c.output_plane(),
+              i < (begin + 1) * c.groups ? T{0} : T{1}, own + i % c.groups * group_weights(), c.depth());
+      }
     });
     parallel_for(c.weights(), kElementwiseGrain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         T sum = partial[i];
-        for (int t = 1; t < used; ++t) sum += partial[t * c.weights() + i];
+        for (std::int64_t piece = 1; piece < count; ++piece) sum += partial[piece * c.weights() + i];
         dw[i] = sum;
       }
     });
@@ -123,10 +129,11 @@ std::size_t workspace(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
   const std::int64_t matrix = c.is_pointwise() ? 0 : c.depth() * c.output_plane();
   const int threads = target.device.threads;
-  const bool weights = p.op == "conv2d_grad_weight",
-             all_at_one = weights && Im2col<float, false>{c}.one_by_one(threads);
-  const std::int64_t of_thread = matrix + (weights ? c.weights() : 0);
-  return static_cast<std::size_t>(all_at_one ? matrix : threads * of_thread) * size_of(p.outputs[0].dtype);
+  const Im2col<float, false> im2col{c};
+  const bool weights = p.op == "conv2d_grad_weight", all_at_one = weights && im2col.one_by_one();
+  const std::int64_t sums = weights && !all_at_one ? im2col.pieces() * c.weights() : 0;
+  return static_cast<std::size_t>(all_at_one ? matrix : threads * matrix + sums) *
+         size_of(p.outputs[0].dtype);
 }
 
 Work work(const Problem& p, const Target& target) {
@@ -138,25 +145,24 @@ Work work(const Problem& p, const Target& target) {
                    double(c.output_plane()));
   work.with("cpu.gemm", ordinary_unit(p.outputs[0].dtype), {c.group_maps(), c.output_plane(), c.depth()});
   // One image alone is shared out by the product, and so are gradients of weights, one image after the other.
-  const bool one_by_one =
-      p.op == "conv2d_grad_weight" ? Im2col<float, false>{c}.one_by_one(target.device.threads) : c.batch == 1;
+  const bool one_by_one = p.op == "conv2d_grad_weight" ? Im2col<float, false>{c}.one_by_one() : c.batch == 1;
   if (!one_by_one) work.main().blocks = c.batch;
   return work;
 }
 
 template <bool kLibrary>
-Launcher prepare(const Problem& p, const LaunchContext& context) {
+Launcher prepare(const Problem& p, const LaunchContext&) {
   return dispatch_float(p.outputs[0].dtype, [&]<class T>() -> Launcher {
     const Conv2d c = parse_conv2d(p);
     const Im2col<T, kLibrary> im2col{c, c.is_pointwise() ? 0 : c.depth() * c.output_plane()};
-    return [im2col, op = p.op, threads = context.target.device.threads](const LaunchArgs& a) {
+    return [im2col, op = p.op](const LaunchArgs& a) {
       T* scratch = static_cast<T*>(a.workspace);
       if (op == "conv2d_grad_input")
         return im2col.input_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch);
       if (op == "conv2d_grad_weight")
-        return im2col.one_by_one(threads)
+        return im2col.one_by_one()
                    ? im2col.weight_gradient(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch)
-                   : im2col.weight_gradient_by_images(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch, threads);
+                   : im2col.weight_gradient_by_images(a.in<T>(0), a.in<T>(1), a.out<T>(0), scratch);
       im2col.forward(a.in<T>(0), a.in<T>(1), im2col.c.bias ? a.in<T>(2) : nullptr, a.out<T>(0), scratch);
     };
   });

@@ -104,6 +104,21 @@ TEST(ConvolutionThreads, MapLanes) {
        .attrs = {{"groups", std::int64_t{5}}, {"strides", Ints{2, 2}}, {"weight_shape", Ints{60, 4, 3, 3}}}});
 }
 
+// Pieces of the batch have sums of their own, as many on any number of threads.
+TEST(ConvolutionThreads, PiecesOfTheBatch) {
+  const Ints weights = {6, 1, 5, 5}, grouped = {10, 2, 3, 3};
+  for (std::int64_t images : {40, 100, 333})
+    for (const char* kernel : {"cpu:batch_lanes", "cpu:im2col_gemm"})
+      expect_same_bits("conv2d_grad_weight", kernel,
+                       {.inputs = {{images, 1, 28, 28}, {images, 6, 28, 28}},
+                        .attrs = {{"pads", Ints{2, 2, 2, 2}}, {"weight_shape", weights}}});
+  for (std::int64_t images : {3, 5, 21})
+    expect_same_bits(
+        "conv2d_grad_weight", "cpu:im2col_gemm",
+        {.inputs = {{images, 4, 9, 9}, {images, 10, 4, 4}},
+         .attrs = {{"strides", Ints{2, 2}}, {"groups", std::int64_t{2}}, {"weight_shape", grouped}}});
+}
+
 TEST(ConvolutionThreads, FewRowsOfALinearLayer) {
   expect_same_bits("linear", "cpu:few_rows", {.inputs = {{5, 1500}, {203, 1500}, {203}}});
 }
