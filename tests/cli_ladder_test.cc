@@ -43,6 +43,28 @@ TEST_F(CliLadder, IdeasStandOnTopOfEachOtherAndAlone) {
       << csv;
 }
 
+// One column has as many results as rows; their check needs no more memory than the others'. A single result
+// may be near zero, and its error is that of its terms all the same.
+TEST_F(CliLadder, ThinProductsAreChecked) {
+  for (const auto& [m, n, k] : {std::tuple("5000", "1", "500"), {"5000", "10", "500"}, {"20000", "1", "1"}}) {
+    const std::string out =
+        succeed({"bench", "gemm", "--m", m, "--n", n, "--k", k, "--rung", "cpu:packed", "--seconds", "0.01"})
+            .out;
+    EXPECT_FALSE(contains(out, "WRONG")) << out;
+  }
+  for (const char* seed : {"5", "19"})
+    succeed({"bench", "gemm", "--m", "1", "--n", "1", "--k", "100000", "--seed", seed, "--rung",
+             "cpu:loops,cpu:blocked,cpu:blas", "--seconds", "0.01"});
+}
+
+// Most of these results see padding alone and are zero: the others may err as ever.
+TEST_F(CliLadder, ResultsOfPaddingDoNotJudgeTheOthers) {
+  const std::string out = succeed({"bench", "conv2d", "--batch", "1", "--height", "8", "--padding", "40",
+                                   "--rung", "reference,cpu:im2col_gemm", "--seconds", "0.01"})
+                              .out;
+  EXPECT_FALSE(contains(out, "WRONG")) << out;
+}
+
 TEST_F(CliLadder, JsonHasTheFigures) {
   const Json json = succeed_json(with(kSmall, {"--precision", "fp64", "--alpha", "2", "--beta", "5"}));
   const Json& ladder = json.at("ladders").at(0);

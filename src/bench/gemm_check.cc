@@ -15,8 +15,13 @@ using Doubles = std::vector<double>;
 
 std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// Lines of k whose widened form takes at most 64 MB.
-std::int64_t lines_at_once(std::int64_t length) { return std::max<std::int64_t>(1, (8 << 20) / length); }
+// Lines whose widened form takes at most 64 MB, of `count` that there are.
+std::int64_t lines_at_once(std::int64_t length, std::int64_t count) {
+  return std::clamp<std::int64_t>((8 << 20) / length, 1, count);
+}
+
+// Lines of `length` results in fp64 that a check keeps.
+double lines_kept(std::int64_t length) { return std::max(1.0, 256e6 / (8.0 * double(length))); }
 
 class GemmCheck final : public LadderCheck {
  public:
@@ -28,6 +33,7 @@ class GemmCheck final : public LadderCheck {
     choose_runs(budget);
     const HostTensor* c = p_.adds() ? &inputs[2] : nullptr;
     compute_rows(inputs[0], inputs[1], c);
+    size_ = std::max(size_, usual_size(inputs[0], inputs[1]));
     compute_runs(inputs[0], inputs[1], c);
   }
 
@@ -39,11 +45,25 @@ class GemmCheck final : public LadderCheck {
   }
 
  private:
+  // Of a product of numbers like the first ones of both factors: a few results may happen to be near zero.
+  double usual_size(const HostTensor& a, const HostTensor& b) const {
+    const std::int64_t sample = 1 << 16;
+    const auto mean_square = [&](const HostTensor& tensor, std::int64_t count) {
+      Doubles some(to_size(std::min(count, sample)));
+      tensor.read(0, std::ssize(some), some.data());
+      double squares = 0;
+      for (const double x : some) squares += x * x;
+      return squares / double(some.size());
+    };
+    return std::abs(p_.alpha) *
+           std::sqrt(double(p_.k) * mean_square(a, p_.m * p_.k) * mean_square(b, p_.k * p_.n));
+  }
+
   double terms() const { return 2 * double(p_.k) + 3; }
 
   void choose_rows(double budget) {
     const double cost = dtype_ == DType::f64 ? 128 : 1;  // long double is software on some machines
-    const double affordable = budget / cost / (2 * double(p_.n) * double(p_.k));
+    const double affordable = std::min(budget / cost / (2 * double(p_.n) * double(p_.k)), lines_kept(p_.n));
     const auto count =
         static_cast<std::int64_t>(std::clamp(affordable, std::min(2.0, double(p_.m)), double(p_.m)));
     for (std::int64_t i = 0; i < count; ++i) rows_.push_back(count == 1 ? 0 : i * (p_.m - 1) / (count - 1));
@@ -51,7 +71,8 @@ class GemmCheck final : public LadderCheck {
   }
 
   void choose_runs(double budget) {
-    const double affordable = budget / (2 * double(p_.m) * double(p_.k));
+    const double affordable =
+        std::min(budget / (2 * double(p_.m) * double(p_.k)), lines_kept(std::max(p_.m, p_.k)));
     const auto most = static_cast<std::int64_t>(std::clamp(affordable, 1.0, double(p_.n)));
     width_ = (p_.n + most - 1) / most;
     runs_ = (p_.n + width_ - 1) / width_;
@@ -80,7 +101,7 @@ class GemmCheck final : public LadderCheck {
   }
 
   void multiply_rows(const HostTensor& a, const HostTensor& b) {
-    const std::int64_t count = std::ssize(rows_), at_once = lines_at_once(p_.n);
+    const std::int64_t count = std::ssize(rows_), at_once = lines_at_once(std::max(p_.n, count), p_.k);
     Doubles left(to_size(count * at_once)), right(to_size(at_once * p_.n));
     for (std::int64_t k = 0; k < p_.k; k += at_once) {
       const std::int64_t depth = std::min(at_once, p_.k - k);
@@ -138,8 +159,8 @@ class GemmCheck final : public LadderCheck {
         c->read(i * p_.n, p_.n, row);
         add_up(row, want_runs_.data() + i * runs_);
       });
-    const std::int64_t at_once = lines_at_once(p_.k);
-    Doubles left(to_size(std::min(at_once, p_.m) * p_.k));
+    const std::int64_t at_once = lines_at_once(p_.k, p_.m);
+    Doubles left(to_size(at_once * p_.k));
     for (std::int64_t i = 0; i < p_.m; i += at_once) {
       const std::int64_t count = std::min(at_once, p_.m - i);
       a.read(i * p_.k, count * p_.k, left.data());
@@ -211,7 +232,7 @@ class GemmCheck final : public LadderCheck {
   std::vector<std::int64_t> rows_;
   std::int64_t width_ = 1, runs_ = 1;  // columns of a run, and runs of a row
   Doubles signs_, want_rows_, want_runs_;
-  double size_ = 0;  // root mean square of the results
+  double size_ = 0;  // of a result: root mean square of all, or what is usual
 };
 
 }  // namespace

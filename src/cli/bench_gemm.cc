@@ -44,9 +44,16 @@ std::int64_t side_of(const char* option, const std::optional<std::int64_t>& valu
   return *value;
 }
 
-double factor_of(const char* option, const std::optional<double>& value, double usual) {
-  if (value && !std::isfinite(*value)) reject("{} is {}; it must be a finite number", option, *value);
-  return value.value_or(usual);
+// Results must stay within the type: far within it, because they are sums of many products.
+double factor_of(const char* option, const std::optional<double>& value, double usual, DType dtype) {
+  if (!value) return usual;
+  if (!std::isfinite(*value)) reject("{} is {}; it must be a finite number", option, *value);
+  const double limit = dtype == DType::f64 ? 1e280 : dtype == DType::f16 ? 100 : 1e30;
+  const double size = std::abs(*value);
+  if (size != 0 && (size > limit || size < 1 / limit))
+    reject("{} is {:g}; for {} it must lie between {:g} and {:g}, or be 0", option, *value, name_of(dtype),
+           1 / limit, limit);
+  return *value;
 }
 
 std::vector<GemmSize> sizes_of(const BenchGemmRequest& r, DType dtype) {
@@ -66,8 +73,8 @@ std::vector<GemmSize> sizes_of(const BenchGemmRequest& r, DType dtype) {
     sizes = {{side, side, side}};
   }
   for (GemmSize& size : sizes) {
-    size.alpha = factor_of("--alpha", r.alpha, size.alpha);
-    size.beta = factor_of("--beta", r.beta, size.beta);
+    size.alpha = factor_of("--alpha", r.alpha, size.alpha, dtype);
+    size.beta = factor_of("--beta", r.beta, size.beta, dtype);
   }
   return sizes;
 }

@@ -2,6 +2,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "bench/host_memory.h"
 #include "bench/random_batch.h"
 #include "cli/bench.h"
 #include "cli/progress.h"
@@ -41,6 +43,11 @@ std::vector<SwitchWorkload> BenchSwitchesRequest::workloads(DeviceKind device) c
     reject(Hint{"take a smaller --batch"}, "--images is {}, fewer than the batch of {}", one.images,
            one.batch);
   const Net net = find_net(model);
+  const double bytes = double(Shape(net.input).numel()) * (double(one.images) + double(one.batch));
+  if (bytes > usable_host_bytes() / 2)
+    reject(Hint{"take fewer --images, or a smaller --batch"},
+           "{} images and a batch of {} take {}; {} are free", one.images, one.batch, human_bytes(bytes),
+           human_bytes(usable_host_bytes()));
   require_random_batch(net);
   if (reads_tokens(net))
     reject(Hint{"take a network for images: headroom model list"},
@@ -129,6 +136,10 @@ void run_switches(const BenchSwitchesRequest& r) {
     require_output(r.target, common);
     device = common.open();
     workloads = r.workloads(device->kind());
+    for (const SwitchWorkload& w : workloads)
+      if (w.batch < ranks.size())
+        reject(Hint{"take a larger --batch"}, "a batch of {} cannot be split among {} ranks", w.batch,
+               ranks.size());
     if (!common.kernels.empty())
       reject(Hint{"leave --kernel out"}, "--kernel: the kernels are one of the switches");
   });

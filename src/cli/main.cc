@@ -127,7 +127,8 @@ int main(int argc, char** argv) {
   } catch (const Error& error) {
     return cli::report(error);
   } catch (const std::bad_alloc&) {
-    return cli::report(Error(Blame::run, "out of memory", Hint{"try a smaller --batch"}));
+    return cli::report(
+        Error(Blame::run, "out of memory", Hint{"try smaller sizes, such as a smaller --batch"}));
   } catch (const std::exception& error) {
     return cli::report(Error(Blame::run, fmt::format("unexpected: {}", error.what())));
   }

@@ -189,17 +189,21 @@ Machine higher_ceilings(Machine now, const Machine& before) {
 namespace {
 
 Machine saved_or_measured(int threads, double seconds, bool keep, const Warn& warn) {
+  const Capabilities cpu = cpu_capabilities(threads);
+  bool trial = threads > 0 && threads != cpu_capabilities().threads;
   if (std::error_code error; std::filesystem::exists(machine_file("here"), error)) {
     try {
       Machine saved = find_machine("here");
-      if (saved.title == title_of(cpu_capabilities(threads))) return saved;
+      // An affinity mask may leave this run fewer CPUs than the saved measurement had.
+      const bool as_many = saved.cores <= usable_cpus(allowed_cpus(kCpus));
+      if (saved.title == title_of(cpu) && as_many) return saved;
+      trial = trial || (saved.title.starts_with(cpu.name + ",") && !as_many);
     } catch (const Error& damage) {
       // The file only saves time here; a damaged one is measured and written again.
       if (warn) warn(fmt::format("{}; measuring this machine again", damage.what()));
     }
   }
   Machine machine = measure_cpu(threads, seconds);
-  const bool trial = threads > 0 && threads != cpu_capabilities().threads;
   if (!keep || trial || !machine.doubt.empty()) return with_saved_link(machine);  // "here" stays unchanged
   try {
     save_machine(with_saved_link(machine));

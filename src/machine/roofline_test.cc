@@ -161,6 +161,15 @@ TEST(Roofline, HereIsMeasuredOnceAndKept) {
   const int more = cpu_capabilities().threads + 1;
   EXPECT_EQ(here_or_measure(more, 0.05).cores, more);
   EXPECT_EQ(find_machine("here").title, title);
+
+  // Nor does a run that an affinity mask leaves fewer CPUs than the saved one had.
+  Machine wider = measured();
+  wider.cores = cpu_capabilities().threads + 6;
+  wider.title = fmt::format("{}, {} threads", cpu_capabilities().name, wider.cores);
+  save_machine(wider);
+  EXPECT_EQ(here_or_measure(0, 0.05).cores, cpu_capabilities().threads);
+  EXPECT_EQ(find_machine("here").title, wider.title);
+  EXPECT_NE(here_or_measure(wider.cores, 0.05).doubt, "") << "more threads than CPUs";
   ::unsetenv("HEADROOM_CACHE");
   fs::remove_all(folder);
 }
