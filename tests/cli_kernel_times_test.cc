@@ -122,6 +122,17 @@ TEST_F(CliKernelTimes, SharedConstantsPredictADeviceTheyNeverSaw) {
   EXPECT_EQ(there.at("parts").at(0).at("basis"), "shared");
 }
 
+TEST_F(CliKernelTimes, PrecisionIsThatOfRowsWithoutAType) {
+  put("typed.csv", "m,n,k,dtype\n512,4096,4096,fp8\n");
+  put("plain.csv", "m,n,k\n512,4096,4096\n");
+  const auto rows = [&](const Words& more) {
+    return succeed_json(with({"predict", "gemm", "--machine", "h200", "--table"}, more)).at("rows");
+  };
+  EXPECT_EQ(rows({"plain.csv", "--precision", "fp8"}), rows({"typed.csv"}));
+  EXPECT_NE(rows({"plain.csv"}), rows({"typed.csv"}));
+  EXPECT_EQ(rows({"typed.csv", "--precision", "fp8"}), rows({"typed.csv"}));
+}
+
 // A file that holds 45,000 rows takes a moment, not a coffee.
 TEST_F(CliKernelTimes, PredictsManyRowsInSeconds) {
   put("in.csv", sizes(45000, "h200"));

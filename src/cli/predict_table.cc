@@ -1,5 +1,6 @@
 #include "cli/predict_table.h"
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sheet.h"
@@ -55,6 +56,15 @@ Sheet parts_sheet(const std::vector<PredictedPart>& parts) {
   return sheet;
 }
 
+// That of all rows, if the user gave one. The default cannot be told from a given fp32.
+std::string given_precision(const KernelForm& form, const Common& common) {
+  if (common.precision == Common().precision) return "";
+  if (form.group_column() != "dtype")
+    reject(Hint{"leave --precision out"}, "the formula for {} has no precision; --precision is '{}'",
+           form.name(), common.precision);
+  return common.precision;
+}
+
 }  // namespace
 
 void run_predict_table(const PredictTableRequest& r, const Common& common) {
@@ -64,8 +74,9 @@ void run_predict_table(const PredictTableRequest& r, const Common& common) {
            "'{}' is a kernel, not a network: --table names the file with its sizes", r.form);
   if (!r.out.empty()) require_writable(r.out);
   const TimingTable table = read_timing_table(r.table);
-  const TablePrediction prediction =
-      predict_table(table, form, {.machine = r.machine, .constants = r.constants});
+  const TablePrediction prediction = predict_table(
+      table, form,
+      {.machine = r.machine, .constants = r.constants, .precision = given_precision(form, common)});
   for (const std::string& text : prediction.notes) warn(text);
   const std::string csv = to_csv(table, columns_of(prediction, common.explain));
   if (!r.out.empty()) write_file(r.out, csv);

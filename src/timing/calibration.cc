@@ -16,8 +16,10 @@ namespace {
 constexpr std::size_t kFolds = 5;
 constexpr std::uint64_t kFoldSeed = 20;
 constexpr Residual::Mix kMixes[] = {{0, 0}, {1, 0}, {0.65, 0.35}, {0.35, 0.65}, {0, 1}};
-// With few rows a fold is fitted from the start; with many its constants hardly differ from those of all.
-constexpr std::size_t kRefitRows = 100;
+// With few shapes a fold is fitted from the start; with many its constants hardly differ from those of all.
+constexpr std::size_t kRefitShapes = 100;
+// An outlier that is off by more than this factor is an error of measurement.
+const double kMismeasured = std::log(10.0);
 
 // Inputs and targets of the residual correction under some constants.
 struct ResidualRows {
@@ -50,16 +52,21 @@ struct OutOfFold {
   }
 };
 
-OutOfFold cross_validate(const KernelForm& form, const std::vector<TimingRow>& rows,
+using Shapes = std::vector<std::vector<std::size_t>>;  // the rows of each
+
+// All rows of a shape are in one fold.
+OutOfFold cross_validate(const KernelForm& form, const std::vector<TimingRow>& rows, const Shapes& shapes,
                          const PreparedRows& prepared, const std::vector<double>& constants) {
-  const std::size_t n = rows.size(), folds = std::min(kFolds, n);
+  const std::size_t n = rows.size(), folds = std::min(kFolds, shapes.size());
   OutOfFold out{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)};
-  const std::vector<std::size_t> order = shuffled(n, kFoldSeed);
+  const std::vector<std::size_t> order = shuffled(shapes.size(), kFoldSeed);
   const auto one_fold = [&](std::size_t fold) {
     std::vector<std::size_t> seen, unseen;
-    for (std::size_t i = 0; i < n; ++i) (i % folds == fold ? unseen : seen).push_back(order[i]);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (const std::size_t r : shapes[order[i]]) (i % folds == fold ? unseen : seen).push_back(r);
     FitOptions options;
-    if (n >= kRefitRows) options = {.start = constants, .starts = 1, .rounds = 2, .evaluations = 500};
+    if (shapes.size() >= kRefitShapes)
+      options = {.start = constants, .starts = 1, .rounds = 2, .evaluations = 500};
     const std::vector<double> fitted =
         fit_constants(form.constants(rows.front().group), prepared.at(seen), options);
     const ResidualRows residuals(rows, prepared, fitted);
@@ -86,17 +93,32 @@ Residual::Mix best_mix(const OutOfFold& out, const PreparedRows& prepared) {
   return *std::ranges::min_element(kMixes, {}, error_of);
 }
 
-// Intervals, errors and outliers all come from the same unseen rows.
-void judge_unseen(Calibrated& result, const std::vector<TimingRow>& rows, const PreparedRows& prepared,
-                  const std::vector<double>& log_predicted) {
+// Rows that are errors of measurement do not set them: a few would make all intervals useless.
+Intervals intervals_of(const UnseenPredictions& unseen, const std::vector<TimingRow>& rows) {
+  const double limit = std::max(outlier_limit(unseen.residuals), kMismeasured);
   std::vector<double> predicted, residuals;
+  std::vector<TimingRow> kept;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    predicted.push_back(std::exp(log_predicted[r]));
-    residuals.push_back(std::log(prepared.measured_s[r]) - log_predicted[r]);
+    if (std::abs(unseen.residuals[r]) > limit) continue;
+    predicted.push_back(unseen.predicted_s[r]), residuals.push_back(unseen.residuals[r]);
+    kept.push_back(rows[r]);
   }
-  result.calibration.intervals = Intervals::from_residuals(predicted, residuals);
-  result.calibration.errors = judge_residuals(predicted, residuals, result.calibration.intervals);
-  result.outliers = outliers_of(rows, residuals);
+  return Intervals::from_residuals(predicted, residuals, rows_by_shape(kept).size());
+}
+
+// Intervals, errors and outliers all come from the same unseen rows.
+void judge_unseen(Calibrated& result, const std::vector<TimingRow>& rows, const UnseenPredictions& unseen) {
+  result.calibration.intervals = intervals_of(unseen, rows);
+  result.calibration.errors = unseen.judge_with(result.calibration.intervals);
+  result.outliers = outliers_of(rows, unseen.residuals);
+}
+
+void require_shapes(const KernelForm& form, std::size_t rows, std::size_t shapes) {
+  if (shapes >= kMinCalibrationRows) return;
+  const bool repeats = shapes < rows;
+  reject(Hint{fmt::format("measure more {}, or predict without a calibration", repeats ? "shapes" : "rows")},
+         "{} cannot calibrate {}: it takes at least {}{}", counted_shapes(rows, shapes), form.name(),
+         kMinCalibrationRows, repeats ? " different shapes" : "");
 }
 
 }  // namespace
@@ -109,10 +131,8 @@ const FormCalibration* Calibration::find(const std::string& form, const std::str
 
 Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>& rows,
                             const Machine& machine) {
-  if (rows.size() < kMinCalibrationRows)
-    reject(Hint{"measure more rows, or predict without a calibration"},
-           "{} cannot calibrate {}: it takes at least {}",
-           counted(static_cast<std::int64_t>(rows.size()), "row"), form.name(), kMinCalibrationRows);
+  const Shapes shapes = rows_by_shape(rows);
+  require_shapes(form, rows.size(), shapes.size());
   Calibrated result;
   FormCalibration& c = result.calibration;
   c.form = form.name(), c.group = rows.front().group, c.rows = rows.size();
@@ -121,7 +141,7 @@ Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>
   const PreparedRows prepared = prepare_rows(form, rows, machine, member.traits);
   member.constants = fit_constants(form.constants(c.group), prepared);
   for (double& value : member.constants) value = rounded(value);
-  const OutOfFold out = cross_validate(form, rows, prepared, member.constants);
+  const OutOfFold out = cross_validate(form, rows, shapes, prepared, member.constants);
   const Residual::Mix mix = form.has_residual() ? best_mix(out, prepared) : Residual::Mix{};
   if (mix.trees > 0 || mix.ridge > 0) {
     std::vector<std::size_t> all(rows.size());
@@ -130,9 +150,10 @@ Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>
     c.residual.mix = mix;
   }
   c.members.push_back(std::move(member));
-  std::vector<double> log_predicted;
-  for (std::size_t r = 0; r < rows.size(); ++r) log_predicted.push_back(out.log_predicted(r, mix));
-  judge_unseen(result, rows, prepared, log_predicted);
+  UnseenPredictions unseen;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    unseen.add(std::exp(out.log_predicted(r, mix)), prepared.measured_s[r], prepared.rows[r]->floor());
+  judge_unseen(result, rows, unseen);
   return result;
 }
 

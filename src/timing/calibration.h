@@ -56,9 +56,9 @@ struct Calibrated {
   std::vector<Outlier> outliers;
 };
 
-inline constexpr std::size_t kMinCalibrationRows = 10;
+inline constexpr std::size_t kMinCalibrationRows = 10;  // of different shapes
 
-// Fits the rows of one device and one group. Rejects fewer than kMinCalibrationRows.
+// Fits the rows of one device and one group. Rejects fewer than kMinCalibrationRows different shapes.
 Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>& rows,
                             const Machine& machine);
 

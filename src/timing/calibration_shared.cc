@@ -17,9 +17,8 @@ constexpr std::uint64_t kDeviceRowsSeed = 21;
 const FitOptions kSharedFit = {.starts = 1, .rounds = 4, .evaluations = 1500};
 
 // Every row, the device it is from, and its prediction by the other devices.
-struct LeftOutRows {
+struct LeftOutRows : UnseenPredictions {
   std::vector<std::size_t> device;
-  std::vector<double> predicted_s, residuals;
 };
 
 std::vector<TimingRow> some_rows(const DeviceRows& device) {
@@ -101,10 +100,8 @@ void add_left_out(LeftOutRows& out, const KernelForm& form, const FormCalibratio
   const Traits traits = others.traits_for(device.machine);
   for (const TimingRow& row : some_rows(device)) {
     const auto prepared = form.prepare(row, device.machine, traits);
-    const double seconds = std::max(others.seconds(*prepared, device.machine), prepared->floor());
     out.device.push_back(left_out);
-    out.predicted_s.push_back(seconds);
-    out.residuals.push_back(std::log(row.us * 1e-6 / seconds));
+    out.add(others.seconds(*prepared, device.machine), row.us * 1e-6, prepared->floor());
   }
 }
 
@@ -194,7 +191,7 @@ FormCalibration calibrate_shared(const KernelForm& form, const std::vector<Devic
   c.form = form.name(), c.group = group;
   c.rows = left_out.device.size();
   c.intervals = device_intervals(left_out, devices.size());
-  c.errors = judge_residuals(left_out.predicted_s, left_out.residuals, c.intervals);
+  c.errors = left_out.judge_with(c.intervals);
   return c;
 }
 

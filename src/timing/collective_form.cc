@@ -124,9 +124,6 @@ class CollectiveForm final : public KernelForm {
   }
   const std::vector<Constant>& constants(const std::string&) const override { return collective_constants(); }
   void check(const TimingRow& row, const std::string& where) const override {
-    for (std::size_t s = 0; s < row.sizes.size(); ++s)
-      if (row.sizes[s] != std::floor(row.sizes[s]))
-        reject("{}: '{}' is {}; it must be a whole number", where, sizes()[s].column, row.sizes[s]);
     if (row.sizes[0] < 2) reject("{}: 'gpus' is {}; an exchange needs at least 2", where, row.sizes[0]);
   }
   std::unique_ptr<PreparedRow> prepare(const TimingRow& row, const Machine& machine,

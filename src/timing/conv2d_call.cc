@@ -23,16 +23,6 @@ enum Column {
   kPass
 };
 
-void check_whole(const TimingRow& row, const std::string& where) {
-  for (std::size_t i = 0; i < row.sizes.size(); ++i)
-    if (row.sizes[i] != std::floor(row.sizes[i]))
-      reject("{}: '{}' is {}; it must be a whole number", where, conv2d_sizes()[i].column, row.sizes[i]);
-  for (const Column column : {kStride, kDilation, kGroups})
-    if (row.sizes[column] < 1)
-      reject("{}: '{}' is {}; it must be at least 1", where, conv2d_sizes()[column].column,
-             row.sizes[column]);
-}
-
 double output_size(const std::string& where, double size, double kernel, const Conv2dCall& call) {
   const double reach = call.dilation * (kernel - 1) + 1, padded = size + 2 * call.pad;
   if (reach > padded)
@@ -54,7 +44,6 @@ const std::vector<KernelForm::Size>& conv2d_sizes() {
 }
 
 Conv2dCall conv2d_call(const TimingRow& row, const std::string& where) {
-  check_whole(row, where);
   const auto& s = row.sizes;
   Conv2dCall call;
   call.pass = static_cast<Conv2dCall::Pass>(static_cast<int>(s[kPass]));

@@ -9,7 +9,6 @@
 namespace headroom {
 namespace {
 
-constexpr double kUsualLaunch = 3e-6;
 // Shares of the fp32 peak that large products reach; see docs/kernel-times.md.
 constexpr double kShareOf128Lanes = 0.9;
 
@@ -42,7 +41,7 @@ DeviceRates device_rates(const Machine& machine, std::string_view precision) {
                     .flops = peak->second,
                     .memory = machine.memory().bytes_per_s,
                     .cycle_s = machine.cores * 2.0 * lanes_of(machine.compute_capability) / fp32,
-                    .launch_s = machine.launch.host_s > 0 ? machine.launch.host_s : kUsualLaunch,
+                    .launch_s = machine.start_s(),
                     .link = machine.peer_bytes_per_s,
                     .power_w = machine.power_w};
   for (const Machine::Level& level : machine.levels)

@@ -6,9 +6,11 @@
 
 #include "base/json.h"
 #include "base/random.h"
+#include "base/testing/bad_input.h"
 #include "timing/calibration.h"
 #include "timing/minimize.h"
 #include "timing/predictor.h"
+#include "timing/unseen.h"
 
 namespace headroom {
 namespace {
@@ -127,6 +129,91 @@ TEST(Intervals, AreTheKthSmallestAndLargestOfThreeBuckets) {
   EXPECT_EQ(wide.at(1e-5).low, 0.5);
   EXPECT_EQ(wide.at(1e-5).high, intervals.at(1e-5).high);
   EXPECT_EQ(wide.at(1).high, 3);
+}
+
+TEST(Intervals, CountRepeatsOfAShapeOnce) {
+  std::vector<double> predicted, residuals;
+  for (int i = 0; i < 100; ++i) predicted.push_back(1e-5 + i / 5 * 1e-9), residuals.push_back(i / 5 * 0.01);
+  const Intervals repeats = Intervals::from_residuals(predicted, residuals, 20);
+  EXPECT_EQ(repeats.buckets().size(), 1u);
+  EXPECT_EQ(Intervals::from_residuals(predicted, residuals).buckets().size(), 3u);
+}
+
+// Times of the formula; each shape deviates from it by `spread`, each repeat of a shape by 1 %.
+std::vector<TimingRow> repeated_gemms(std::size_t shapes, std::size_t repeats, double spread,
+                                      std::uint64_t seed) {
+  const KernelForm& form = find_form("gemm");
+  const Machine h200 = find_machine("h200");
+  const std::vector<double> constants = starting_values(form.constants("bf16"));
+  const Philox random(seed, 1);
+  std::vector<TimingRow> rows;
+  for (std::size_t r = 0; r < repeats; ++r)
+    for (TimingRow row : random_gemms(shapes, seed)) {
+      const std::size_t shape = row.line, repeat = 1000 * (r + 1) + shape;
+      const double usual = 1.5e6 * fastest(*form.prepare(row, h200, {}), constants).seconds;
+      row.us = usual * std::exp(spread * random.normal(shape) + 0.01 * random.normal(repeat));
+      row.line = rows.size() + 2;
+      rows.push_back(row);
+    }
+  return rows;
+}
+
+TEST(RowsByShape, AreInTheOrderOfTheTable) {
+  std::vector<TimingRow> rows = random_gemms(4, 1);
+  using Shapes = std::vector<std::vector<std::size_t>>;
+  EXPECT_EQ(rows_by_shape(rows), (Shapes{{0}, {1}, {2}, {3}}));
+  rows[3].sizes = rows[1].sizes;
+  EXPECT_EQ(rows_by_shape(rows), (Shapes{{0}, {1, 3}, {2}}));
+}
+
+// A row whose twin was fitted is not unseen: its error would be that of repeating a measurement.
+TEST(Calibration, AllRepeatsOfAShapeAreUnseen) {
+  const KernelForm& form = find_form("gemm");
+  const Machine h200 = find_machine("h200");
+  const FormCalibration c = calibrate_device(form, repeated_gemms(40, 5, 0.15, 8), h200).calibration;
+  EXPECT_EQ(c.rows, 200u);
+  EXPECT_GT(c.errors.median, 5);
+  const Predictor predictor(form, c, h200, &h200);
+  std::vector<JudgedRow> judged;
+  for (const TimingRow& row : repeated_gemms(300, 1, 0.15, 9)) {
+    const PredictedTime t = predictor.predict(row);
+    judged.push_back({row.us, t.us, t.low_us, t.high_us});
+  }
+  EXPECT_GE(judge(judged).coverage, 80) << "shapes that no fit saw";
+}
+
+TEST(Calibration, RejectsFewShapesHoweverOftenTheyRepeat) {
+  const auto calibrate = [](std::size_t shapes, std::size_t repeats) {
+    calibrate_device(find_form("gemm"), repeated_gemms(shapes, repeats, 0.1, 2), find_machine("h200"));
+  };
+  testing::expect_rejected([&] { calibrate(4, 10); },
+                           {"40 rows with 4 different shapes cannot", "at least 10 different shapes"});
+  testing::expect_rejected([&] { calibrate(9, 1); }, {"9 rows cannot calibrate gemm: it takes at least 10"});
+}
+
+TEST(Calibration, ErrorsOfMeasurementDoNotWidenIntervals) {
+  const KernelForm& form = find_form("gemm");
+  const Machine h200 = find_machine("h200");
+  std::vector<TimingRow> rows = repeated_gemms(200, 1, 0.03, 4);
+  const Calibrated clean = calibrate_device(form, rows, h200);
+  for (std::size_t r = 0; r < rows.size(); r += 20) rows[r].us *= 50;
+  const Calibrated dirty = calibrate_device(form, rows, h200);
+  EXPECT_LT(dirty.calibration.errors.median_width, 3 * clean.calibration.errors.median_width);
+  EXPECT_GT(dirty.calibration.errors.mean, clean.calibration.errors.mean) << "they stay in the errors";
+  ASSERT_GE(dirty.outliers.size(), 10u);
+  EXPECT_EQ(dirty.outliers.front().line, 2u);
+}
+
+TEST(UnseenPredictions, AreJudgedAsPredictorsMakeThem) {
+  UnseenPredictions unseen;
+  unseen.add(0.5, 1.1, 1);  // predicted, measured, floor
+  unseen.add(2, 2, 1.8);
+  EXPECT_EQ(unseen.predicted_s, (std::vector<double>{1, 2}));
+  EXPECT_DOUBLE_EQ(unseen.residuals[0], std::log(1.1));
+  const JudgedErrors errors = unseen.judge_with(Intervals::from_buckets({{0, 0.5, 1.2}}));
+  EXPECT_EQ(errors.coverage, 100);
+  EXPECT_NEAR(errors.mean, 50 * (1 - 1 / 1.1), 1e-9);
+  EXPECT_NEAR(errors.median_width, 25, 1e-9) << "from 1 to 1.2 and from 1.8 to 2.4";
 }
 
 }  // namespace

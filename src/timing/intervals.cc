@@ -14,7 +14,7 @@ namespace {
 // On each side. Fits of the folds see fewer rows than the fit of all, so their errors are a little larger:
 // 5.5 % of theirs are 5 % of its.
 constexpr double kTail = 0.055;
-constexpr std::size_t kMinBucketRows = 19;  // with fewer the k-th smallest of k = 1 covers less than 90 %
+constexpr int kMinBucketRows = 19;  // with fewer the k-th smallest of k = 1 covers less than 90 %
 
 double percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
@@ -26,18 +26,19 @@ double percentile(std::vector<double> values, double share) {
 }
 
 // Few rows say little about the ends of a distribution: their range is stretched as for normal errors.
-double stretch(std::size_t rows) {
+double stretch(double rows) {
   if (rows >= kMinBucketRows) return 1;
-  return 1 + 2.0 * static_cast<double>(kMinBucketRows - rows) / static_cast<double>(kMinBucketRows);
+  return 1 + 2.0 * (kMinBucketRows - rows) / kMinBucketRows;
 }
 
-Intervals::Bucket bucket_of(std::vector<double> residuals, double below_s) {
+// `share`: of the rows that are not repeats. Repeats deviate alike, so they count as one row.
+Intervals::Bucket bucket_of(std::vector<double> residuals, double share, double below_s) {
   std::ranges::sort(residuals);
-  const std::size_t n = residuals.size();
+  const double n = std::max(1.0, share * static_cast<double>(residuals.size()));
   // The k-th smallest of n leaves k / (n + 1) of new rows below it; between two rows for a broken k.
-  const double k = std::clamp(kTail * static_cast<double>(n + 1), 1.0, static_cast<double>(n));
-  const double at = (k - 1) / static_cast<double>(std::max<std::size_t>(n - 1, 1));
-  const double centre = residuals[n / 2], wider = stretch(n);
+  const double k = std::clamp(kTail * (n + 1), 1.0, n);
+  const double at = (k - 1) / std::max(n - 1, 1.0);
+  const double centre = residuals[residuals.size() / 2], wider = stretch(n);
   const double low = centre + wider * (percentile(residuals, at) - centre);
   const double high = centre + wider * (percentile(residuals, 1 - at) - centre);
   return {below_s, rounded(std::exp(low)), rounded(std::exp(high))};
@@ -72,20 +73,24 @@ Json to_json(const JudgedErrors& e) {
           {"median_width_percent", rounded(e.median_width)}};
 }
 
-Intervals Intervals::from_residuals(std::span<const double> predicted, std::span<const double> residuals) {
+Intervals Intervals::from_residuals(std::span<const double> predicted, std::span<const double> residuals,
+                                    std::size_t shapes) {
   const std::size_t n = predicted.size();
   if (n == 0) fail("an interval needs residuals");
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return predicted[i]; });
-  const std::size_t count = std::clamp<std::size_t>(n / kMinBucketRows, 1, 3);
+  if (shapes == 0) shapes = n;
+  const std::size_t count = std::clamp<std::size_t>(shapes / kMinBucketRows, 1, 3);
+  const double share = static_cast<double>(shapes) / static_cast<double>(n);
   Intervals intervals;
   intervals.buckets_.clear();
   for (std::size_t b = 0; b < count; ++b) {
     const std::size_t begin = n * b / count, end = n * (b + 1) / count;
     std::vector<double> part;
     for (std::size_t i = begin; i < end; ++i) part.push_back(residuals[order[i]]);
-    intervals.buckets_.push_back(bucket_of(std::move(part), b + 1 == count ? 0 : predicted[order[end]]));
+    intervals.buckets_.push_back(
+        bucket_of(std::move(part), share, b + 1 == count ? 0 : predicted[order[end]]));
   }
   return intervals;
 }

@@ -30,8 +30,10 @@ class Intervals {
     double low = 1, high = 1;
   };
 
-  // `predicted` in seconds and log(measured / predicted), in any order.
-  static Intervals from_residuals(std::span<const double> predicted, std::span<const double> residuals);
+  // `predicted` in seconds and log(measured / predicted), in any order. `shapes`: how many of the rows are
+  // not repeats of another; 0: all.
+  static Intervals from_residuals(std::span<const double> predicted, std::span<const double> residuals,
+                                  std::size_t shapes = 0);
   static Intervals from_buckets(std::vector<Bucket> buckets);  // at least one
   const Bucket& at(double predicted_s) const;
   const std::vector<Bucket>& buckets() const { return buckets_; }

@@ -11,7 +11,7 @@ namespace headroom {
 
 // How to judge a fit on rows it did not see.
 struct Holdout {
-  std::size_t rows = 0;    // fit only these many rows of a group, chosen at random; 0: all
+  std::size_t rows = 0;    // fit this many rows of a group, chosen at random; all repeats of a shape; 0: all
   std::uint64_t seed = 0;  // of the choice
   std::string left_out;    // with several devices: the one to judge on; empty: none
 };

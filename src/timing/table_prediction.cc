@@ -17,6 +17,7 @@ const Hint kCalibrationHint{"`headroom calibrate` writes such a file"};
 
 // Fewer named kernels do not show which tiles a library uses.
 constexpr std::size_t kMinNamedRows = 20;
+constexpr std::size_t kMaxNamedDevices = 5;  // in a note
 
 bool same_device(const Machine& a, const Machine& b) {
   const auto level = [](const Machine::Level& x, const Machine::Level& y) {
@@ -52,6 +53,7 @@ class TablePredictor {
   TablePrediction predict(const std::vector<TimingRow>& rows) {
     TablePrediction result;
     result.times.resize(rows.size());
+    note_other_devices(result, rows);
     for (const auto& [key, indices] : parts_of(rows)) predict_part(result, rows, key.second, indices);
     return result;
   }
@@ -66,6 +68,26 @@ class TablePredictor {
     for (std::size_t r = 0; r < rows.size(); ++r)
       parts[{machine_ ? machine_->name : rows[r].device, rows[r].group}].push_back(r);
     return parts;
+  }
+
+  void note_other_devices(TablePrediction& result, const std::vector<TimingRow>& rows) const {
+    if (!machine_) return;
+    std::map<std::string, bool> is_other;
+    std::vector<std::string> others;
+    bool measured = false;
+    for (const TimingRow& row : rows) {
+      const auto [known, is_new] = is_other.try_emplace(row.device);
+      if (is_new) known->second = !row.device.empty() && !names_machine(row.device, *machine_);
+      if (is_new && known->second) others.push_back("'" + printable(row.device) + "'");
+      measured |= known->second && row.us > 0;
+    }
+    if (others.empty()) return;
+    const std::size_t more = others.size() - std::min(others.size(), kMaxNamedDevices);
+    others.resize(others.size() - more);
+    result.notes.push_back(fmt::format(
+        "rows of {}{} are predicted for '{}'{}", fmt::join(others, ", "),
+        more > 0 ? fmt::format(" and {} more", counted(static_cast<std::int64_t>(more), "device")) : "",
+        machine_->name, measured ? ", but their times were measured on the devices that the rows name" : ""));
   }
 
   // The constants for a group: those given, else the built-in ones. fp16 runs on the same units as bf16.
@@ -96,6 +118,7 @@ class TablePredictor {
     if (calibrated && !own)
       result.notes.push_back(fmt::format("{} is a calibration of '{}', not of '{}': intervals are widened",
                                          from->name, calibration.machine->name, machine.name));
+    require_predictable(rows[indices.front()], machine);
     Predictor predictor(form_, *constants, machine,
                         own          ? &machine
                         : calibrated ? &*calibration.machine
@@ -112,6 +135,15 @@ class TablePredictor {
                  });
     result.parts.push_back(
         part_of(result, rows, indices, machine.name, group, own ? "calibrated" : "shared"));
+  }
+
+  // Rejects a machine that lacks the precision or the link of the rows, by the line of the first.
+  void require_predictable(const TimingRow& row, const Machine& machine) const {
+    try {
+      form_.prepare(row, machine, {});
+    } catch (const Error& error) {
+      throw at_line(error, table_, row);
+    }
   }
 
   // Names of kernels show the library's tiles; they hold no times.
@@ -157,13 +189,21 @@ Machine machine_of_device(const TimingTable& table, const TimingRow& row) {
   try {
     return find_machine(row.device);
   } catch (const Error& error) {
-    throw Error(error.blame(), fmt::format("{}, line {}: {}", table.origin, row.line, error.what()),
-                Hint(error.hint()));
+    throw at_line(error, table, row);
+  }
+}
+
+bool names_machine(const std::string& device, const Machine& machine) {
+  if (device == machine.name) return true;
+  try {
+    return find_machine(device).name == machine.name;
+  } catch (const Error&) {
+    return false;
   }
 }
 
 TablePrediction predict_table(const TimingTable& table, const KernelForm& form, const TableSource& source) {
-  return TablePredictor(table, form, source).predict(rows_of(table, form, false));
+  return TablePredictor(table, form, source).predict(rows_of(table, form, false, source.precision));
 }
 
 }  // namespace headroom

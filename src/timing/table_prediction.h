@@ -19,7 +19,8 @@ NamedCalibration read_calibration(const std::string& file);
 // Which machine a table is predicted for, and with which constants.
 struct TableSource {
   std::string machine;  // a name, a machine's file or a calibration's file; empty: each row names its device
-  std::string constants;  // a calibration's file; empty: that of `machine`, or the built-in ones
+  std::string constants;       // a calibration's file; empty: that of `machine`, or the built-in ones
+  std::string precision = {};  // of all rows; empty: each row's own
 };
 
 // The rows of one device and group.
@@ -38,5 +39,7 @@ TablePrediction predict_table(const TimingTable& table, const KernelForm& form, 
 
 // The machine of a row's device; an Error names the file and the line.
 Machine machine_of_device(const TimingTable& table, const TimingRow& row);
+// Whether a row's device is this machine, by any of its names. Devices need not be known.
+bool names_machine(const std::string& device, const Machine& machine);
 
 }  // namespace headroom

@@ -22,11 +22,20 @@ double number_in(const TimingTable& table, std::size_t row, std::size_t column) 
   return parse_double(table.rows[row][column], where);
 }
 
-double size_in(const TimingTable& table, std::size_t row, std::size_t column, bool optional) {
-  const double value = number_in(table, row, column);
-  if (value >= (optional ? 0 : 1) && value <= 1e15) return value;
-  reject("{}, line {}: column '{}' is {}; a size is at least 1", table.origin, table.lines[row],
-         table.columns[column], table.rows[row][column]);
+// The largest number of which a double tells each whole one apart, with a margin.
+constexpr double kMaxSize = 1e15;
+
+double size_in(const TimingTable& table, std::size_t row, std::size_t column,
+               const std::optional<double>& otherwise) {
+  const double value = number_in(table, row, column), least = std::min(otherwise.value_or(1), 1.0);
+  if (!(value >= least) || value > kMaxSize)
+    reject("{}, line {}: column '{}' is {}; a size is at {} {:g}", table.origin, table.lines[row],
+           table.columns[column], table.rows[row][column], value > kMaxSize ? "most" : "least",
+           value > kMaxSize ? kMaxSize : least);
+  if (value != std::floor(value))
+    reject("{}, line {}: '{}' is {}; it must be a whole number", table.origin, table.lines[row],
+           table.columns[column], table.rows[row][column]);
+  return value;
 }
 
 double word_in(const TimingTable& table, std::size_t row, std::size_t column,
@@ -52,10 +61,15 @@ double time_in(const TimingTable& table, std::size_t row, std::size_t column, bo
 }
 
 std::string group_in(const TimingTable& table, std::size_t row, const KernelForm& form,
-                     std::optional<std::size_t> column) {
-  if (!column) return form.groups().front();
+                     std::optional<std::size_t> column, const std::string& given) {
+  if (!column) return given.empty() ? form.groups().front() : given;
   const std::string& group = table.rows[row][*column];
-  if (std::ranges::find(form.groups(), group) != form.groups().end()) return group;
+  const bool known = std::ranges::find(form.groups(), group) != form.groups().end();
+  if (known && (given.empty() || group == given)) return group;
+  if (known)
+    reject(Hint{"leave `precision` out, or correct the column"},
+           "{}, line {}: `precision` is {}, but column '{}' is {}", table.origin, table.lines[row], given,
+           form.group_column(), group);
   reject(nearest(group, form.groups()), "{}, line {}: the formula for {} does not know {} '{}'", table.origin,
          table.lines[row], form.name(), form.group_column(), printable(group));
 }
@@ -77,11 +91,15 @@ const KernelForm& form_of(const TimingTable& table) {
   reject(Hint{"known tables: " + known}, "{}: no formula fits its columns", table.origin);
 }
 
-std::vector<TimingRow> rows_of(const TimingTable& table, const KernelForm& form, bool need_times) {
+std::vector<TimingRow> rows_of(const TimingTable& table, const KernelForm& form, bool need_times,
+                               const std::string& group) {
+  if (!group.empty() && std::ranges::find(form.groups(), group) == form.groups().end())
+    reject(nearest(group, form.groups()), "the formula for {} does not know `precision` '{}'", form.name(),
+           printable(group));
   std::vector<std::optional<std::size_t>> columns;
   for (const KernelForm::Size& size : form.sizes())
     columns.push_back(size.otherwise ? table.find(size.column) : table.need(size.column));
-  const auto group = table.find(form.group_column()), device = table.find("device");
+  const auto group_column = table.find(form.group_column()), device = table.find("device");
   const auto kernel = table.find("kernel_name");
   const auto us = need_times ? table.need("us") : table.find("us");
   std::vector<TimingRow> rows;
@@ -94,9 +112,9 @@ std::vector<TimingRow> rows_of(const TimingTable& table, const KernelForm& form,
       else if (!words.empty())
         row.sizes.push_back(word_in(table, r, *columns[c], words));
       else
-        row.sizes.push_back(size_in(table, r, *columns[c], otherwise.has_value()));
+        row.sizes.push_back(size_in(table, r, *columns[c], otherwise));
     }
-    row.group = group_in(table, r, form, group);
+    row.group = group_in(table, r, form, group_column, group);
     if (device) row.device = table.rows[r][*device];
     if (kernel) row.kernel_name = table.rows[r][*kernel];
     if (us) row.us = time_in(table, r, *us, need_times);
@@ -104,6 +122,11 @@ std::vector<TimingRow> rows_of(const TimingTable& table, const KernelForm& form,
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+Error at_line(const Error& error, const TimingTable& table, const TimingRow& row) {
+  return Error(error.blame(), fmt::format("{}, line {}: {}", table.origin, row.line, error.what()),
+               Hint(error.hint()));
 }
 
 }  // namespace headroom

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "base/random.h"
+#include "base/text.h"
 
 namespace headroom {
 
@@ -14,6 +16,26 @@ std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed) {
   const Philox random(seed);
   for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
   return order;
+}
+
+std::vector<std::vector<std::size_t>> rows_by_shape(const std::vector<TimingRow>& rows) {
+  std::vector<std::vector<std::size_t>> shapes;
+  std::map<std::vector<double>, std::size_t> known;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto [found, is_new] = known.try_emplace(rows[r].sizes, shapes.size());
+    if (is_new) shapes.emplace_back();
+    shapes[found->second].push_back(r);
+  }
+  return shapes;
+}
+
+std::string counted_rows(std::size_t rows) { return counted(static_cast<std::int64_t>(rows), "row"); }
+
+std::string counted_shapes(std::size_t rows, std::size_t shapes, const std::string& group) {
+  std::string text = counted_rows(rows);
+  if (!group.empty()) text += " of " + group;
+  if (shapes < rows) text += " with " + counted(static_cast<std::int64_t>(shapes), "different shape");
+  return text;
 }
 
 PreparedRows prepare_rows(const KernelForm& form, const std::vector<TimingRow>& rows, const Machine& machine,
@@ -27,11 +49,15 @@ PreparedRows prepare_rows(const KernelForm& form, const std::vector<TimingRow>& 
 }
 
 // A median of |residual| is 0.67 standard deviations; beyond six of those, and a factor of 1.5, is no noise.
-std::vector<Outlier> outliers_of(const std::vector<TimingRow>& rows, const std::vector<double>& residuals) {
+double outlier_limit(std::span<const double> residuals) {
   std::vector<double> sizes;
   for (const double r : residuals) sizes.push_back(std::abs(r));
   std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
-  const double limit = std::max(std::log(1.5), 6 * sizes[sizes.size() / 2] / 0.67);
+  return std::max(std::log(1.5), 6 * sizes[sizes.size() / 2] / 0.67);
+}
+
+std::vector<Outlier> outliers_of(const std::vector<TimingRow>& rows, std::span<const double> residuals) {
+  const double limit = outlier_limit(residuals);
   std::vector<Outlier> outliers;
   for (std::size_t r = 0; r < rows.size(); ++r)
     if (std::abs(residuals[r]) > limit)
@@ -39,13 +65,19 @@ std::vector<Outlier> outliers_of(const std::vector<TimingRow>& rows, const std::
   return outliers;
 }
 
-JudgedErrors judge_residuals(std::span<const double> predicted_s, std::span<const double> residuals,
-                             const Intervals& intervals) {
+void UnseenPredictions::add(double predicted, double measured, double floor) {
+  predicted_s.push_back(std::max(predicted, floor));
+  floors_s.push_back(floor);
+  residuals.push_back(std::log(measured / predicted_s.back()));
+}
+
+JudgedErrors UnseenPredictions::judge_with(const Intervals& intervals) const {
   std::vector<JudgedRow> rows;
   for (std::size_t r = 0; r < residuals.size(); ++r) {
     const double p = predicted_s[r];
     const Intervals::Bucket& b = intervals.at(p);
-    rows.push_back({p * std::exp(residuals[r]), p, p * std::min(b.low, 1.0), p * std::max(b.high, 1.0)});
+    const double low = std::max(p * std::min(b.low, 1.0), floors_s[r]);
+    rows.push_back({p * std::exp(residuals[r]), p, low, p * std::max(b.high, 1.0)});
   }
   return judge(rows);
 }
