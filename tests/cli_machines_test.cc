@@ -109,5 +109,46 @@ TEST_F(CliMachines, AMachineOfAFileCanBeExplained) {
   EXPECT_NE(said.out.find("kernels on mine"), std::string::npos) << said.out;
 }
 
+// Blanks after commas are as harmless as capitals; options of GPUs are those of the machines that are named.
+TEST_F(CliMachines, NamesMayHaveBlanksAndGpusTheirLayouts) {
+  EXPECT_EQ(rows({"predict", "lenet5", "--machine", "t4, H200 "}).size(), 2u);
+  EXPECT_EQ(rows({"predict", "resnet:depth=18", "--machine", "h200", "--layout", "nhwc"}).size(), 1u);
+  expect_refused({"predict", "lenet5", "--machine", "epyc-9654", "--layout", "nhwc"}, {"for GPUs"});
+}
+
+// No kernel of ours is built for it. Its floor is not what its libraries take, either.
+TEST_F(CliMachines, AnOldGpuTakesLongerThanItsFloor) {
+  const Words words = {"predict", "alexnet", "--machine", "m40", "--batch", "16"};
+  const Json m40 = rows(words).at("m40");
+  EXPECT_GT(m40.at("predicted_ms").get<double>(), 1.2 * m40.at("floor_ms").get<double>());
+  EXPECT_NE(succeed(words).out.find("Of m40: no kernel of this program is built"), std::string::npos);
+  EXPECT_EQ(succeed({"predict", "lenet5", "--machine", "h200"}).out.find("no kernel of this program"),
+            std::string::npos);
+}
+
+TEST_F(CliMachines, FewerThreadsOfANamedProcessorAreSlower) {
+  const auto ms = [&](const char* threads) {
+    return rows({"predict", "vgg:depth=11", "--machine", "epyc-9654", "--batch", "8", "--threads", threads})
+        .at("epyc-9654")
+        .at("floor_ms")
+        .get<double>();
+  };
+  EXPECT_GT(ms("4"), 5 * ms("96"));
+  EXPECT_NE(
+      succeed({"predict", "lenet5", "--machine", "epyc-9654", "--threads", "200"}).err.find("has 96 cores"),
+      std::string::npos);
+}
+
+// A launch that the file leaves out is not free, and tensor cores that it leaves out are not missing.
+TEST_F(CliMachines, FourFieldsMakeAMachine) {
+  put("paper.json", R"({"title": "on paper", "kind": "gpu", "cores": 132, "compute_capability": 90,
+    "peak_flops": {"fp32": 66.9e12, "fp16": 989e12, "bf16": 989e12},
+    "levels": [{"name": "L2", "bytes": 62914560, "bytes_per_s": 16728e9},
+               {"name": "memory", "bytes": 150e9, "bytes_per_s": 4800e9}]})");
+  const auto two = rows({"predict", "lenet5", "--machine", "paper.json,h200"});
+  const double whole = two.at("h200").at("predicted_ms"), paper = two.at("paper").at("predicted_ms");
+  EXPECT_NEAR(paper, whole, 0.3 * whole);
+}
+
 }  // namespace
 }  // namespace headroom::testing

@@ -38,6 +38,28 @@ TEST_F(CliOnnxGaps, MessagesCountNodesByOperator) {
   expect_refused({"bench", "nets", "gaps.onnx"}, parts);
 }
 
+// What is not known has no time: it widens what is, and alone it is no zero.
+TEST_F(CliOnnxGaps, PredictionsOfWhatIsKnownAreWider) {
+  put_model("gaps.onnx", three_gaps());
+  const std::string all_gaps = succeed({"predict", "gaps.onnx", "--machine", "h200"}).out;
+  for (const char* bad : {"-9,223", " inf ", " nan "})
+    EXPECT_EQ(all_gaps.find(bad), std::string::npos) << all_gaps;
+  ModelMaker known(18), part(18);
+  for (ModelMaker* m : {&known, &part}) {
+    m->input("x", {"1", "1", "8", "8"});
+    m->node("Relu", {"x"}, {"a"});
+    m->node(m == &known ? "Tanh" : "Frob", {"a"}, {"y"});
+    m->output("y", {"1", "1", "8", "8"});
+  }
+  put_model("known.onnx", known), put_model("part.onnx", part);
+  const auto width = [&](const char* name) {
+    const Json row =
+        succeed_json({"predict", name, "--machine", "h200", "--mode", "eval"}).at("predictions").at(0);
+    return row.at("high_ms").get<double>() / row.at("predicted_ms").get<double>();
+  };
+  EXPECT_GT(width("part.onnx"), 1.9 * width("known.onnx"));
+}
+
 // Without shapes nothing after the gap is reached: there are no outputs at all.
 TEST_F(CliOnnxGaps, BenchRefusesANetworkWithoutOutputs) {
   ModelMaker m(18);

@@ -39,6 +39,7 @@ Column::Format format_named(const std::string& name) {
 }
 
 std::string number_text(double value, const Column& column) {
+  if (!std::isfinite(value)) return "-";
   switch (column.format) {
     case Column::Format::commas:
       return with_commas(std::llround(value));

@@ -64,6 +64,14 @@ bool predicts_table(const PredictRequest& r) {
 }
 
 void run_table(const PredictRequest& r) {
+  const std::pair<bool, const char*> of_networks[] = {{r.csv, "--csv"},
+                                                      {r.copies, "--copies"},
+                                                      {!r.mode.empty(), "--mode"},
+                                                      {r.batches != kDefaultBatches, "--batch"}};
+  for (const auto& [given, option] : of_networks)
+    if (given)
+      reject(Hint{"the rows of --table say what is predicted; -o writes them as CSV"},
+             "{} is for networks; '{}' is a kernel", option, r.model);
   PredictTableRequest table = r.table;
   table.form = r.model, table.machine = r.machines;
   run_predict_table(table, r.common);
@@ -81,7 +89,7 @@ void print_layers(const Forecast& f, const PredictRequest& r, const Net& net, Mo
 // The machine of the request that has this name; a file's is written in it.
 Machine requested(const std::string& name, const PredictRequest& r) {
   if (!every_machine(r))
-    for (const std::string& word : split(r.machines, ','))
+    for (const std::string& word : named_machines(r))
       if (Machine machine = machine_named(word, r.common.threads, warn); machine.name == name) return machine;
   return machine_named(name, r.common.threads, warn);
 }
@@ -104,6 +112,21 @@ std::string int8_notes(const std::vector<PredictRow>& rows, const PredictRequest
       notes += "\n" + paragraph(text, r.common.tables.view());
   }
   return notes;
+}
+
+// GPUs for which none of our kernels can be built.
+std::string old_gpu_note(const std::vector<PredictRow>& rows, const PredictRequest& r) {
+  std::string names;
+  for (const PredictRow& row : rows)
+    if (row.outlook.forecast && vendors_only(capabilities_of(requested(row.machine, r))) &&
+        (" " + names + ",").find(" " + row.machine + ",") == std::string::npos)
+      names += (names.empty() ? "" : ", ") + row.machine;
+  if (names.empty()) return {};
+  return "\n" + paragraph(fmt::format("Of {}: no kernel of this program is built for GPUs older than compute "
+                                      "capability 7.5. The times are what NVIDIA's libraries are assumed to "
+                                      "take there.",
+                                      names),
+                          r.common.tables.view());
 }
 
 void run_net(const PredictRequest& r) {
@@ -143,6 +166,7 @@ void run_net(const PredictRequest& r) {
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
   print(int8_notes(rows, r));
+  print(old_gpu_note(rows, r));
   print(
       "\n" +
       paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "

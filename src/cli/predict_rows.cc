@@ -18,7 +18,7 @@ namespace {
 std::vector<Machine> machines_of(const PredictRequest& r, std::vector<PredictRow>& unreadable) {
   std::vector<Machine> machines;
   if (!every_machine(r)) {
-    for (const std::string& name : split(r.machines, ','))
+    for (const std::string& name : named_machines(r))
       machines.push_back(machine_named(name, r.common.threads, warn));
     return machines;
   }
@@ -27,7 +27,7 @@ std::vector<Machine> machines_of(const PredictRequest& r, std::vector<PredictRow
   std::vector<std::optional<Machine>> found(names.size());
   in_parallel(names.size(), [&](std::size_t i) {
     try {
-      found[i] = find_machine(names[i]);
+      found[i] = with_threads(find_machine(names[i]), r.common.threads);
     } catch (const Error& error) {
       failed[i].why_not = error;
     }
@@ -72,9 +72,22 @@ void finish_copies(const PredictRequest& r, std::vector<PredictRow>& rows) {
 
 }  // namespace
 
+std::vector<std::string> named_machines(const PredictRequest& r) {
+  std::vector<std::string> names = split(r.machines, ',');
+  for (std::string& name : names) {
+    const std::size_t begin = name.find_first_not_of(' '), end = name.find_last_not_of(' ');
+    name = begin == std::string::npos ? std::string() : name.substr(begin, end - begin + 1);
+  }
+  return names;
+}
+
 std::vector<PredictRow> forecasts(const PredictRequest& r, const Net& net, Mode mode, std::int64_t batch) {
+  std::vector<PredictRow> rows;
+  const std::vector<Machine> machines = able_machines(r, rows);
   Common by_order = r.common;  // the kernel times of this machine play no part
   by_order.choose = "order";
+  if (std::ranges::any_of(machines, [](const Machine& m) { return m.kind == "gpu"; }))
+    by_order.device = "cuda";  // their options are allowed; no device is opened
   EngineOptions options = by_order.engine_options();
   options.update = usual_update(train_defaults(with_dims(r.model, r.dims)));
   const auto options_for = [&](const Machine& machine) {
@@ -82,8 +95,6 @@ std::vector<PredictRow> forecasts(const PredictRequest& r, const Net& net, Mode 
     own.choose = r.common.chooser_for(machine);
     return own;
   };
-  std::vector<PredictRow> rows;
-  const std::vector<Machine> machines = able_machines(r, rows);
   for (PredictRow& row : rows) row.batch = batch;
   if (!every_machine(r)) {
     for (const Machine& m : machines)
@@ -154,11 +165,11 @@ Sheet summary_sheet(const std::vector<PredictRow>& rows, const Net& net) {
     const Prediction& p = f.prediction;
     const std::int64_t batch = f.batch;
     const bool fits = f.fits(), times = fits && p.has_times;
-    sheet.row({p.machine, batch, fits ? Cell(p.floor_s * 1e3) : Cell(),
+    sheet.row({p.machine, batch, fits && p.floor_s > 0 ? Cell(p.floor_s * 1e3) : Cell(),
                times ? Cell(p.predicted_s * 1e3) : Cell(), times ? Cell(p.low_s * 1e3) : Cell(),
                times ? Cell(p.high_s * 1e3) : Cell(), times ? Cell(p.copies_s * 1e3) : Cell(),
                times ? Cell(std::string(name_of(p.basis))) : Cell(),
-               fits ? Cell(each * double(batch) / p.floor_s) : Cell(),
+               fits && p.floor_s > 0 ? Cell(each * double(batch) / p.floor_s) : Cell(),
                times ? Cell(each * double(batch) / p.predicted_s) : Cell(), f.memory_needed,
                std::string(f.memory_there <= 0 ? "unknown"
                            : fits              ? "yes"

@@ -19,6 +19,8 @@ struct PredictRequest {
   Common common;
 };
 inline bool every_machine(const PredictRequest& r) { return r.machines == "all"; }
+// The machines of a request that names them: "t4, h200" with or without blanks.
+std::vector<std::string> named_machines(const PredictRequest& r);
 
 // One line of the table: a machine and a batch.
 struct PredictRow {

@@ -82,6 +82,32 @@ const Machine::Level& Machine::level_for(double bytes) const {
   return memory();
 }
 
+double Machine::start_s() const {
+  constexpr double kUsualOfGpu = 3e-6, kUsualOfCpu = 1e-6;
+  return launch.host_s > 0 ? launch.host_s : kind == "cpu" ? kUsualOfCpu : kUsualOfGpu;
+}
+
+Machine with_threads(Machine machine, int threads) {
+  constexpr double kMemoryRateOfCore = 20e9;  // assumed: what one core of a server draws
+  if (machine.kind != "cpu" || threads <= 0 || threads >= machine.cores) return machine;
+  const double share = double(threads) / machine.cores;
+  for (auto& [unit, rate] : machine.peak_flops) {
+    const auto one = machine.one_core_peak_flops.find(unit);
+    rate = one == machine.one_core_peak_flops.end() ? rate * share : std::min(rate, threads * one->second);
+  }
+  for (Machine::Level& level : machine.levels) {
+    const bool is_memory = &level == &machine.levels.back(),
+               is_private = level.name == "L1" || level.name == "L2";
+    const double of_core = level.one_core_bytes_per_s > 0 ? level.one_core_bytes_per_s
+                           : is_memory                    ? kMemoryRateOfCore
+                                                          : level.bytes_per_s / machine.cores;
+    if (level.bytes_per_s > 0) level.bytes_per_s = std::min(level.bytes_per_s, threads * of_core);
+    if (is_private) level.bytes *= share;
+  }
+  machine.cores = threads;
+  return machine;
+}
+
 fs::path machine_file(std::string_view name) {
   return cache_dir() / "machines" / (std::string(name) + ".json");
 }

@@ -82,7 +82,13 @@ struct Machine {
   // The basis of one figure: of its longest named parent, otherwise the default. A file that names none holds
   // measured figures if it says so, otherwise assumed ones.
   std::string basis_of(std::string_view field) const;
+  // The cost of one kernel after another from the host; what is usual where it is unknown.
+  double start_s() const;
 };
+
+// A CPU of which only so many threads work: 0 or more than it has: all. Rates that one core is not known to
+// reach are shared out evenly, but for main memory, from which a few cores draw more than their share.
+Machine with_threads(Machine machine, int threads);
 
 // Rejects missing, misspelt or impossible fields by name; `origin` names the file.
 Machine machine_from_json(const Json& json, std::string_view origin);

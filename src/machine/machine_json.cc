@@ -107,6 +107,9 @@ Json with_current_names(Json json) {
 
 Machine machine_from_json(const Json& written, std::string_view origin) {
   const Json json = with_current_names(written);
+  if (json.is_object() && json.contains("kernel_times"))
+    reject(Hint{"headroom predict gemm, with a table of sizes, takes it as its machine"},
+           "{}: it holds the times of kernels, which predict those of a table, not a machine", origin);
   const Fields fields(json, origin, "");
   fields.only(std::initializer_list<const char*>{"name",
                                                  "aliases",

@@ -451,6 +451,32 @@ TEST_F(Machines, BytesAreChargedToTheSmallestLevelOfKnownRate) {
   EXPECT_EQ(unknown.level_for(1e6).name, "memory");  // the rate of its L2 is unknown
 }
 
+// Eight cores have at most eight times what one has, and a share of what is not known of one.
+TEST_F(Machines, FewerThreadsHaveAShareOfTheRates) {
+  const Machine whole = find_machine("epyc-9654"), part = with_threads(whole, 8);
+  EXPECT_EQ(part.cores, 8);
+  EXPECT_DOUBLE_EQ(part.peak_flops.at("fp32"), 8 * 118.4e9);
+  EXPECT_DOUBLE_EQ(part.levels[0].bytes_per_s, whole.levels[0].bytes_per_s / 12);
+  EXPECT_DOUBLE_EQ(part.levels[0].bytes, whole.levels[0].bytes / 12);
+  EXPECT_EQ(part.levels[2].bytes, whole.levels[2].bytes) << "all cores share the third level";
+  EXPECT_LT(part.memory().bytes_per_s, whole.memory().bytes_per_s);
+  for (const int threads : {0, 96, 400}) EXPECT_EQ(with_threads(whole, threads).cores, 96);
+  EXPECT_EQ(with_threads(find_machine("h200"), 8).cores, 132) << "not of a GPU";
+}
+
+TEST_F(Machines, StartsHaveAUsualCost) {
+  Json json = small();
+  json.erase("launch");
+  EXPECT_GT(machine_from_json(json, "x").start_s(), 0);
+  EXPECT_EQ(find_machine("h200").start_s(), 2.4e-6);
+}
+
+TEST_F(Machines, KernelTimesAreNoMachine) {
+  Json json = small();
+  json["kernel_times"] = Json::array();
+  EXPECT_TRUE(contains(refusal([&] { machine_from_json(json, "x"); }).what(), "times of kernels"));
+}
+
 TEST_F(Machines, FiveLoadInNoTime) {
   const auto begin = std::chrono::steady_clock::now();
   for (const char* name : {"k80", "p100", "v100", "a100", "h200"}) find_machine(name);

@@ -182,6 +182,7 @@ class LayingOut {
 
 // Joins a cast into the relayout that is its only reader.
 void join_casts(Graph& graph, const Target& target) {
+  if (std::ranges::none_of(graph.nodes(), [](const Node& node) { return node.op == "cast"; })) return;
   const auto readers = count_readers(graph);
   std::vector<Node> nodes = graph.nodes();
   std::set<std::size_t> gone;

@@ -61,6 +61,7 @@ std::vector<Step> make_steps(const Graph& graph, const std::vector<NodeId>& orde
     } else {
       made.emplace(hash, steps.size());
       steps.push_back(make_step(node, std::move(problem), binding, choose));
+      steps.back().like = static_cast<int>(steps.size()) - 1;
     }
     Step& step = steps.back();
     step.node = id, step.phase = node.phase;

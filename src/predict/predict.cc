@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "ops/cpu/bf16_tile.h"
 #include "plan/streams.h"
@@ -84,6 +85,34 @@ double end_of_schedule(std::span<const ScheduledStep> steps) {
   return std::max(end, busy);
 }
 
+namespace {
+
+// One step, whatever runs before it and beside it.
+struct OneStep {
+  StepPrediction step;
+  ScheduledStep scheduled;
+  double seconds = 0, doubt = 0;
+};
+
+// Without a model: its floor alone.
+OneStep time_one(const Step& step, const Machine& machine, const Target& target, const TimeModel* model) {
+  OneStep one{.step = floor_of(step, machine, target), .scheduled = {}};
+  if (model == nullptr) return one;
+  StepPrediction& p = one.step;
+  const StepTime time = model->time(step, machine, target);
+  const double exchange = exchange_seconds(step, machine, target);
+  p.predicted_s = std::max(p.floor_s, time.seconds) + exchange;
+  p.low_s = std::max(p.floor_s, time.low) + exchange;
+  p.high_s = std::max(p.predicted_s, time.high + exchange);
+  p.limit = exchange > time.seconds ? "exchange" : time.bound;
+  one.seconds = time.seconds, one.doubt = time.doubt;
+  one.scheduled.seconds = p.predicted_s, one.scheduled.gap = time.gap;
+  one.scheduled.busy = std::min(p.predicted_s, std::max(p.floor_s, time.busy) + exchange);
+  return one;
+}
+
+}  // namespace
+
 Prediction predict(const Plan& plan, const Machine& machine) {
   return predict(plan, machine, default_time_model(machine));
 }
@@ -95,23 +124,21 @@ Prediction predict(const Plan& plan, const Machine& machine, const TimeModel& mo
   prediction.basis = model.basis();
   std::vector<ScheduledStep> schedule;
   std::vector<double> seconds, doubts;
+  std::vector<std::optional<OneStep>> known(plan.steps.size());  // by Step::like
+  const auto timed = [&](const Step& step) -> OneStep {
+    const TimeModel* const by = prediction.has_times ? &model : nullptr;
+    if (step.like == kNone) return time_one(step, machine, target, by);
+    std::optional<OneStep>& twin = known.at(static_cast<std::size_t>(step.like));
+    if (!twin) twin = time_one(step, machine, target, by);
+    return *twin;
+  };
   for (const Step& step : plan.steps) {
-    StepPrediction p = floor_of(step, machine, target);
-    ScheduledStep scheduled{.stream = step.stream, .waits = step.waits};
-    if (prediction.has_times) {
-      const StepTime time = model.time(step, machine, target);
-      const double exchange = exchange_seconds(step, machine, target);
-      p.predicted_s = std::max(p.floor_s, time.seconds) + exchange;
-      p.low_s = std::max(p.floor_s, time.low) + exchange;
-      p.high_s = std::max(p.predicted_s, time.high + exchange);
-      p.limit = exchange > time.seconds ? "exchange" : time.bound;
-      seconds.push_back(time.seconds), doubts.push_back(time.doubt);
-      scheduled.seconds = p.predicted_s, scheduled.gap = time.gap;
-      scheduled.busy = std::min(p.predicted_s, std::max(p.floor_s, time.busy) + exchange);
-    }
-    schedule.push_back(scheduled);
-    prediction.floor_s += p.floor_s;
-    prediction.steps.push_back(std::move(p));
+    OneStep one = timed(step);
+    if (prediction.has_times) seconds.push_back(one.seconds), doubts.push_back(one.doubt);
+    one.scheduled.stream = step.stream, one.scheduled.waits = step.waits;
+    schedule.push_back(std::move(one.scheduled));
+    prediction.floor_s += one.step.floor_s;
+    prediction.steps.push_back(std::move(one.step));
   }
   if (prediction.has_times) {
     prediction.predicted_s = model.run_start_s() + end_of_schedule(schedule);

@@ -86,19 +86,43 @@ std::string code_of(const Problem& problem) {
   return code;
 }
 
+// No kernel is built for this GPU: NVIDIA's libraries of its time are what runs such steps there.
+std::string_view library_family(const Step& step) {
+  const bool fp64 = float_type(step.problem) == DType::f64;
+  if (step.cost.multiply_add <= 0) return "plain";
+  if (step.problem.op.starts_with("conv")) return fp64 ? "cudnn.fp64" : "cudnn.fp32";
+  return fp64 ? "cublaslt.fp64" : "cublaslt.fp32";
+}
+
+// The rate of a unit; of tensor cores that a machine file leaves out, what it says of the others: TF32 runs
+// at half the rate of 16-bit types. Vectors where there is no such unit.
+double unit_peak(const Machine& machine, Unit unit, DType dtype) {
+  const auto rate = [&](Unit of) {
+    const auto found = machine.peak_flops.find(std::string(name_of(of)));
+    return found == machine.peak_flops.end() ? 0 : found->second;
+  };
+  if (const double known = rate(unit); known > 0) return known;
+  const double half_types = std::max(rate(Unit::bf16), rate(Unit::fp16)),
+               vectors = vector_peak(machine, dtype);
+  if (machine.kind == "cpu" || machine.compute_capability < 80) return vectors;
+  if (unit == Unit::tf32) return std::max(half_types / 2, vectors);
+  if (unit == Unit::bf16 || unit == Unit::fp16) return std::max(half_types, vectors);
+  return vectors;
+}
+
 }  // namespace
 
 StepAmounts amounts_of(const Step& step, const Machine& machine, const Target& target) {
   StepAmounts a;
   const KernelLaunch main = step.work.launches.empty() ? KernelLaunch{} : step.work.launches.front();
   a.family = main.family;
-  a.kind = fmt::format("{} {}", step.kernel_name(), step.problem.op);
+  a.kind.append(step.kernel_name()).append(" ").append(step.problem.op);  // for every step of every machine
+  if (step.kernel == nullptr && machine.kind != "cpu") a.family = library_family(step);
   if (machine.kind != "cpu") a.kind += code_of(step.problem);
   const bool tf32 = target.policy.tf32 && main.extent.m > 0;  // all that is no product runs as ever
   if (tf32 || is_16bit(float_type(step.problem))) a.kind += tf32 ? kTf32Kind : k16bitKind;
   a.flops = step.work.flops() / std::max(1e-3, main.useful);
-  const auto peak = machine.peak_flops.find(std::string(name_of(main.unit)));
-  a.peak = peak != machine.peak_flops.end() ? peak->second : vector_peak(machine, float_type(step.problem));
+  a.peak = unit_peak(machine, main.unit, float_type(step.problem));
   a.bytes = step.work.bytes();
   const Machine::Level& level = machine.level_for(a.bytes + static_cast<double>(step.workspace));
   a.rate = level.bytes_per_s, a.level = level.name;

@@ -95,12 +95,15 @@ ConstantsModel::ConstantsModel(std::string_view text, std::string_view origin) {
   basis_ = basis_named(json.value("basis", "assumed"));
   factors_ = factors_from(json, "interval", origin);
   run_factors_ = json.contains("run_interval") ? factors_from(json, "run_interval", origin) : factors_;
-  add_kinds(text, origin);
+  add_kinds(json, origin);
   if (!has("plain")) reject("{}: kind 'plain' is missing", origin);
 }
 
 void ConstantsModel::add_kinds(std::string_view text, std::string_view origin) {
-  const Json json = parse_object(text, origin);
+  add_kinds(parse_object(text, origin), origin);
+}
+
+void ConstantsModel::add_kinds(const Json& json, std::string_view origin) {
   if (!json.contains("kinds") || !json.at("kinds").is_object())
     reject("{}: a time model has 'kinds' of steps", origin);
   for (const auto& [name, constants] : json.at("kinds").items()) {
@@ -144,7 +147,7 @@ StepTime ConstantsModel::time(const Step& step, const Machine& machine, const Ta
   const StepAmounts amounts = amounts_of(step, machine, target);
   const Kind& kind = kind_of(amounts);
   StepConstants constants = kind.shares;
-  constants.start_s = kind.starts * machine.launch.host_s;
+  constants.start_s = kind.starts * machine.start_s();
   const StepTimeParts parts = parts_of(amounts, constants);
   const double seconds = parts.seconds();
   return {.seconds = seconds,

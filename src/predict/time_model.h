@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "predict/step_constants.h"
@@ -60,6 +61,7 @@ class ConstantsModel final : public TimeModel {
   bool has(const std::string& family) const { return kinds_.contains(family); }
 
  private:
+  void add_kinds(const Json& json, std::string_view origin);
   struct Kind {
     StepConstants shares;  // its start is replaced by:
     double starts = 1;     // times the machine's cost of a launch

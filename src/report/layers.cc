@@ -94,8 +94,8 @@ std::vector<Cell> cells_of(const LayerReading& l) {
           if_measured(l.flops / measured / 1e9),
           l.floor_s * 1e3,
           known(l.predicted_s * 1e3),
-          known(l.low_s * 1e3),
-          known(l.high_s * 1e3),
+          l.high_s > 0 ? known(l.low_s * 1e3) : Cell(),
+          l.high_s > 0 ? known(l.high_s * 1e3) : Cell(),
           known(l.predicted_forward_s * 1e3),
           known(l.predicted_backward_s * 1e3),
           known(l.predicted_update_s * 1e3),
@@ -149,14 +149,13 @@ Sheet layer_sheet(const std::vector<LayerReading>& layers, bool has_times) {
         .unit = "%",
         .format = tenths},
        {.key = "bound", .title = "bound by", .priority = 1}});
-  LayerReading total{.layer = "total"};
+  LayerReading total{.layer = "total"};  // without an interval: those of layers do not add up
   for (const LayerReading& l : layers) {
     sheet.row(cells_of(l));
     total.parameters += l.parameters;
     total.forward_flops += l.forward_flops, total.flops += l.flops;
     total.forward_s += l.forward_s, total.backward_s += l.backward_s, total.update_s += l.update_s;
     total.floor_s += l.floor_s, total.predicted_s += l.predicted_s;
-    total.low_s += l.low_s, total.high_s += l.high_s;
     total.predicted_forward_s += l.predicted_forward_s, total.predicted_backward_s += l.predicted_backward_s;
     total.predicted_update_s += l.predicted_update_s;
   }

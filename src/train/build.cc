@@ -1,5 +1,7 @@
 #include "train/build.h"
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "ops/operator.h"
 
@@ -95,7 +97,7 @@ Capabilities capabilities_of(const Machine& machine, int threads) {
   if (machine.kind == "cpu") {
     if (machine.name == "here" || machine.cores == 0) return cpu_capabilities(threads);
     Capabilities cpu{.kind = DeviceKind::cpu, .name = machine.title};
-    cpu.threads = threads > 0 ? threads : machine.cores;
+    cpu.threads = threads > 0 ? std::min(threads, machine.cores) : machine.cores;
     if (machine.vector_bytes > 0) cpu.vector_bytes = machine.vector_bytes;
     cpu.bf16_products = machine.peak_flops.contains("bf16");
     cpu.bf16_tiles = has_tiles(machine);

@@ -50,8 +50,21 @@ BuildRequest reading_request(const Net& net, const Machine& machine, const Engin
   return request;
 }
 
+namespace {
+
+// Nodes of unknown operators have no time. Each may take as long as a known step does on average, or twice
+// that.
+void widen_for_gaps(Prediction& p, const Program& program) {
+  if (program.unknown.empty()) return;
+  p.has_times = p.has_times && !p.steps.empty();
+  if (p.has_times) p.high_s *= 1 + 2 * double(program.unknown.size()) / double(p.steps.size());
+}
+
+}  // namespace
+
 Forecast read_plan(std::shared_ptr<const Built> built, const Machine& machine) {
   Prediction prediction = predict(built->plan, machine, time_model_for(machine));
+  widen_for_gaps(prediction, built->program);
   Forecast result{std::move(built), std::move(prediction)};
   result.batch = result.built->plan.binding.batch;
   result.memory_needed = memory_need(result.built->plan).total();

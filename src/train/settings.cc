@@ -72,8 +72,11 @@ Machine ceilings_of(Device& device, int threads, bool keep, const Warn& warn) {
 }
 
 Machine machine_named(const std::string& name, int threads, const Warn& warn) {
-  Machine machine =
-      name == "here" ? here_or_measure(threads, kQuickRoofline, true, warn) : find_machine(name);
+  Machine machine = name == "here" ? here_or_measure(threads, kQuickRoofline, true, warn)
+                                   : with_threads(find_machine(name), threads);
+  if (machine.kind == "cpu" && threads > machine.cores && warn)
+    warn(fmt::format("{} has {} cores: `threads` of {} means all of them", machine.name, machine.cores,
+                     threads));
   if (const std::string doubt = calibration_doubt(machine); warn && !doubt.empty()) warn(doubt);
   return machine;
 }
