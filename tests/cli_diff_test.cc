@@ -125,6 +125,11 @@ TEST_F(CliDiff, NoiseDoesNotFailButIsMentioned) {
   EXPECT_NE(outcome.err.find("may be noise"), std::string::npos) << outcome.err;
 }
 
+TEST_F(CliDiff, SaysHowManyRunsWereGiven) {
+  EXPECT_NE(run({"diff"}).err.find("none was given"), std::string::npos);
+  EXPECT_NE(run({"diff", "a.json"}).err.find("only one was given"), std::string::npos);
+}
+
 TEST_F(CliDiff, ThreeRunsAreOneTable) {
   keep("a.json", 1), keep("b.json", 1.2), keep("c.json", 0.5);
   const Json json = succeed_json({"diff", "a.json", "b.json", "c.json"});

@@ -1,4 +1,6 @@
 // headroom profile: its tables add up to the step, its files can be read again, and it changes no result.
+#include <cmath>
+
 #include "base/text.h"
 #include "report/profile_files.h"
 #include "support/program.h"
@@ -210,6 +212,64 @@ TEST_F(CliProfile, ARunTooShortSaysSo) {
   const Outcome outcome = succeed({"profile", "lenet5", "--data", "glyphs", "--train-size", "640",
                                    "--test-size", "64", "--batch", "320", "--epochs", "1"});
   EXPECT_NE(outcome.out.find("needs more steps"), outcome.out.npos) << outcome.out;
+}
+
+TEST_F(CliProfile, ARunTooShortSaysSoEverywhere) {
+  const Words few = {"mlp", "--data", "glyphs", "--train-size", "300", "--test-size", "64", "--epochs", "1"};
+  const std::string what = "The run ended before a step could be watched";
+  const Json json = profile(with(few, {"--counters", "system"}));
+  ASSERT_FALSE(json.at("notes").empty());
+  EXPECT_TRUE(json.at("notes").at(0).get<std::string>().starts_with(what)) << json.at("notes");
+  const std::string text = succeed(with(with({"profile"}, few), {"--counters", "system"})).out;
+  EXPECT_NE(text.find(what), text.npos) << text;
+  EXPECT_NE(text.find("no counters: the run ended"), text.npos) << "the other notes are there, too" << text;
+  const Outcome trained = succeed(with(with({"train"}, few), {"--profile", "p"}));
+  EXPECT_NE(trained.err.find(what), trained.err.npos) << trained.err;
+}
+
+TEST_F(CliProfile, SortedLayersStillAddUp) {
+  const std::string text =
+      succeed(with(with({"profile"}, small_), {"--steps", "3", "--sort", "total ms", "--top", "1"})).out;
+  const std::size_t all = text.find("\nall layers "), idle = text.find("\ncopies, host and idle ");
+  ASSERT_NE(all, text.npos) << text;
+  ASSERT_NE(idle, text.npos) << text;
+  EXPECT_LT(all, idle);
+  EXPECT_LT(idle, text.find("\nstep ", idle)) << text;
+  EXPECT_EQ(text.substr(0, all).back(), '-') << "a rule stands above the sums\n" << text;
+}
+
+// A step is whole: means of counts of whole events are multiples of one of the watched steps.
+TEST_F(CliProfile, CountersAreMeansOfTheWatchedSteps) {
+  const Json json =
+      profile(with(small_, {"--steps", "16", "--epochs", "5", "--threads", "1", "--counters", "system"}));
+  for (const Json& step : json.at("record").at("measurement").at("steps"))
+    for (const char* counter : {"page-faults", "context-switches", "cpu-migrations"}) {
+      if (!step.contains("counters") || !step.at("counters").contains(counter)) continue;  // not counted here
+      const double events = 16 * step.at("counters").at(counter).get<double>();
+      EXPECT_NEAR(events, std::round(events), 1e-6) << counter;
+    }
+}
+
+// An epoch has far more steps than the profile needs.
+TEST_F(CliProfile, ProgressCountsTheStepsOfTheProfile) {
+  const Outcome outcome = succeed({"profile", "lenet5", "--data", "glyphs", "--test-size", "64", "--batch",
+                                   "2048", "--steps", "9", "--threads", "1"});
+  const std::size_t line = outcome.err.find("profiling lenet5");
+  if (line == outcome.err.npos) GTEST_SKIP() << "it took less than a second";
+  EXPECT_NE(outcome.err.find(" of 17, loss", line), outcome.err.npos) << outcome.err;
+}
+
+TEST_F(CliProfile, CountersThatNobodyHasAreRefusedByTheirReason) {
+  const std::pair<const char*, const char*> cases[] = {
+      {",", "must name sets and counters"}, {"list,seed", "give it alone"}, {"flops", "add --device cuda"}};
+  for (const auto& [counters, what] : cases) {
+    const Outcome outcome = run(with(with({"profile"}, small_), {"--counters", counters}));
+    EXPECT_EQ(outcome.code, 2) << counters;
+    EXPECT_NE(outcome.err.find(what), outcome.err.npos) << counters << outcome.err;
+  }
+  const Outcome chip = run({"profile", "--counters", "list", "--chip", "GA100"});
+  EXPECT_EQ(chip.code, 2);
+  EXPECT_NE(chip.err.find("add --device cuda"), chip.err.npos) << chip.err;
 }
 
 }  // namespace

@@ -130,6 +130,30 @@ TEST_F(CliProgram, SaysThatNoGpuWasUsed) {
   EXPECT_EQ(run({"profile", "--", "/no/such/program"}).code, 127);
 }
 
+TEST_F(CliProgram, ARunWithoutAProfileLeavesTheFolderAsItWas) {
+  EXPECT_EQ(run({"profile", "-o", "a/new", "--", "true"}).code, 1);
+  EXPECT_FALSE(std::filesystem::exists(file("a")));
+  std::filesystem::create_directories(file("old/processes"));
+  put("old/processes/host-1.process", "of an earlier run");
+  EXPECT_EQ(run({"profile", "-o", "old", "--", "true"}).code, 1);
+  EXPECT_EQ(read_file(file("old/processes/host-1.process")), "of an earlier run");
+  EXPECT_FALSE(std::filesystem::exists(file("old/processes.part")));
+}
+
+TEST_F(CliProgram, OptionsOfNetworksAreRefused) {
+  const Words options[] = {{"--batch", "0"},       {"--lr", "1"},      {"--precision", "tf32"},
+                           {"--device", "cpu"},    {"--threads", "2"}, {"--epochs=3"},
+                           {"--save", "w.st"},     {"--explain"},      {"--check-against", "cpu"},
+                           {"--parallel", "data"}, {"--prove"}};
+  for (const Words& option : options) {
+    const Outcome outcome = run(with(with({"profile"}, option), {"--", "touch", "started"}));
+    EXPECT_EQ(outcome.code, 2) << option[0];
+    EXPECT_TRUE(holds(outcome.err, "is about networks that headroom runs")) << option[0] << outcome.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(file("started")));
+  EXPECT_EQ(run({"profile", "--wide", "--steps", "3", "--", "sh", "-c", "exit 5", "--batch"}).code, 5);
+}
+
 // The library itself, in a program that calls it as the driver would.
 class CliInjectedLibrary : public CliProgram {
  protected:

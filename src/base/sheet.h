@@ -58,7 +58,9 @@ class Sheet {
 
   void row(std::vector<Cell> cells);    // one per column
   void total(std::vector<Cell> cells);  // a row below a rule
-  void rule();                          // a line before the next row
+  // A line before the next row. In a table with a total, rows after it are sums: they are neither sorted nor
+  // left out.
+  void rule();
 
   const std::string& name() const { return name_; }
   const std::vector<Column>& columns() const { return columns_; }

@@ -225,18 +225,18 @@ std::size_t Sheet::sort_column(const std::string& name) const {
   reject(nearest(name, titles), "`sort` is '{}'; the table has no such column", name);
 }
 
-// The rows to print, totals last.
+// The rows to print; sums stay last and in order, so that the table adds up however it is sorted or cut.
 std::vector<const Sheet::Row*> Sheet::rows_for(const TableView& view) const {
-  std::vector<const Row*> rows, totals;
-  for (const Row& row : rows_) (row.is_total ? totals : rows).push_back(&row);
-  if (view.summary && !totals.empty()) rows.clear();
+  std::vector<const Row*> rows, sums;
+  for (std::size_t r = 0; r < rows_.size(); ++r) (is_sum(r) ? sums : rows).push_back(&rows_[r]);
+  if (view.summary && !sums.empty()) rows.clear();
   if (!view.sort.empty()) {
     const std::size_t column = sort_column(view.sort);
     std::ranges::stable_sort(
         rows, [&](const Row* a, const Row* b) { return goes_before(a->cells[column], b->cells[column]); });
   }
   if (view.top > 0 && std::ssize(rows) > view.top) rows.resize(static_cast<std::size_t>(view.top));
-  rows.insert(rows.end(), totals.begin(), totals.end());
+  rows.insert(rows.end(), sums.begin(), sums.end());
   return rows;
 }
 
@@ -260,7 +260,8 @@ std::string Sheet::text(const TableView& view) const {
       std::string(total_width(columns, [](const Printed& c) { return c.width; }), '-') + "\n";
   std::string text = header_of(columns) + rule;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (rows[r]->after_rule && r > 0 && (rows[r]->is_total || view.sort.empty())) text += rule;
+    const bool stays = view.sort.empty() || is_sum(static_cast<std::size_t>(rows[r] - rows_.data()));
+    if (rows[r]->after_rule && r > 0 && stays) text += rule;
     text += lines_of(columns, r);
   }
   return text + note_below(dropped, columns, view);

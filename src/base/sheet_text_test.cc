@@ -119,6 +119,46 @@ TEST(SheetText, NamesKeepTheirEnds) {
             "At 28 columns, long texts are cut (…); --wide shows all.");
 }
 
+// The layers of a profile: rows between the rule and the total belong to no layer, and add up to it.
+Sheet layers_of_a_step() {
+  Sheet sheet("layers", {{.key = "layer", .title = "layer"}, {.key = "ms", .title = "ms"}});
+  sheet.row({"conv", 1.0});
+  sheet.row({"pool", 3.0});
+  sheet.row({"out", 2.0});
+  sheet.rule();
+  sheet.row({"all layers", 6.0});
+  sheet.row({"idle", 0.5});
+  sheet.total({"step", 6.5});
+  return sheet;
+}
+
+constexpr const char* kSums =
+    "------------------\n"
+    "all layers  6.0000\n"
+    "idle        0.5000\n"
+    "------------------\n"
+    "step        6.5000\n";
+
+TEST(SheetText, SumsStayBelowTheRule) {
+  const std::string head =
+      "layer           ms\n"
+      "------------------\n";
+  EXPECT_EQ(layers_of_a_step().text({.sort = "ms"}), head +
+                                                         "pool        3.0000\n"
+                                                         "out         2.0000\n"
+                                                         "conv        1.0000\n" +
+                                                         kSums);
+  EXPECT_EQ(layers_of_a_step().text({.sort = "ms", .top = 1}), head + "pool        3.0000\n" + kSums);
+  EXPECT_EQ(layers_of_a_step().text({.top = 2}), head +
+                                                     "conv        1.0000\n"
+                                                     "pool        3.0000\n" +
+                                                     kSums);
+}
+
+TEST(SheetText, ASummaryAddsUp) {
+  EXPECT_EQ(layers_of_a_step().text({.summary = true}), std::string("layer           ms\n") + kSums);
+}
+
 TEST(SheetText, IsSortedByAColumn) {
   for (const char* name : {"forward ms", "forward_ms", "forward-ms", "Forward ms"}) {
     const auto lines = lines_of(layers().text({.sort = name}));

@@ -54,7 +54,9 @@ std::vector<std::string> chosen_runs(const DiffRequest& r) {
   }
   if (chosen.size() < 2)
     reject(Hint{"headroom diff before.json after.json"}, "a comparison needs two runs; {}",
-           r.without.empty() ? "only one was given" : fmt::format("--without leaves {}", chosen.size()));
+           !r.without.empty() ? fmt::format("--without leaves {}", chosen.size())
+           : r.runs.empty()   ? "none was given"
+                              : "only one was given");
   return chosen;
 }
 

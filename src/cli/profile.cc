@@ -124,8 +124,6 @@ void run_program_profile(const ProfileRequest& r) {
                                     {&r.mode, "--mode"}})
     if (!value->empty())
       reject(Hint{"give only one of the two"}, "{} and a program after -- exclude each other", what);
-  if (r.profile.pm_sampling)
-    reject(Hint{"leave it out"}, "--pm-sampling is about networks that headroom runs");
   profile_program(r.program, r.profile, r.common, r.run.files);
 }
 
@@ -133,6 +131,7 @@ void run(ProfileRequest& r) {
   r.profile.on_gpu = r.common.device != "cpu" || !r.program.command.empty();
   if (r.profile.counters == "list") {
     if (r.profile.on_gpu) return list_gpu_counters(r.common, r.profile.chip);
+    if (!r.profile.chip.empty()) reject(Hint{"add --device cuda"}, "--chip is about the counters of a GPU");
     return list_cpu_counters(r.common);
   }
   if (!r.profile.code.empty()) return describe_code(r.common, r.profile.code);

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <set>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -29,6 +31,52 @@ namespace {
 
 namespace fs = std::filesystem;
 using inject::ProcessRecord;
+
+// Folders that this run makes: what is empty at its end is removed again.
+class MadeFolders {
+ public:
+  explicit MadeFolders(const std::string& folder) {
+    if (folder.empty()) return;
+    for (fs::path path = fs::absolute(folder); !fs::exists(path); path = path.parent_path())
+      made_.push_back(path);
+  }
+  ~MadeFolders() {
+    std::error_code ignored;
+    for (const fs::path& path : made_) fs::remove(path, ignored);
+  }
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+
+ private:
+  std::vector<fs::path> made_;  // innermost first
+};
+
+// Where the processes put their files until there is a profile. A run without one removes them, so that an
+// earlier profile in the same folder stays as it is.
+class PendingProcesses {
+ public:
+  PendingProcesses(const std::string& out, const std::string& name)
+      : folder_(out, (name + ".part").c_str()), kept_(out.empty() ? fs::path() : fs::absolute(out) / name) {}
+  ~PendingProcesses() {
+    std::error_code ignored;
+    if (!kept_.empty()) fs::remove_all(folder_.path(), ignored);
+  }
+  PendingProcesses(const PendingProcesses&) = delete;
+  PendingProcesses& operator=(const PendingProcesses&) = delete;
+
+  const ProcessFolder& folder() const { return folder_; }
+  void keep() const {
+    if (kept_.empty()) return;
+    std::error_code error;
+    fs::remove_all(kept_, error);
+    fs::rename(folder_.path(), kept_, error);
+    if (error) fail("cannot make the folder {}: {}", kept_.string(), error.message());
+  }
+
+ private:
+  ProcessFolder folder_;
+  fs::path kept_;
+};
 
 // "last:20s", "first:100000", "20s"
 inject::WindowRule parsed_window(const std::string& text) {
@@ -92,14 +140,14 @@ RunProfile profile_of(const ProgramRequest& request, const ProfileOptions& optio
 
 // The second run: tracing and counting change each other, so that times and counters have a run each.
 void add_counters(RunProfile& profile, const InjectedProgram& program, const ProfileOptions& options,
-                  const EndedProcess& first) {
+                  const EndedProcess& first, std::optional<PendingProcesses>& counted) {
   std::vector<std::string>& notes = profile.trace.notes;
   if (first.code != 0) {
     notes.push_back("No counters: the program failed, so that it did not run a second time to be counted.");
     return;
   }
   note("headroom: the program runs a second time, to count; its output is dropped\n");
-  const ProcessFolder folder(options.out, "counted");
+  const ProcessFolder& folder = counted.emplace(options.out, kCountedFolder).folder();
   ::setenv(inject::kCountersVariable,
            fmt::format("{}", fmt::join(gpu_counters_named(options.counters), ",")).c_str(), 1);
   const EndedProcess second = program.run(folder, 0, InjectedProgram::Output::dropped).process;
@@ -134,13 +182,23 @@ void print_program(const RunProfile& profile, const ProfileOptions& options, con
   print_json(json);
 }
 
-void require_program(const ProfileOptions& options) {
-  const std::pair<bool, const char*> of_networks[] = {
-      {options.prove, "--prove"},     {options.memory, "--memory"},      {options.energy, "--energy"},
-      {options.managed, "--managed"}, {!options.open.empty(), "--open"}, {options.nvtx, "--nvtx"}};
-  for (const auto& [given, name] : of_networks)
-    if (given)
+// The parser took every option: those that are not listed here are about networks.
+void reject_network_options(const Common& common) {
+  static const std::set<std::string> of_programs = {
+      "--step-range",  "--window",   "--layers", "--graphs", "--out",  "--steps", "--sample-ms",
+      "--trace-steps", "--counters", "--chip",   "--code",   "--card", "--zoom",  "--json",
+      "--record",      "--report",   "--width",  "--wide",   "--sort", "--top",   "--summary"};
+  for (const std::string& word : command_line()) {
+    if (word == "--") return;
+    const std::string name = word.substr(0, word.find('='));
+    const bool gpu = name == "--device" && common.device.starts_with("cuda");  // says what is true anyway
+    if (name.starts_with("--") && !of_programs.contains(name) && !gpu)
       reject(Hint{"leave it out"}, "{} is about networks that headroom runs, not about other programs", name);
+  }
+}
+
+void require_program(const ProfileOptions& options, const Common& common) {
+  reject_network_options(common);
   require_profile(options);
   if (launched_as_one_of_several())
     reject(Hint{"headroom profile -- mpirun -n 2 PROGRAM profiles all ranks at once"},
@@ -177,10 +235,12 @@ void profile_program(const ProgramRequest& request, const ProfileOptions& option
     reject(Hint{"only the layers of torch can be named"}, "--layers is '{}'", request.layers);
   if (!request.graphs.empty() && request.graphs != "whole" && request.graphs != "nodes")
     reject(Hint{"write whole or nodes"}, "--graphs is '{}'", request.graphs);
-  require_program(options);
+  const MadeFolders made(options.out);
+  require_program(options, common);
   require_files(files);
   const InjectedProgram program(request.command, request.layers);
-  const ProcessFolder folder(options.out, "processes");
+  const PendingProcesses pending(options.out, kProcessesFolder);
+  const ProcessFolder& folder = pending.folder();
   ::setenv(inject::kWindowVariable, inject::to_text(window).c_str(), 1);
   ::setenv(inject::kGraphsVariable, request.graphs.c_str(), 1);
 
@@ -195,10 +255,13 @@ void profile_program(const ProgramRequest& request, const ProfileOptions& option
     throw Interrupted{process.code != 0 ? process.code : 1};
   }
   RunProfile profile = profile_of(request, options, ended, processes);
-  if (!options.counters.empty()) add_counters(profile, program, options, process);
+  std::optional<PendingProcesses> counted;
+  if (!options.counters.empty()) add_counters(profile, program, options, process, counted);
   Saving saving;
   if (!options.out.empty())
     saving.attempt([&] { write_profile(profile, options.out, static_cast<int>(options.trace_steps)); });
+  saving.attempt([&] { pending.keep(); });
+  if (counted) saving.attempt([&] { counted->keep(); });
   saving.attempt([&] { write_files(files, profile); });
   print_program(profile, options, common, processes, process);
   flush_output();

@@ -24,6 +24,26 @@ namespace {
 
 const SpanName kForwardPassSpan{"batch iteration"};
 
+// Sets and counters of a GPU that a CPU does not have.
+bool is_of_gpus_alone(const std::string& word) {
+  const auto has = [&](const auto& list) {
+    return std::ranges::any_of(list, [&](const auto& item) { return item.name == word; });
+  };
+  return (has(gpu_counter_sets()) || has(gpu_counters())) && !has(cpu_counter_sets()) && !has(cpu_counters());
+}
+
+void require_counters(const ProfileOptions& options) {
+  for (const std::string& word : split(options.counters, ',')) {
+    if (word.empty())
+      reject(Hint{"--counters list shows all"},
+             "--counters is '{}'; it must name sets and counters, separated by commas", options.counters);
+    if (word == "list")
+      reject(Hint{"give it alone"}, "--counters list shows what there is, and counts nothing");
+    if (!options.on_gpu && is_of_gpus_alone(word))
+      reject(Hint{"add --device cuda"}, "--counters: a CPU has no '{}'; a GPU counts it", word);
+  }
+}
+
 std::vector<std::string> counters_of(const ProfileOptions& options) {
   if (options.counters.empty()) return {};
   return options.on_gpu ? gpu_counters_named(options.counters) : cpu_counters_named(options.counters);
@@ -80,6 +100,7 @@ void require_profile(const ProfileOptions& options) {
     reject(Hint{"build it where the CUDA toolkit is"}, "--nvtx: this program was built without NVTX");
   if (!options.chip.empty())
     reject(Hint{"leave it out: the GPU's own chip counts"}, "--chip is for --counters list");
+  if (!options.counters.empty()) require_counters(options);
   counters_of(options);
   if (sample_us_of(options) && !options.on_gpu)
     reject(Hint{"add --device cuda"}, "--pm-sampling is about the counters of a GPU");
@@ -185,7 +206,9 @@ void ProfileRun::write() const {
 }
 
 void ProfileRun::say_where() const {
-  if (!options_.out.empty()) note(fmt::format("headroom: the profile is in {}\n", options_.out));
+  if (options_.out.empty()) return;
+  if (profile_.trace.windows.empty()) warn(fmt::format("the profile is empty. {}", kNothingWatched));
+  note(fmt::format("headroom: the profile is in {}\n", options_.out));
 }
 
 void watch_passes(Inference& inference, Device& device, ProfileRun& profile) {

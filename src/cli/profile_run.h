@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/ranks.h"
 #include "cli/repeated_runs.h"
+#include "cli/run_watch.h"
 #include "profile/profiler.h"
 #include "profile/sampler.h"
 #include "report/profile.h"
@@ -51,12 +52,15 @@ class ProfileRun : public TrainObserver {
   // Ends the recording and joins the trace with the record of the run. With several ranks the first gets the
   // traces of all; call it on every rank.
   const RunProfile& finish(RunRecord record, const Plan& plan, Groups* groups = nullptr);
+  // After that: what the record shows over the time of a training.
+  void add_progress(const RunWatch& watch) { watch.add_to(profile_.record); }
   const RunProfile& profile() const { return profile_; }
+  bool has_folder() const { return !options_.out.empty(); }
   void add_proofs(Sheet proofs) { proofs_ = std::move(proofs); }
   void print(const Common& common) const;
   // The folder, if one was given: before printing, so that a reader who stops early loses nothing.
   void write() const;
-  void say_where() const;
+  void say_where() const;  // and whether nothing could be watched
 
  private:
   ProfileOptions options_;

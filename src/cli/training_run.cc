@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/checkpoints.h"
 #include "cli/live_page.h"
+#include "cli/profile_steps.h"
 #include "cli/prove.h"
 #include "cli/run_watch.h"
 #include "cli/signals.h"
@@ -67,7 +68,6 @@ class TrainingRun {
   void profile(const ProfileOptions& options, bool until_seen) {
     profile_.emplace(options);
     until_seen_ = until_seen;
-    steps_to_watch_ = options.steps;
   }
   void prepare();  // everything that can be refused, before the first step
   void train();
@@ -84,6 +84,8 @@ class TrainingRun {
   void save(const std::string& file, SaveOptions options = {});
   void save_weights_and_onnx();
   void watch_steps();
+  bool must_stop();
+  void run_steps(TrainWatcher& watcher);
   RunRecord record() const {
     RunRecord all = training_record(*finished_, command_line());
     if (until_seen_) all.verb = "profile";
@@ -117,8 +119,9 @@ class TrainingRun {
   std::optional<ProfileRun> profile_;
   std::optional<RunWatch> watch_;  // if files show the run over time
   std::unique_ptr<LivePage> live_;
-  bool until_seen_ = false;  // a run that only a profile is wanted of
-  std::int64_t steps_to_watch_ = 0;
+  bool until_seen_ = false;        // a run that only a profile is wanted of
+  bool profile_stopped_ = false;   // it has all its steps, and nothing else stopped the run
+  std::int64_t steps_needed_ = 0;  // by that profile
 };
 
 EngineOptions TrainingRun::engine_options() {
@@ -192,7 +195,9 @@ void TrainingRun::watch_steps() {
   }
   training.parts_timed = 0;
   const std::int64_t whole = std::max<std::int64_t>(1, data_.train.count() / training.batch);
-  const std::int64_t needed = watch.skip + watch.warm_up + steps_to_watch_ + 1;
+  const std::int64_t needed = steps_needed(watch);
+  const std::int64_t short_ones = data_.train.count() % training.batch == 0 ? 0 : needed / whole;
+  steps_needed_ = training.start.steps + needed + short_ones;
   constexpr std::int64_t kToCapture = 1;  // epochs: batches at addresses of their own are captured once each
   if (!request_.epochs) training.epochs = training.start.epoch + (needed + whole - 1) / whole + kToCapture;
 }
@@ -214,10 +219,32 @@ void TrainingRun::keep_best() {
   best_->resume(setup_->train.start.epochs);
 }
 
+// A profile that has all its steps ends its run as planned: that is no interruption.
+bool TrainingRun::must_stop() {
+  if (noted_signal() != 0 || saving_.failed()) return true;
+  profile_stopped_ = until_seen_ && profile_->is_done();
+  return profile_stopped_;
+}
+
+void TrainingRun::run_steps(TrainWatcher& watcher) {
+  StepsOfProfile until_seen(watcher, steps_needed_);
+  TrainObserver* observer = &watcher;
+  if (until_seen_) observer = &until_seen;
+  try {
+    result_ = headroom::train(*engine_, data_, setup_->train, *observer);
+  } catch (const Diverged& error) {
+    if (ranks_.several()) throw;  // the others do not know: the run ends at once
+    diverged_ = error, result_ = error.so_far;
+  }
+  if (profile_stopped_) result_.stopped = false;
+}
+
 void TrainingRun::train() {
-  TrainWatcher watcher(fmt::format("training {} on {}", setup_->net.name, setup_->data), setup_->train.epochs,
+  const char* const what = until_seen_ ? "profiling" : "training";
+  TrainWatcher watcher(fmt::format("{} {} on {}", what, setup_->net.name, setup_->data), setup_->train.epochs,
                        request_.log_every, has_classes(setup_->net));
-  if (ranks_.first() && (request_.files.any() || live_)) watch_.emplace();
+  const bool keeps_files = request_.files.any() || (profile_ && profile_->has_folder());
+  if (ranks_.first() && (keeps_files || live_)) watch_.emplace();
   watcher.tell(best_ ? &*best_ : nullptr);
   watcher.tell(board_ ? &*board_ : nullptr);
   watcher.tell(profile_ ? &*profile_ : nullptr);
@@ -225,16 +252,9 @@ void TrainingRun::train() {
   watcher.tell(live_.get());
   if (live_) live_->begin(has_classes(setup_->net), setup_->train.batch);
   note_signals();
-  setup_->train.stop = [&] {
-    return noted_signal() != 0 || saving_.failed() || (until_seen_ && profile_->is_done());
-  };
+  setup_->train.stop = [&] { return must_stop(); };
   setup_->train.settle_every = request_.log_every;
-  try {
-    result_ = headroom::train(*engine_, data_, setup_->train, watcher);
-  } catch (const Diverged& error) {
-    if (ranks_.several()) throw;  // the others do not know: the run ends at once
-    diverged_ = error, result_ = error.so_far;
-  }
+  run_steps(watcher);
   if (watch_) watch_->stop();
   if (live_)
     live_->end(diverged_ ? "the training diverged" : result_.stopped ? "stopped" : "the training ended");
@@ -243,7 +263,8 @@ void TrainingRun::train() {
 RunProfile TrainingRun::all_of_run() const {
   RunProfile all;
   if (profile_) all = profile_->profile();
-  if (!until_seen_) all.record = record();  // the times of all steps, not only of those that were watched
+  if (until_seen_) return all;
+  all.record = record();  // the times of all steps, not only of those that were watched
   if (watch_) watch_->add_to(all.record);
   return all;
 }
@@ -273,14 +294,16 @@ void TrainingRun::conclude() {
                        .resources = process_resources(),
                        .wall_s = std::chrono::duration<double>(Clock::now() - start_).count(),
                        .view = common_.tables.layers()});
-  if (outside_ && !result_.stopped && !diverged_)
+  if (outside_ && !result_.stopped && !until_seen_ && !diverged_)
     of_outside_ = evaluate(*engine_, *outside_, setup_->train.preprocess,
                            setup_->train.batch / setup_->train.accumulate);
   if (until_seen_ && !ranks_.several() && !diverged_) {
     engine_->set_learning_rate(0);  // repeated updates must not spoil the weights that are measured
     profile_->measure_repeated(*ready_, *device_, common_.device);
   }
-  if (profile_) profile_->finish(ranks_.first() ? record() : RunRecord{}, ready_->plan(), engine_->groups());
+  if (!profile_) return;
+  profile_->finish(ranks_.first() ? record() : RunRecord{}, ready_->plan(), engine_->groups());
+  if (watch_) profile_->add_progress(*watch_);
 }
 
 void TrainingRun::report() {
@@ -315,7 +338,7 @@ void TrainingRun::finish() {
   if (live_) live_->keep([] { return noted_signal() != 0; });
   if (diverged_) throw *diverged_;
   if (until_seen_ && noted_signal() == 0) return;
-  if (result_.stopped) leave(request_, result_);
+  if (result_.stopped || until_seen_) leave(request_, result_);
   if (!result_.diverged.empty()) throw Error(Blame::run, result_.diverged, Hint{kCalmer});
 }
 

@@ -6,31 +6,40 @@
 
 namespace headroom {
 
+std::vector<double> cost_of_reading(std::size_t counters,
+                                    const std::function<void(std::vector<double>&)>& read) {
+  constexpr int kPairs = 64;
+  std::vector<double> first(counters), second(counters), least(counters);
+  for (int i = 0; i < kPairs; ++i) {
+    read(first);
+    read(second);
+    for (std::size_t n = 0; n < counters; ++n) {
+      const double cost = second[n] - first[n];
+      least[n] = i == 0 ? cost : std::min(least[n], cost);
+    }
+  }
+  return least;
+}
+
 CounterRecorder::CounterRecorder(const std::vector<std::string>& counters, std::size_t steps)
     : counting_(counters),
       before_(counting_.names().size() + 1),
       after_(before_.size()),
-      own_(before_.size()),
+      own_(cost_of_reading(before_.size(), [this](std::vector<double>& totals) { read(totals); })),
       sums_(steps, std::vector<double>(before_.size())),
-      runs_(steps) {
-  constexpr int kPairs = 64;
-  std::vector<double> sums(own_.size());
-  for (int i = 0; i < kPairs; ++i) {
-    read(before_);
-    read(after_);
-    for (std::size_t n = 0; n < sums.size(); ++n) sums[n] += after_[n] - before_[n];
-  }
-  for (std::size_t n = 0; n < sums.size(); ++n) own_[n] = sums[n] / kPairs;
-}
+      runs_(steps) {}
 
 void CounterRecorder::read(std::vector<double>& totals) {
   counting_.read(totals);
   totals.back() = 1e-9 * double(spans::now_ns());
 }
 
-void CounterRecorder::begin(std::size_t, Stream&) { read(before_); }
+void CounterRecorder::begin(std::size_t, Stream&) {
+  if (open_) read(before_);
+}
 
 void CounterRecorder::end(std::size_t step, Stream& stream) {
+  if (!open_) return;
   stream.synchronize();
   read(after_);
   ++runs_[step];

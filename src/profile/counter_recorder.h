@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,13 +9,21 @@
 
 namespace headroom {
 
+// What reading counters adds to them, by counter: the least of several pairs of readings. A thread that loses
+// its core between the two would raise a mean, and more than a step took would be taken off.
+std::vector<double> cost_of_reading(std::size_t counters,
+                                    const std::function<void(std::vector<double>&)>& read);
+
 // Counts what each step of a plan does, over several runs, and how long these took: ratios are of the same
-// runs. What reading adds to a step is counted once, in the beginning, and taken off.
+// runs. What reading adds to a step is counted once, in the beginning, and taken off. Runs before open() and
+// after close() do not count.
 class CounterRecorder final : public StepCounts {
  public:
   static constexpr const char* kTime = "seconds";  // the name of the time among the counters
 
   CounterRecorder(const std::vector<std::string>& counters, std::size_t steps);
+  void open() override { open_ = true; }
+  void close() override { open_ = false; }
   void begin(std::size_t step, Stream& stream) override;
   void end(std::size_t step, Stream& stream) override;
 
@@ -28,6 +37,7 @@ class CounterRecorder final : public StepCounts {
   std::vector<double> before_, after_, own_;
   std::vector<std::vector<double>> sums_;  // by step
   std::vector<std::int64_t> runs_;
+  bool open_ = false;
 };
 
 }  // namespace headroom

@@ -110,6 +110,7 @@ TEST(CounterRecorder, EachStepHasItsOwnCounts) {
   const auto cpu = open_device("cpu", 1);
   CounterRecorder recorder({"page-faults"}, 2);
   if (!recorder.notes().empty()) GTEST_SKIP() << recorder.notes()[0];
+  recorder.open();
   for (int run = 0; run < 3; ++run) {
     recorder.begin(0, cpu->stream());
     touch_pages(100);
@@ -118,12 +119,48 @@ TEST(CounterRecorder, EachStepHasItsOwnCounts) {
     burn(0.002);
     recorder.end(1, cpu->stream());
   }
+  recorder.close();
   Measurement m{.steps = std::vector<Measurement::Step>(2)};
   recorder.add_to(m);
   EXPECT_GE(m.steps[0].counters.at("page-faults"), 99) << "the mean of a run";
   EXPECT_LE(m.steps[0].counters.at("page-faults"), 110);
   EXPECT_LE(m.steps[1].counters.at("page-faults"), 10);
   EXPECT_GE(m.steps[1].counters.at(CounterRecorder::kTime), 0.0015);
+}
+
+TEST(CounterRecorder, WarmUpDoesNotCount) {
+  const auto cpu = open_device("cpu", 1);
+  CounterRecorder recorder({"page-faults"}, 1);
+  if (!recorder.notes().empty()) GTEST_SKIP() << recorder.notes()[0];
+  const auto run = [&](std::size_t pages) {
+    recorder.begin(0, cpu->stream());
+    touch_pages(pages);
+    recorder.end(0, cpu->stream());
+  };
+  run(3000);  // warm-up
+  recorder.open();
+  run(100);
+  recorder.close();
+  run(3000);  // an evaluation between the steps that count
+  recorder.open();
+  run(100);
+  recorder.close();
+  Measurement m{.steps = std::vector<Measurement::Step>(1)};
+  recorder.add_to(m);
+  EXPECT_GE(m.steps[0].counters.at("page-faults"), 99);
+  EXPECT_LE(m.steps[0].counters.at("page-faults"), 110) << "the mean of the two runs that count";
+}
+
+TEST(CounterRecorder, APairThatWasInterruptedDoesNotRaiseTheCostOfReading) {
+  int readings = 0;
+  double now = 0;
+  const auto read = [&](std::vector<double>& totals) {
+    now += readings == 7 ? 1000 : 5 + readings % 2;  // the eighth, second of its pair, waited for its core
+    ++readings;
+    totals = {now, 2.0 * readings};
+  };
+  EXPECT_EQ(cost_of_reading(2, read), (std::vector<double>{6, 2}));
+  EXPECT_GE(readings, 32);
 }
 
 }  // namespace

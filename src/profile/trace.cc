@@ -119,7 +119,8 @@ void append(Trace& all, const Trace& other) {
   add(all.spans, other.spans);
   std::ranges::stable_sort(all.spans, {}, &Trace::Span::lane);
   all.windows.insert(all.windows.end(), other.windows.begin(), other.windows.end());
-  all.notes.insert(all.notes.end(), other.notes.begin(), other.notes.end());
+  for (const std::string& note : other.notes)  // every rank says what this machine cannot count
+    if (std::ranges::find(all.notes, note) == all.notes.end()) all.notes.push_back(note);
   all.own_cost_s = std::max(all.own_cost_s, other.own_cost_s);  // ranks record at the same time
   all.dropped += other.dropped;
 }

@@ -91,6 +91,12 @@ TEST(Trace, FileLeavesOutFieldsWithDefaults) {
   EXPECT_EQ(trace_from_json(json, "t.json"), trace);
 }
 
+TEST(Trace, RanksThatSayTheSameSayItOnce) {
+  Trace all{.notes = {"no cycles: denied"}};
+  append(all, Trace{.notes = {"no cycles: denied", "no kernel trace"}});
+  EXPECT_EQ(all.notes, (std::vector<std::string>{"no cycles: denied", "no kernel trace"}));
+}
+
 std::string complaint(const std::function<void(Json&)>& change) {
   Trace trace{.lanes = {{"main"}}, .spans = {{}, {}}, .kernels = {{}}, .copies = {{}}, .windows = {{}}};
   trace.name_id("a");

@@ -46,6 +46,20 @@ std::string headline(const RunProfile& profile) {
                      profile.energy->run_j / profile.energy->run_s, profile.energy->sum_j());
 }
 
+// Those of the trace, after what a reader must know before them.
+std::vector<std::string> notes_of(const RunProfile& profile) {
+  std::vector<std::string> notes;
+  if (profile.trace.windows.empty()) notes.emplace_back(kNothingWatched);
+  notes.insert(notes.end(), profile.trace.notes.begin(), profile.trace.notes.end());
+  return notes;
+}
+
+std::string notes_text(const RunProfile& profile) {
+  std::string text;
+  for (const std::string& what : notes_of(profile)) text += what + "\n";
+  return text;
+}
+
 std::string own_cost(const RunProfile& profile) {
   const Trace& t = profile.trace;
   std::string text = fmt::format(
@@ -53,7 +67,6 @@ std::string own_cost(const RunProfile& profile) {
       human_seconds(t.own_cost_s), t.spans.size(), t.kernels.size(), t.copies.size(), t.calls.size());
   if (t.dropped > 0) text += fmt::format("; {} events found no room", t.dropped);
   text += ".\n";
-  for (const std::string& what : t.notes) text += what + "\n";
   return text;
 }
 
@@ -119,8 +132,7 @@ std::vector<Sheet> profile_sheets(const RunProfile& profile) {
 
 std::string profile_text(const RunProfile& profile, const TableView& view, const TableView& layers) {
   std::string text = headline(profile) + "\n";
-  if (profile.trace.windows.empty())
-    return text + "The run ended before a step could be watched: it needs more steps.\n";
+  if (profile.trace.windows.empty()) return text + notes_text(profile);
   text += step_sheet(profile.trace).text(view) + "\n";
   if (profile.record.plan) text += profiled_layer_sheet(profile).text(layers) + "\n";
   for (const Sheet& sheet : {layer_counters_sheet(profile.record), kernel_counters_sheet(profile.record),
@@ -135,7 +147,7 @@ std::string profile_text(const RunProfile& profile, const TableView& view, const
   text += kernels.text(top) + majority_sentence(kernels, "kernel", "kernel time") + "\n";
   if (is_of_program(profile)) text += program_tables_text(profile, view);
   text += findings_text(findings_of(profile), view) + "\n";
-  return text + own_cost(profile);
+  return text + own_cost(profile) + notes_text(profile);
 }
 
 Json profile_json(const RunProfile& profile) {
@@ -147,7 +159,7 @@ Json profile_json(const RunProfile& profile) {
                       {"layers_j", profile.energy->layer_j}};
   json["own_cost_s"] = profile.trace.own_cost_s;
   json["dropped"] = profile.trace.dropped;
-  json["notes"] = profile.trace.notes;
+  json["notes"] = notes_of(profile);
   return json;
 }
 

@@ -1,9 +1,15 @@
 #pragma once
 
+#include <string_view>
+
 #include "base/table_view.h"
 #include "report/profile.h"
 
 namespace headroom {
+
+// What tables, JSON and the verbs say of a profile without a watched step.
+inline constexpr std::string_view kNothingWatched =
+    "The run ended before a step could be watched: it needs more steps.";
 
 // Every table of a profile that has rows, by name: the files and the JSON hold them all.
 std::vector<Sheet> profile_sheets(const RunProfile& profile);

@@ -271,8 +271,10 @@ RunRecord record_from_json(const Json& json, const std::string& origin) {
   if (p.has("measurement")) read_measurement(r, p.section("measurement"));
   if (r.layers.empty() && p.has("prediction"))
     for (const Section& layer : p.section("prediction").list("layers")) r.layers.push_back(layer_from(layer));
+  // A training that ended within its first epoch has no curve.
+  for (const char* key : {"curve", "progress", "interrupted", "diverged"})
+    if (p.has(key) && !r.training) r.training.emplace();
   for (const Section& epoch : p.list("curve")) {
-    if (!r.training) r.training.emplace();
     r.training->epochs.push_back(epoch_from(epoch));
     r.training->classifier = epoch.has("accuracy");
   }
