@@ -69,8 +69,8 @@ template <int kWidth, int kRun, int kMaps, RunKind kKind>
 __global__ void __launch_bounds__(kRunThreads, 2)
     pixel_runs(const __grid_constant__ Sweep s, const __grid_constant__ RunsPlan q, const float* x,
                const float* w, const float* bias, float* y) {
-  extern __shared__ __align__(16) float memory[];
-  float* const weights = memory;
+  extern __shared__ __align__(16) float numbers[];
+  float* const weights = numbers;
   float* const view = weights + (s.maps * s.depth() + 3) / 4 * 4;
   float* const sums = view + s.channels * q.plane;
   const int group = static_cast<int>(blockIdx.y), image_words = s.channels * s.in_plane();

@@ -41,8 +41,8 @@ template <int kWidth, int kMaps>
 __global__ void __launch_bounds__(kRunWeightThreads, 2)
     pixel_runs_weight(const __grid_constant__ Sweep s, const __grid_constant__ RunsPlan q, const float* x,
                       const float* dy, float* partial) {
-  extern __shared__ __align__(16) float memory[];
-  float* const view = memory;
+  extern __shared__ __align__(16) float numbers[];
+  float* const view = numbers;
   float* const slopes = view + s.channels * q.plane;
   const int group = static_cast<int>(blockIdx.y), thread = static_cast<int>(threadIdx.x);
   const int image_words = s.channels * s.in_plane(), result_words = s.maps * s.out_plane();
@@ -94,14 +94,14 @@ __global__ void __launch_bounds__(kRunWeightThreads, 2)
   if (share < q.shares)
 #pragma unroll
     for (int k = 0; k < kSums; ++k)
-      memory[(share * kSums + k) * q.slots + item] = total[k / kWidth][k % kWidth];
+      numbers[(share * kSums + k) * q.slots + item] = total[k / kWidth][k % kWidth];
   __syncthreads();
   float* const out = partial + (std::int64_t{blockIdx.x} * s.groups + group) * s.maps * s.depth();
   for (int o = thread; o < s.maps * s.depth(); o += static_cast<int>(blockDim.x)) {
     const int map = quotient(o, q.by_depth), rest = o - map * s.depth(), line = rest / kWidth;
     const int map_group = map / kMaps,
               k = (map - first_map_of<kMaps>(s, map_group)) * kWidth + rest - line * kWidth;
-    const float* const from = memory + k * q.slots + map_group * q.lines + line;
+    const float* const from = numbers + k * q.slots + map_group * q.lines + line;
     float sum = from[0];
 #pragma unroll 4
     for (int other = 1; other < q.shares; ++other) sum += from[other * kSums * q.slots];
