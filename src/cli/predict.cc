@@ -86,12 +86,12 @@ void print_layers(const Forecast& f, const PredictRequest& r, const Net& net, Mo
                  : does_not_fit(f));
 }
 
-// The machine of the request that has this name; a file's is written in it.
+// The machine of the request that has this name; a file's is written in it. Its warnings were given before.
 Machine requested(const std::string& name, const PredictRequest& r) {
   if (!every_machine(r))
     for (const std::string& word : named_machines(r))
-      if (Machine machine = machine_named(word, r.common.threads, warn); machine.name == name) return machine;
-  return machine_named(name, r.common.threads, warn);
+      if (Machine machine = machine_named(word, r.common.threads); machine.name == name) return machine;
+  return machine_named(name, r.common.threads);
 }
 
 // Why each kernel was chosen, and what is known of it on that machine.
@@ -118,7 +118,7 @@ std::string int8_notes(const std::vector<PredictRow>& rows, const PredictRequest
 std::string old_gpu_note(const std::vector<PredictRow>& rows, const PredictRequest& r) {
   std::string names;
   for (const PredictRow& row : rows)
-    if (row.outlook.forecast && vendors_only(capabilities_of(requested(row.machine, r))) &&
+    if (row.outlook.forecast && row.outlook.forecast->by_libraries &&
         (" " + names + ",").find(" " + row.machine + ",") == std::string::npos)
       names += (names.empty() ? "" : ", ") + row.machine;
   if (names.empty()) return {};

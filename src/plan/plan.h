@@ -51,7 +51,7 @@ struct Step {
   std::vector<int> waits;            // steps of other streams that must finish first
   std::vector<Charge> charges;       // shares sum to one
   Phase phase = Phase::forward;
-  int like = kNone;  // the same for steps that compute the same by the same kernel
+  int like = kNone;              // the same for steps that compute the same by the same kernel
   Cost cost;                     // lower bound, from the schema
   Work work;                     // work of the chosen kernel
   std::vector<Refusal> refused;  // kernels listed before the chosen one

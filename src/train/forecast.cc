@@ -69,6 +69,7 @@ Forecast read_plan(std::shared_ptr<const Built> built, const Machine& machine) {
   result.batch = result.built->plan.binding.batch;
   result.memory_needed = memory_need(result.built->plan).total();
   result.memory_there = machine.memory().bytes;
+  result.by_libraries = vendors_only(result.built->plan.binding.target.device);
   return result;
 }
 

@@ -16,6 +16,7 @@ struct Forecast {
   std::int64_t batch = 0;
   double memory_needed = 0;        // bytes
   double memory_there = 0;         // of the machine; 0: unknown
+  bool by_libraries = false;       // no kernel of ours can be built for this GPU
   std::int64_t largest_batch = 0;  // that fits, where this one does not; 0: none does, or nobody asked
 
   bool fits() const { return memory_there <= 0 || memory_needed <= memory_there; }

@@ -17,7 +17,8 @@ struct Plane {
   std::int64_t elements() const { return rows * stride; }
 };
 
-// Lanes of both registers in turn, from the first half of each, or from the second. The picks are constants
+// Lanes of both registers in turn, from the first half of each, or from the second. As in gemm_tile_pack.inc,
+// whose functions need an attribute for their instructions and cannot be shared. The picks are constants
 // of types: g++ 12 computes masks made by loops again for every square.
 template <class V, std::size_t... I>
 inline V interleave_first(V a, V b, std::index_sequence<I...>) {

@@ -108,15 +108,15 @@ void WeightGradient<T>::run(const T* x, const T* dy, T* dw, T* workspace) const 
       }
     }
   });
-  parallel_for(c.weights(), kElementwiseGrain / (count * kL<T>)+1,
-               [&](std::int64_t begin, std::int64_t end, int) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   simd::Vec<T> sum = simd::load(workspace + i * kL<T>);
-                   for (std::int64_t piece = 1; piece < count; ++piece)
-                     sum += simd::load(workspace + piece * of_piece + i * kL<T>);
-                   dw[i] = simd::sum<T>(sum);
-                 }
-               });
+  const std::int64_t grain = kElementwiseGrain / (count * kL<T>);
+  parallel_for(c.weights(), grain + 1, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      simd::Vec<T> sum = simd::load(workspace + i * kL<T>);
+      for (std::int64_t piece = 1; piece < count; ++piece)
+        sum += simd::load(workspace + piece * of_piece + i * kL<T>);
+      dw[i] = simd::sum<T>(sum);
+    }
+  });
 }
 
 template struct WeightGradient<float>;
