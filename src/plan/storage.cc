@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <span>
 
 #include "base/random.h"
 #include "graph/part.h"
@@ -60,6 +61,64 @@ std::vector<double> orthonormal(const Shape& shape, const Philox& random) {
   return turned;
 }
 
+// Initial values that can be drawn one by one, in any order.
+class Draws {
+ public:
+  static bool takes(const Value& value) {
+    using Kind = Initializer::Kind;
+    const Kind kind = value.init.kind;
+    return !value.part && kind != Kind::layer_seeded_normal && kind != Kind::orthonormal &&
+           kind != Kind::from_data;
+  }
+  Draws(const Value& value, std::uint64_t seed) : init_(value.init), random_(seed, hash_of(value.name)) {
+    const Shape& shape = value.type.shape;
+    fan_in_ = shape.rank() > 1 ? double(shape.numel() / shape[0]) : double(shape.numel());
+    fan_out_ = double(shape.rank() > 1 ? shape.numel() / shape[1] : shape.numel());
+  }
+  double operator()(std::size_t i) const {
+    using Kind = Initializer::Kind;
+    switch (init_.kind) {
+      case Kind::normal:
+        return init_.scale * random_.normal(i);
+      case Kind::uniform:
+        return init_.scale * (2 * random_.uniform(i) - 1);
+      case Kind::fan_in:
+        return (2 * random_.uniform(i) - 1) / std::sqrt(fan_in_);
+      case Kind::xavier:
+        return std::sqrt(6 / (fan_in_ + fan_out_)) * (2 * random_.uniform(i) - 1);
+      case Kind::he:
+        return std::sqrt(2 / fan_in_) * random_.normal(i);
+      default:
+        return init_.scale;
+    }
+  }
+  // The values from `first` on.
+  template <class T>
+  void fill(std::span<T> to, std::size_t first) const {
+#pragma omp parallel for if (to.size() > kManyDraws)
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>((*this)(first + i));
+  }
+
+ private:
+  const Initializer& init_;
+  Philox random_;
+  double fan_in_ = 1, fan_out_ = 1;
+};
+
+// Draws and uploads a stretch at a time: large weights need no second copy in the host's memory.
+template <class T>
+void upload_draws(Device& device, const Value& value, std::uint64_t seed, void* to) {
+  constexpr std::size_t kStretch = 1 << 20;
+  const Draws draws(value, seed);
+  const auto all = static_cast<std::size_t>(value.type.shape.numel());
+  std::vector<T> stretch(std::min(all, kStretch));
+  for (std::size_t first = 0; first < all; first += kStretch) {
+    const std::span<T> part = std::span(stretch).first(std::min(kStretch, all - first));
+    draws.fill(part, first);
+    device.upload(static_cast<T*>(to) + first, part.data(), part.size_bytes());
+  }
+}
+
 // Uploads without conversion if the types agree, so that gigabytes of weights are not copied again.
 void upload_data(Device& device, const Value& value, void* to) {
   const ConstantData& elements = *value.init.data;
@@ -89,29 +148,9 @@ std::vector<double> initial_values(const Value& value, std::uint64_t seed) {
   const Shape& shape = value.type.shape;
   if (value.init.kind == Kind::layer_seeded_normal) return layer_seeded_normal(value);
   if (value.init.kind == Kind::from_data) return value.init.data->reals();
-  const double fan_in = shape.rank() > 1 ? double(shape.numel() / shape[0]) : double(shape.numel());
-  const double fan_out = double(shape.rank() > 1 ? shape.numel() / shape[1] : shape.numel());
-  const Philox random(seed, hash_of(value.name));
-  if (value.init.kind == Kind::orthonormal) return orthonormal(shape, random);
-  auto draw = [&](std::uint64_t i) -> double {
-    switch (value.init.kind) {
-      case Kind::normal:
-        return value.init.scale * random.normal(i);
-      case Kind::uniform:
-        return value.init.scale * (2 * random.uniform(i) - 1);
-      case Kind::fan_in:
-        return (2 * random.uniform(i) - 1) / std::sqrt(fan_in);
-      case Kind::xavier:
-        return std::sqrt(6 / (fan_in + fan_out)) * (2 * random.uniform(i) - 1);
-      case Kind::he:
-        return std::sqrt(2 / fan_in) * random.normal(i);
-      default:
-        return value.init.scale;
-    }
-  };
+  if (value.init.kind == Kind::orthonormal) return orthonormal(shape, Philox(seed, hash_of(value.name)));
   std::vector<double> out(static_cast<std::size_t>(shape.numel()));
-#pragma omp parallel for if (out.size() > kManyDraws)
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = draw(i);
+  Draws(value, seed).fill(std::span(out), 0);
   return out;
 }
 
@@ -131,9 +170,10 @@ void Storage::prepare(const Graph& graph, std::uint64_t seed) {
       if (value.init.kind == Initializer::Kind::from_data) {
         upload_data(*device_, value, entry.buffer.data());
       } else {
-        const std::vector<double> first = initial_values(value, seed);
         dispatch_float(value.type.dtype, [&]<class T>() {
-          const std::vector<T> typed(first.begin(), first.end());
+          if (Draws::takes(value)) return upload_draws<T>(*device_, value, seed, entry.buffer.data());
+          const std::vector<double> all = initial_values(value, seed);
+          const std::vector<T> typed(all.begin(), all.end());
           device_->upload(entry.buffer.data(), typed.data(), typed.size() * sizeof(T));
         });
       }

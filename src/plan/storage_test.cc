@@ -70,6 +70,18 @@ class StorageTest : public ::testing::Test {
   Storage storage_{*device_};
 };
 
+// Large values are drawn and uploaded a stretch at a time.
+TEST_F(StorageTest, LargeValuesAreDrawnLikeSmallOnes) {
+  Graph g;
+  const Value large = parameter("large", {1 << 11, 1111}, {Kind::he}, DType::f32);
+  g.add_value(large);
+  storage_.prepare(g, 5);
+  const std::vector<double> want = initial_values(large, 5);
+  std::vector<float> got(want.size());
+  storage_.read("large", got.data(), got.size() * sizeof(float));
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], static_cast<float>(want[i])) << i;
+}
+
 TEST_F(StorageTest, HoldsWhatOutlivesAStep) {
   storage_.prepare(graph(), 3);
   EXPECT_TRUE(storage_.has("w"));
