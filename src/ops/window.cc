@@ -1,6 +1,8 @@
 #include "ops/window.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "base/text.h"
 #include "ops/window3d.h"
@@ -12,14 +14,19 @@ namespace {
 // Attributes come from files: beyond this, products of two could overflow.
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 
-std::vector<std::int64_t> extents(const Attrs& attrs, std::string_view name,
-                                  std::vector<std::int64_t> fallback, std::int64_t least) {
-  const std::size_t count = fallback.size();
-  std::vector<std::int64_t> v = attrs.integers(name, std::move(fallback));
+// Numbers of some axes, without storage of their own: kernels parse their windows again and again.
+using Numbers = std::array<std::int64_t, 6>;
+
+// The first `count` from an attribute, if it is there.
+Numbers extents(const Attrs& attrs, std::string_view name, std::size_t count, Numbers fallback,
+                std::int64_t least) {
+  if (!attrs.has(name)) return fallback;
+  const std::vector<std::int64_t> v = attrs.integers(name);
   if (v.size() != count) reject("'{}' has {} entries, not {}", name, v.size(), count);
   for (std::int64_t x : v)
     if (x < least || x > kLargest) reject("'{}' holds {}; it must be at least {}", name, x, least);
-  return v;
+  std::ranges::copy(v, fallback.begin());
+  return fallback;
 }
 
 struct Axis : WindowAxis {
@@ -56,19 +63,21 @@ void count_outputs(Axis& axis, bool ceil_mode, bool pools) {
 }
 
 // The axes of the input after N and C, with one entry of `kernel` each.
-std::vector<Axis> parse_axes(const Attrs& attrs, const Shape& input, const std::vector<std::int64_t>& kernel,
-                             DefaultStride default_stride) {
+std::array<Axis, 3> parse_axes(const Attrs& attrs, const Shape& input, std::span<const std::int64_t> kernel,
+                               DefaultStride default_stride) {
   const std::size_t count = kernel.size();
-  const std::string_view names[] = {"depth", "height", "width"};
+  constexpr std::string_view names[] = {"depth", "height", "width"};
   for (std::size_t a = 0; a < count; ++a)
     for (std::int64_t d : {input[int(a) + 2], kernel[a]})
       if (d < 1 || d > kLargest)
         reject("a window of {} over an input of {}", fmt::join(kernel, "x"), input.str());
   const bool own = default_stride == DefaultStride::kernel;
-  const std::vector<std::int64_t> ones(count, 1);
-  const auto strides = extents(attrs, "strides", own ? kernel : ones, 1);
-  const auto dilations = extents(attrs, "dilations", ones, 1);
-  const auto pads = extents(attrs, "pads", std::vector<std::int64_t>(2 * count, 0), 0);
+  constexpr Numbers ones = {1, 1, 1};
+  Numbers step = ones;
+  if (own) std::ranges::copy(kernel, step.begin());
+  const Numbers strides = extents(attrs, "strides", count, step, 1);
+  const Numbers dilations = extents(attrs, "dilations", count, ones, 1);
+  const Numbers pads = extents(attrs, "pads", 2 * count, {}, 0);
   const std::string auto_pad = attrs.text("auto_pad");
   const bool same = auto_pad == "same_upper" || auto_pad == "same_lower";
   if (!same && !auto_pad.empty() && auto_pad != "valid") {
@@ -77,7 +86,8 @@ std::vector<Axis> parse_axes(const Attrs& attrs, const Shape& input, const std::
   }
   if (!auto_pad.empty() && *std::max_element(pads.begin(), pads.end()) > 0)
     reject(Hint{"give one or the other"}, "both auto_pad '{}' and pads are set", auto_pad);
-  std::vector<Axis> axes;
+  const bool ceil_mode = attrs.integer("ceil_mode") != 0;
+  std::array<Axis, 3> axes;
   for (std::size_t a = 0; a < count; ++a) {
     Axis axis{{.input = input[int(a) + 2],
                .kernel = kernel[a],
@@ -89,8 +99,8 @@ std::vector<Axis> parse_axes(const Attrs& attrs, const Shape& input, const std::
     if (same)
       pad_same(axis, auto_pad == "same_upper");
     else
-      count_outputs(axis, attrs.integer("ceil_mode") != 0, own);
-    axes.push_back(axis);
+      count_outputs(axis, ceil_mode, own);
+    axes[a] = axis;
   }
   return axes;
 }
@@ -102,7 +112,8 @@ Window2d parse_window(const Attrs& attrs, const Shape& input_nchw, std::int64_t 
                       std::int64_t kernel_w, DefaultStride default_stride) {
   using namespace window_cc;
   if (input_nchw.rank() != 4) reject("a 2-d window slides over NCHW, not over {}", input_nchw.str());
-  const std::vector<Axis> axes = parse_axes(attrs, input_nchw, {kernel_h, kernel_w}, default_stride);
+  const std::int64_t kernel[] = {kernel_h, kernel_w};
+  const std::array<Axis, 3> axes = parse_axes(attrs, input_nchw, kernel, default_stride);
   const Axis &rows = axes[0], &columns = axes[1];
   return {.input = {rows.input, columns.input},
           .output = {rows.output, columns.output},
@@ -118,7 +129,7 @@ Window3d parse_window3d(const Attrs& attrs, const Shape& input_ncdhw, const std:
   using namespace window_cc;
   if (input_ncdhw.rank() != 5) reject("a 3-d window slides over NCDHW, not over {}", input_ncdhw.str());
   if (kernel.size() != 3) reject("a 3-d window has three extents, not {}", kernel.size());
-  const std::vector<Axis> axes = parse_axes(attrs, input_ncdhw, kernel, default_stride);
+  const std::array<Axis, 3> axes = parse_axes(attrs, input_ncdhw, kernel, default_stride);
   return {axes[0], axes[1], axes[2]};
 }
 
