@@ -37,6 +37,9 @@ struct LaunchContext {
   Device* device = nullptr;
   Groups* groups = nullptr;
   std::string variant = {};
+  // For each input: no step of the plan writes it, as a batch. A kernel may read it while the launch before
+  // still runs. Empty: nobody knows.
+  std::vector<bool> from_outside = {};
 };
 
 }  // namespace headroom

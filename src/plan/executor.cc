@@ -44,6 +44,13 @@ void* at(const void* data, const Slot& slot) {
   return data == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(data)) + slot.offset;
 }
 
+// For each input of a node: whoever runs the plan brings it.
+std::vector<bool> from_outside(const Graph& graph, NodeId node) {
+  std::vector<bool> outside;
+  for (const ValueId in : graph.node(node).inputs) outside.push_back(graph.value(in).role == Role::input);
+  return outside;
+}
+
 }  // namespace
 
 void Arena::reserve(std::size_t bytes) {
@@ -65,6 +72,7 @@ Executor::Executor(const Plan& plan, Storage& storage, Arena& arena, Groups* gro
       reject("layer '{}': kernel '{}' is not built for this machine", plan_.graph.node(step.node).layer,
              step.kernel->name);
     context.variant = step.variant;
+    context.from_outside = from_outside(plan_.graph, step.node);
     bound_.push_back({.launch = step.kernel->prepare(step.problem, context),
                       .inputs = std::vector<const void*>(step.inputs.size()),
                       .outputs = std::vector<void*>(step.outputs.size()),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace headroom {
 namespace {
@@ -96,6 +97,18 @@ void shift(Trace& trace, std::int64_t ns) {
   for (Trace::Kernel& kernel : trace.kernels)
     for (std::int64_t* time : {&kernel.queued_ns, &kernel.submitted_ns})
       if (*time != 0) *time += ns;
+}
+
+void leave_out_early_starts(std::vector<Trace::Kernel>& kernels) {
+  std::map<std::pair<int, int>, std::int64_t> ends;  // by lane and step
+  for (Trace::Kernel& kernel : kernels) {
+    if (kernel.step < 0) continue;
+    const auto [end, first] = ends.try_emplace({kernel.lane, kernel.step}, kernel.end_ns);
+    if (first) continue;
+    kernel.begin_ns = std::clamp(end->second, kernel.begin_ns, kernel.end_ns);
+    end->second = std::max(end->second, kernel.end_ns);
+  }
+  std::ranges::stable_sort(kernels, {}, &Trace::Kernel::begin_ns);
 }
 
 void append(Trace& all, const Trace& other) {

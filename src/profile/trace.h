@@ -111,6 +111,10 @@ Trace trace_from_json(const Json& json, const std::string& origin);
 
 void shift(Trace& trace, std::int64_t ns);  // all its times
 
+// A kernel may be started early, to wait on the GPU for the one before. Of kernels of one step on one stream,
+// each begins where the one before ends: until then it only waited. The kernels are in order of their begin.
+void leave_out_early_starts(std::vector<Trace::Kernel>& kernels);
+
 // Adds the events of another trace on the same clock: of the device, or of another rank. A thread that both
 // know, by its system's number, stays one lane.
 void append(Trace& all, const Trace& other);

@@ -163,6 +163,20 @@ TEST(Trace, KindsAreReadByTheNamesInTheFile) {
   EXPECT_EQ(trace_from_json(json, "t.json").spans[0].kind, SpanKind::batch);
 }
 
+TEST(Trace, KernelsOfAStepThatStartEarlyBeginAfterTheOneBefore) {
+  const auto kernel = [](std::int64_t begin, std::int64_t end, int lane, int step) {
+    return Trace::Kernel{{begin, end}, lane, 0, step};
+  };
+  std::vector<Trace::Kernel> kernels = {kernel(0, 100, 0, 3),   kernel(10, 50, 1, 3),   kernel(80, 120, 0, 3),
+                                        kernel(90, 110, 0, -1), kernel(95, 130, 0, -1), kernel(100, 115, 0, 4),
+                                        kernel(105, 118, 0, 3), kernel(200, 300, 0, 3)};
+  leave_out_early_starts(kernels);
+  const std::vector<Trace::Kernel> want = {kernel(0, 100, 0, 3),   kernel(10, 50, 1, 3),   kernel(90, 110, 0, -1),
+                                           kernel(95, 130, 0, -1), kernel(100, 120, 0, 3), kernel(100, 115, 0, 4),
+                                           kernel(118, 118, 0, 3), kernel(200, 300, 0, 3)};
+  EXPECT_EQ(kernels, want) << "other streams, steps and kernels of no step stay";
+}
+
 TEST(Trace, TakesTheSpansOfThreads) {
   const SpanName outer("trace test outer"), inner("trace test inner");
   const ThreadSpans main{"main",

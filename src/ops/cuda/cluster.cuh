@@ -57,26 +57,53 @@ __device__ inline void store_two_in_cluster(unsigned address, uint2 values) {
                    : "memory"));
 }
 
+// Until the launch before this one in the stream is over, with all that it wrote: see ClusterLaunch::early.
+// No wait where the launch is an ordinary one.
+__device__ inline void wait_for_launch_before() {
+  HEADROOM_CLUSTER(asm volatile("griddepcontrol.wait;" ::: "memory"));
+}
+// An early launch after this one may start once all blocks said so.
+__device__ inline void let_launch_after_start() {
+  HEADROOM_CLUSTER(asm volatile("griddepcontrol.launch_dependents;" ::: "memory"));
+}
+
 #undef HEADROOM_CLUSTER
+
+// Is what is queued on the stream kept for later runs?
+inline bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  HEADROOM_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
+  return status == cudaStreamCaptureStatusActive;
+}
 
 struct ClusterLaunch {
   std::int64_t blocks;
   int threads, shared_bytes;
   int together;  // blocks of a cluster; a multiple of them is launched
+  // It may start while the launch before still runs: all its threads call wait_for_launch_before, and until
+  // then none of them writes, nor reads what other launches write.
+  bool early = false;
 };
 template <class... Parameters, class... Args>
 void launch_in_clusters(void (*kernel)(Parameters...), const ClusterLaunch& launch, cudaStream_t stream,
                         const Args&... args) {
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(launch.together), 1, 1};
+  cudaLaunchAttribute attributes[2]{};
+  unsigned count = 0;
+  if (launch.together > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {static_cast<unsigned>(launch.together), 1, 1};
+  }
+  if (launch.early) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
   config.blockDim = dim3(static_cast<unsigned>(launch.threads));
   config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
   config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = launch.together > 1 ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   HEADROOM_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, args...));
 }
 

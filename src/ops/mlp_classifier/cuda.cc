@@ -20,7 +20,14 @@ Launcher prepare_mlp_classifier_cuda(const Problem& problem, const LaunchContext
                                               static_cast<float>(p.l2[2]), static_cast<float>(p.l2[3])},
                                        .penalty = p.penalty,
                                        .count = static_cast<double>(p.count)};
-  return [shape, plan, updates = p.updates, tallies = p.tallies](const LaunchArgs& a) {
+  const auto from_outside = [&](std::size_t input) {
+    return input < context.from_outside.size() && context.from_outside[input];
+  };
+  const cuda::MlpClassifierSurroundings around{
+      .multiprocessors = context.target.device.multiprocessors,
+      .batch_from_outside = from_outside(0) && from_outside(5),
+  };
+  return [shape, plan, around, updates = p.updates, tallies = p.tallies](const LaunchArgs& a) {
     cuda::mlp_classifier(shape, plan,
                          {.x = a.in<float>(0),
                           .w1 = a.in<float>(1),
@@ -36,7 +43,7 @@ Launcher prepare_mlp_classifier_cuda(const Problem& problem, const LaunchContext
                           .new_w2 = a.out<float>(4),
                           .new_b2 = a.out<float>(5),
                           .tally = tallies ? a.out<double>(6) : nullptr},
-                         a.workspace, cuda::stream_of(a));
+                         around, a.workspace, cuda::stream_of(a));
   };
 }
 

@@ -24,7 +24,13 @@ struct MlpClassifierPointers {
   double* tally;  // null: nobody adds up steps
 };
 
+struct MlpClassifierSurroundings {
+  int multiprocessors;
+  bool batch_from_outside;  // no launch of the plan writes x or the labels
+};
+
 void mlp_classifier(const MlpClassifierShape& shape, const MlpClassifierPlan& plan,
-                    const MlpClassifierPointers& pointers, void* workspace, cudaStream_t stream);
+                    const MlpClassifierPointers& pointers, const MlpClassifierSurroundings& around,
+                    void* workspace, cudaStream_t stream);
 
 }  // namespace headroom::cuda

@@ -1,6 +1,9 @@
 // Two launches. In the first, clusters of blocks walk over tiles of rows, as plan.h tells; the weights stay
 // in shared memory and the sums of all gradients in registers. The second adds up what clusters and blocks
 // left, and updates parameters and tally where that is asked for.
+//
+// Each may start before the launch before it is over. The first brings and splits its rows meanwhile, which
+// no launch writes; the second takes its place on multiprocessors that the first leaves free.
 #include "ops/mlp_classifier/products.cuh"
 #include "ops/mlp_classifier/results.cuh"
 #include "ops/mlp_classifier/rows.cuh"
@@ -117,34 +120,33 @@ __global__ void __launch_bounds__(MlpPlan::kThreads, 1)
                                 static_cast<int>(s.inputs)};
   if (threadIdx.x < 3) tile().largest[threadIdx.x] = 0;
   __syncthreads();
-  MlpPowers powers{};
-  float dz_power = 0;
+  float x_power = 0, w_power = 0, dz_power = 0;
   MlpRowSums sums;
 #pragma unroll 1
   for (std::int64_t i = cluster; i < p.tiles; i += p.clusters) {
     const bool first_tile = i == cluster;
     const std::int64_t row0 = i * p.rows;
     fetch(tile().x, p.rows, p.inputs, piece_of(at.x, row0, s.rows, input0, s.inputs, p.rows, p.inputs));
-    if (first_tile) {
-      fetch(tile().w, p.units, p.inputs, piece_of(at.w1, 0, s.hidden, input0, s.inputs, p.units, p.inputs));
-      fetch_small(s, p, at, tile());
-    }
     fetch_labels(s, p, at.labels, tile(), row0, rank);
     commit_copies(), wait_copies<0>();
     __syncthreads();
+    x_power = split<kParts>(tile().largest, tile().x, p.rows, p.inputs);
     if (first_tile) {
+      wait_for_launch_before();  // which may write the parameters
+      fetch(tile().w, p.units, p.inputs, piece_of(at.w1, 0, s.hidden, input0, s.inputs, p.units, p.inputs));
+      fetch_small(s, p, at, tile());
+      commit_copies(), wait_copies<0>();
+      __syncthreads();
       if (s.penalty && cluster == 0) sums.penalty = penalty_of(s, p, tile(), rank);
       find_largest_of_last(s, p, tile());
-      powers = split_both<kParts>(tile(), p);
-    } else {
-      powers.x = split<kParts>(tile().largest, tile().x, p.rows, p.inputs);
+      w_power = split<kParts>(tile().largest + 1, tile().w, p.units, p.inputs);
     }
     __syncthreads();
     // |dz| is at most twice the largest weight over the number of rows.
     if (first_tile)
       dz_power = power_of(
           __float_as_uint(2 * __uint_as_float(tile().largest[2]) / static_cast<float>(s.rows)), kParts);
-    hidden_sums<kParts>(tile(), p, unscale_of(powers.x, powers.w));
+    hidden_sums<kParts>(tile(), p, unscale_of(x_power, w_power));
     sync_cluster();  // all have their sums
     if (threadIdx.x == 0) tile().largest[0] = 0;
     finish_rows<kParts>(s, p, tile(), row0, rank, factor_of(dz_power), sums);
@@ -152,42 +154,47 @@ __global__ void __launch_bounds__(MlpPlan::kThreads, 1)
     __syncthreads();
     last_weight_sums(p, s.classes, tile(), rank);
     wait_for_cluster();  // all have all of dz
-    weight_sums<kParts>(tile(), p, unscale_of(powers.x, dz_power), gradient, first_tile);
+    if (i + p.clusters >= p.tiles) let_launch_after_start();
+    weight_sums<kParts>(tile(), p, unscale_of(x_power, dz_power), gradient, first_tile);
     __syncthreads();  // nobody reads x any more
   }
   leave_row_sums(s, p, tile(), sums, left);
 }
 
 template <int kAtOnce>
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kSumThreads, kSumBlocks)
     add_up(MlpClassifierShape s, int clusters, int blocks, MlpLeft left, MlpClassifierPointers to) {
+  let_launch_after_start();
+  wait_for_launch_before();
   add_up_share<kAtOnce>(s, clusters, blocks, left, to, static_cast<int>(blockIdx.x));
 }
 
 template <int kParts>
 void launch(const MlpClassifierShape& s, const MlpPlan& p, const MlpClassifierPointers& at,
-            const MlpLeft& left, cudaStream_t stream) {
+            const MlpLeft& left, bool early, cudaStream_t stream) {
   const int bytes = p.shared_bytes(s.classes);
   HEADROOM_CUDA_CHECK(
       cudaFuncSetAttribute(one_pass<kParts>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  launch_in_clusters(one_pass<kParts>, {p.blocks_in_all(), MlpPlan::kThreads, bytes, p.blocks}, stream, s, p,
-                     at, left);
+  launch_in_clusters(one_pass<kParts>, {p.blocks_in_all(), MlpPlan::kThreads, bytes, p.blocks, early}, stream,
+                     s, p, at, left);
 }
 
 }  // namespace
 
 void mlp_classifier(const MlpClassifierShape& s, const MlpClassifierPlan& p, const MlpClassifierPointers& at,
-                    void* workspace, cudaStream_t stream) {
+                    const MlpClassifierSurroundings& around, void* workspace, cudaStream_t stream) {
   const std::int64_t blocks = p.blocks_in_all(), weights = s.hidden * s.inputs;
   auto* const numbers = static_cast<double*>(workspace);
   auto* const floats = reinterpret_cast<float*>(numbers + 2 * blocks);
   const MlpLeft left{numbers, numbers + blocks, floats, floats + p.clusters * weights};
-  p.parts == 2 ? launch<2>(s, p, at, left, stream) : launch<1>(s, p, at, left, stream);
+  // Of a captured run: there the launch before is one of the plan, too.
+  const bool early = around.batch_from_outside && is_captured(stream);
+  p.parts == 2 ? launch<2>(s, p, at, left, early, stream) : launch<1>(s, p, at, left, early, stream);
   const bool whole = weights % 4 == 0 && aligned(at.new_w1);
   const int shares = MlpShares(s, whole ? 4 : 1).count();
-  (whole ? add_up<4> : add_up<1>)<<<static_cast<unsigned>(shares), kSumThreads, 0, stream>>>(
-      s, static_cast<int>(p.clusters), static_cast<int>(blocks), left, at);
-  HEADROOM_CUDA_LAUNCHED();
+  const bool fit = shares <= (around.multiprocessors - blocks) * kSumBlocks;
+  launch_in_clusters(whole ? add_up<4> : add_up<1>, {shares, kSumThreads, 0, 1, fit}, stream, s,
+                     static_cast<int>(p.clusters), static_cast<int>(blocks), left, at);
 }
 
 }  // namespace headroom::cuda

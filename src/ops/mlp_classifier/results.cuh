@@ -26,7 +26,7 @@ struct MlpResult {
   }
 };
 
-inline constexpr int kSumThreads = 256;
+inline constexpr int kSumThreads = 256, kSumBlocks = 4;  // of a block, and blocks on a multiprocessor
 
 // Shares of the work of adding up, a block for each: kSumThreads times `at_once` weights; then 32 of the
 // other sums; one more for loss and count.
@@ -46,7 +46,7 @@ template <int kAtOnce>
 __device__ inline void add_up_weights(const MlpClassifierShape& s, int clusters, std::int64_t weights,
                                       const MlpLeft& left, const MlpClassifierPointers& to, std::int64_t i) {
   using Together = std::conditional_t<kAtOnce == 4, float4, float>;
-  constexpr int kLoads = 16;  // under way at once
+  constexpr int kLoads = 8;  // under way at once
   const MlpResult result(to.rate);
   alignas(16) float sum[kAtOnce] = {}, before[kAtOnce] = {}, v[kLoads][kAtOnce];
   if (result.updates)

@@ -208,31 +208,4 @@ __device__ inline float split(unsigned* largest, Half* at, int rows, int columns
   return split_groups<kParts, 16>(largest, at, rows, columns);
 }
 
-struct MlpPowers {
-  float x, w;
-};
-
-// Rows and weights of a tile at once: nobody waits for the largest of one before looking at the other.
-template <int kParts, int kRowGroups, int kWeightGroups>
-__device__ inline MlpPowers split_both_groups(const MlpTile& tile, const MlpPlan& p) {
-  const Held<kRowGroups> x(tile.x, p.rows, p.inputs);
-  const Held<kWeightGroups> w(tile.w, p.units, p.inputs);
-  gather_largest(tile.largest, x.largest());
-  gather_largest(tile.largest + 1, w.largest());
-  __syncthreads();
-  const MlpPowers powers{power_of(tile.largest[0], kParts), power_of(tile.largest[1], kParts)};
-  x.template write<kParts>(tile.x, p.rows, p.inputs, factor_of(powers.x));
-  w.template write<kParts>(tile.w, p.units, p.inputs, factor_of(powers.w));
-  return powers;
-}
-template <int kParts>
-__device__ inline MlpPowers split_both(const MlpTile& tile, const MlpPlan& p) {
-  const int rows = groups_of(p.rows, p.inputs), weights = groups_of(p.units, p.inputs);
-  if (rows <= 4 && weights <= 8) return split_both_groups<kParts, 4, 8>(tile, p);
-  if (rows <= 8 && weights <= 8) return split_both_groups<kParts, 8, 8>(tile, p);
-  const float w_power =
-      split<kParts>(tile.largest + 1, tile.w, p.units, p.inputs);  // more than registers hold
-  return {split<kParts>(tile.largest, tile.x, p.rows, p.inputs), w_power};
-}
-
 }  // namespace headroom::cuda

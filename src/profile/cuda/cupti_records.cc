@@ -85,6 +85,7 @@ class CuptiReader {
     for (Trace::Copy& copy : trace_.copies) set_step(copy);
     const auto by_begin = [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; };
     std::ranges::stable_sort(trace_.kernels, by_begin);
+    leave_out_early_starts(trace_.kernels);
     std::ranges::stable_sort(trace_.copies, by_begin);
     std::ranges::stable_sort(trace_.calls, by_begin);
     std::ranges::stable_sort(trace_.pages, by_begin);
