@@ -163,6 +163,27 @@ TEST_F(CudaTraining, StepsThatOverlapGiveTheSameBits) {
       }
 }
 
+// Step by step the host reads the loss of each step, in a captured run the sum of many.
+TEST_F(CudaTraining, CapturedAndStepByStepReportTheSameLoss) {
+  for (const char* model : {"mlp:hidden=100", "lenet5"})
+    for (const double momentum : {0.0, 0.9}) {
+      struct LastLoss final : TrainObserver {
+        void on_epoch(const EpochResult& epoch) override { loss = epoch.loss; }
+        double loss = 0;
+      };
+      const auto loss_of = [&](bool capture) {
+        Engine engine(find_net(model), *gpu_,
+                      {.capture = capture, .seed = 2, .update = {.momentum = momentum}});
+        TrainOptions o = options(80);
+        o.lr = 0.1;
+        LastLoss last;
+        train(engine, pictures(engine.net(), 800), o, last);
+        return last.loss;
+      };
+      EXPECT_NEAR(loss_of(true), loss_of(false), 1e-6 * loss_of(false)) << model << " momentum " << momentum;
+    }
+}
+
 TEST_F(CudaTraining, TwoStreamsGiveTheSameBits) {
   for (const char* model : {"lenet5", "lenet5:pool=avg,activation=tanh", "mlp:hidden=100", "ece408"})
     for (bool tf32 : {false, true}) {

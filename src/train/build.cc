@@ -69,6 +69,12 @@ Built finish_to_read(const BuildStart& start, const Net& net, const BuildRequest
   return built;
 }
 
+Phase phase_of(const Plan& plan, ValueId value) {
+  const NodeId producer = plan.graph.value(value).producer;
+  const auto step = std::ranges::find(plan.steps, producer, &Step::node);
+  return step == plan.steps.end() ? Phase::forward : step->phase;
+}
+
 std::string Built::explain() const {
   std::string text = "passes:\n";
   for (const PassReport& report : passes)

@@ -18,6 +18,9 @@ struct Built {
 // it. The same request gives the same plan, even if the device is not present.
 Built build(const Net& net, const BuildRequest& request);
 
+// When the plan makes a value. A fused step makes the loss together with the update.
+Phase phase_of(const Plan& plan, ValueId value);
+
 // The first part of `build`, which devices of one kind share, and the rest of it.
 struct BuildStart {
   Program program;

@@ -74,6 +74,20 @@ TEST(CudaBuild, PredictPlansWhatTheEngineRunsOnTheGpu) {
   expect_same_plans(*gpu, machine, {.deterministic = false, .capture = false}, 0);
 }
 
+// A loss is read once it was made: in most networks before the update, in a perceptron's fused step with it.
+TEST(Build, KnowsWhenTheLossIsMade) {
+  const auto loss_of = [](const char* net, const char* machine, Update update) {
+    const Built built =
+        *forecast(find_net(net), find_machine(machine), {.update = update}, Mode::train, 800).built;
+    return phase_of(built.plan, built.program.loss);
+  };
+  EXPECT_EQ(loss_of("mlp:hidden=100", "h200", {}), Phase::update);
+  EXPECT_EQ(loss_of("mlp:hidden=100", "h200", {.l2 = 0.001}), Phase::update);
+  EXPECT_EQ(loss_of("mlp:hidden=100", "h200", {.momentum = 0.9}), Phase::forward);
+  EXPECT_EQ(loss_of("lenet5", "h200", {}), Phase::forward);
+  EXPECT_EQ(loss_of("mlp:hidden=100", "t4", {}), Phase::forward);
+}
+
 // A plan for another CPU uses that CPU's vectors and cores, not this host's.
 TEST(Build, AnotherCpuHasItsOwnVectorsAndThreads) {
   Machine other = cpu_machine("other");

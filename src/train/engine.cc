@@ -32,6 +32,18 @@ void require_precision(const EngineOptions& options, const Capabilities& device)
            device.name, device.compute_capability / 10, device.compute_capability % 10, wanted);
 }
 
+// The loss of a step, once it was computed.
+double finite_loss(Executor& executor, ValueId value, std::int64_t step) {
+  const double loss = executor.read_scalar(value);
+  if (std::isfinite(loss)) return loss;
+  const std::string layer = executor.first_nonfinite_layer();
+  throw LossNotFinite(
+      Blame::run,
+      fmt::format("the loss became {} at step {}; the first layer with a value that is not finite is '{}'",
+                  loss, step, layer.empty() ? "loss" : layer),
+      Hint{kCalmer});
+}
+
 }  // namespace
 
 void require_cpu_precision(const Capabilities& cpu, DType precision, bool tf32) {
@@ -155,19 +167,14 @@ double Engine::train_step(Ready& ready, const void* images, const std::int32_t* 
                           Recorders recorders) {
   bind(ready, images, labels);
   set_step(static_cast<double>(step));  // dropout reads it too
-  ready.executor->run_phase(Phase::forward, recorders);
   const bool alone = ready.program.own_loss == kNone;
-  const double loss = ready.executor->read_scalar(alone ? ready.program.loss : ready.program.own_loss);
-  if (!std::isfinite(loss)) {
-    const std::string layer = ready.executor->first_nonfinite_layer();
-    throw LossNotFinite(
-        Blame::run,
-        fmt::format("the loss became {} at step {}; the first layer with a value that is not finite is '{}'",
-                    loss, step, layer.empty() ? "loss" : layer),
-        Hint{kCalmer});
+  const ValueId made = alone ? ready.program.loss : ready.program.own_loss;
+  const Phase made_in = phase_of(ready.plan(), made);
+  double loss = 0;
+  for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+    ready.executor->run_phase(phase, recorders);
+    if (phase == made_in) loss = finite_loss(*ready.executor, made, step);
   }
-  ready.executor->run_phase(Phase::backward, recorders);
-  ready.executor->run_phase(Phase::update, recorders);
   return alone ? loss : ready.executor->read_scalar(ready.program.loss);
 }
 
