@@ -11,6 +11,7 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kMaxRivals = 3;
+constexpr double kClearlyFaster = 0.95;  // of the time of the list's choice, which is known to be good
 
 RivalTime predicted_time(const Kernel& kernel, const Problem& problem, const Target& target,
                          const Machine& machine, const TimeModel& model) {
@@ -47,21 +48,31 @@ Chooser predicted_best(Machine machine, const TimeModel& model, Chooser otherwis
   return [machine = std::move(machine), &model, otherwise = std::move(otherwise)](const Problem& problem,
                                                                                   const Target& target) {
     Choice choice = otherwise(problem, target);
-    const std::vector<RivalTime> rivals = rival_times(problem, target, machine, model);
-    if (choice.kernel == nullptr || choice.why == "forced" || rivals.size() < 2) return choice;
-    const Kernel* best = nullptr;
-    double least = 0;
+    if (choice.kernel == nullptr || choice.why == "forced") return choice;
+    std::vector<RivalTime> rivals = rival_times(problem, target, machine, model);
+    // The list's own choice need not be among the first that accept.
+    if (std::ranges::find(rivals, choice.kernel, &RivalTime::kernel) == rivals.end())
+      rivals.insert(rivals.begin(), predicted_time(*choice.kernel, problem, target, machine, model));
+    const RivalTime own = *std::ranges::find(rivals, choice.kernel, &RivalTime::kernel);
+    if (rivals.size() < 2 || own.seconds <= 0) return choice;  // nothing to compare with
+    RivalTime best = own;
+    bool close = false;  // another is faster, but not clearly
     std::string times;
-    for (const auto& [kernel, seconds, at_worst] : rivals) {
-      if (seconds <= 0) continue;
-      times += fmt::format("{}{} {} (at worst {})", times.empty() ? "" : ", ", kernel->name,
-                           human_seconds(seconds), human_seconds(at_worst));
-      if (best == nullptr || at_worst < least) best = kernel, least = at_worst;
+    for (const RivalTime& rival : rivals) {
+      if (rival.seconds <= 0) continue;
+      times += fmt::format("{}{} {} (at worst {})", times.empty() ? "" : ", ", rival.kernel->name,
+                           human_seconds(rival.seconds), human_seconds(rival.at_worst));
+      if (rival.at_worst >= best.at_worst) continue;
+      if (rival.at_worst < kClearlyFaster * own.at_worst)
+        best = rival;
+      else
+        close = true;
     }
-    if (best == nullptr) return choice;
-    if (best != choice.kernel) choice.variant.clear(), choice.variant_s = 0;
-    choice.kernel = best;
-    choice.why = fmt::format("least predicted time of {}", times);
+    if (best.kernel != own.kernel)
+      choice.kernel = best.kernel, choice.variant.clear(), choice.variant_s = 0, close = false;
+    choice.why = fmt::format(
+        "{} {}", close ? "as in the list, for no other is clearly faster:" : "least predicted time of",
+        times);
     return choice;
   };
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ops/operator.h"
@@ -50,9 +51,12 @@ TEST(PredictedBest, TakesTheKernelWithTheLeastTime) {
 
 TEST(PredictedBest, NeitherChoosesWhatItDoesNotKnowNorOverrulesTheUser) {
   const Convolution c;
-  OneIsFast model{std::string(c.rivals[1]->name)};
-  model.unknown = c.rivals[1]->name;
-  EXPECT_EQ(predicted_best({}, model)(c.problem, c.target).kernel, c.rivals[0]);
+  const Kernel* listed = first_that_accepts(c.problem, c.target).kernel;
+  const Kernel* other = c.rivals[0] == listed ? c.rivals[1] : c.rivals[0];
+  OneIsFast model{std::string(other->name)};
+  EXPECT_EQ(predicted_best({}, model)(c.problem, c.target).kernel, other);
+  model.unknown = other->name;
+  EXPECT_EQ(predicted_best({}, model)(c.problem, c.target).kernel, listed);
   model.unknown.clear();
   const Chooser by_name = forced({{"conv2d", std::string(c.rivals[0]->name)}});
   EXPECT_EQ(predicted_best({}, model, by_name)(c.problem, c.target).kernel, c.rivals[0]);
@@ -79,6 +83,43 @@ TEST(PredictedBest, DoesNotTakeAGuessForATimeKnownWell) {
   const Convolution c;
   EXPECT_EQ(predicted_best({}, Unsure(c.rivals[1], 4))(c.problem, c.target).kernel, c.rivals[0]);
   EXPECT_EQ(predicted_best({}, Unsure(c.rivals[1], 1.1))(c.problem, c.target).kernel, c.rivals[1]);
+}
+
+TEST(PredictedBest, KeepsTheChoiceOfTheListUnlessAnotherIsClearlyFaster) {
+  const Convolution c;
+  struct Close final : TimeModel {
+    std::string_view name() const override { return "test"; }
+    Basis basis() const override { return Basis::calibrated; }
+    StepTime time(const Step& step, const Machine&, const Target&) const override {
+      return {.seconds = step.kernel == own ? 1e-3 : share * 1e-3};
+    }
+    bool knows(const Step& step, const Machine&, const Target&) const override {
+      return known || step.kernel != own;
+    }
+    Factors run_factors(double, double) const override { return {}; }
+    const Kernel* own = nullptr;
+    double share = 1;
+    bool known = true;
+  } model;
+  const auto picked = [&] {
+    const Chooser list = [&](const Problem&, const Target&) {
+      return Choice{model.own, "first that accepts", {}};
+    };
+    return predicted_best({}, model, list)(c.problem, c.target);
+  };
+  model.own = c.rivals.back(), model.share = 0.97;
+  EXPECT_EQ(picked().kernel, model.own);
+  EXPECT_NE(picked().why.find("as in the list"), std::string::npos) << picked().why;
+  model.share = 0.9;
+  EXPECT_NE(picked().kernel, model.own);
+  model.known = false;
+  EXPECT_EQ(picked().kernel, model.own) << "whose time is not known";
+  // The list may choose one that is not among the first that accept: it is compared all the same.
+  for (const Kernel& kernel : operator_of("conv2d").kernels)
+    if (std::ranges::find(c.rivals, &kernel) == c.rivals.end() && kernel.device == DeviceKind::cpu)
+      model.own = &kernel, model.known = true, model.share = 2;
+  ASSERT_EQ(std::ranges::find(c.rivals, model.own), c.rivals.end());
+  EXPECT_EQ(picked().kernel, model.own);
 }
 
 TEST(AnyRival, IsTheSameForTheSameSeed) {
