@@ -97,7 +97,7 @@ std::vector<ZooEntry> first_entries() {
        make_ece408,
        {.batch = 100,
         .epochs = 3,
-        .lr = 0.0005,
+        .lr = 0.0002,
         .momentum = 0,
         .optimizer = "adam",
         .pixels = "raw",
