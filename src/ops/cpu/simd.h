@@ -99,6 +99,15 @@ inline V apart(V x) {
   return x;
 }
 
+// x, loaded once: on x86-64 each use would otherwise read it from memory again.
+template <class V>
+inline V loaded(V x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x));
+#endif
+  return x;
+}
+
 template <class T>
 inline Vec<T> max(Vec<T> a, Vec<T> b) {
   return a > b ? a : b;

@@ -10,8 +10,10 @@ std::vector<Case> linear_cases() {
     list.push_back({.tier = Tier::ci, .inputs = {{n, k}, {m, k}}});
     list.push_back({.tier = Tier::ci, .inputs = {{n, k}, {m, k}, {m}}});
   }
-  // Few rows of weights beyond the caches: all kinds of tiles, tails, more than one block of inputs.
-  for (auto [n, m, k] : {std::array<std::int64_t, 3>{1, 257, 1030}, {7, 131, 2051}, {32, 130, 2049}})
+  // Few rows, weights beyond the caches: all kinds of tiles, tails, more than one block of inputs, and more
+  // inputs than a cache keeps.
+  for (auto [n, m, k] :
+       {std::array<std::int64_t, 3>{1, 257, 1030}, {3, 518, 1024}, {7, 131, 2051}, {40, 73, 6011}})
     list.push_back({.tier = Tier::smoke, .inputs = {{n, k}, {m, k}, {m}}});
   list.push_back({.tier = Tier::ci, .inputs = {{2, 3, 7}, {5, 7}, {5}}});
   list.push_back({.tier = Tier::ci, .inputs = {{2, 1, 4, 3}, {2, 3}}});

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
+#include "ops/cpu/interleave.h"
 #include "ops/cpu/lanes.h"
 
 namespace headroom::lanes {
@@ -17,18 +17,6 @@ struct Plane {
   std::int64_t elements() const { return rows * stride; }
 };
 
-// Lanes of both registers in turn, from the first half of each, or from the second. As in gemm_tile_pack.inc,
-// whose functions need an attribute for their instructions and cannot be shared. The picks are constants
-// of types: g++ 12 computes masks made by loops again for every square.
-template <class V, std::size_t... I>
-inline V interleave_first(V a, V b, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, b, (I / 2 + I % 2 * sizeof...(I))...);
-}
-template <class V, std::size_t... I>
-inline V interleave_second(V a, V b, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, b, (sizeof...(I) / 2 + I / 2 + I % 2 * sizeof...(I))...);
-}
-
 // Transposes a square held in registers: each round interleaves its two halves.
 template <class T>
 inline void transpose(simd::Vec<T> (&r)[simd::kLanes<T>]) {
@@ -39,8 +27,8 @@ inline void transpose(simd::Vec<T> (&r)[simd::kLanes<T>]) {
     simd::Vec<T> next[L];
 #pragma GCC unroll 8
     for (int l = 0; l < L / 2; ++l) {
-      next[2 * l] = interleave_first(r[l], r[l + L / 2], kAll);
-      next[2 * l + 1] = interleave_second(r[l], r[l + L / 2], kAll);
+      next[2 * l] = simd::interleave_first(r[l], r[l + L / 2], kAll);
+      next[2 * l + 1] = simd::interleave_second(r[l], r[l + L / 2], kAll);
     }
 #pragma GCC unroll 16
     for (int l = 0; l < L; ++l) r[l] = next[l];

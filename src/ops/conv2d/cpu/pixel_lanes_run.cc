@@ -99,11 +99,17 @@ void PixelLanes<T>::run_units(const Item& item, Maps maps, std::int64_t begin, s
       part.first_register = 2 * band * across, part.last_register = 2 * (band + rows) * across;
     }
     compute(item.x, item.w, item.finish, part, results, scratch_memory);
+    // No activation decreases: that of the largest value is the largest.
+    const bool pools_first = c.pool.kind == BlockPool::Kind::max;
     for (std::int64_t map = maps.begin; map < maps.end; ++map) {
+      const auto activate = [&](std::int64_t count, T* values) {
+        if (!is_cut(c.activation)) apply_activation(c.activation, count, values, values);
+      };
       T* const plane = results + map * part.plane;
-      if (!is_cut(c.activation)) apply_activation(c.activation, part.plane, plane, plane);
-      pool_plane(c.pool, rows, plane,
-                 item.y + map * c.pooled_plane() + (has_bands() ? band * c.pool.window.output.w : 0));
+      T* const to = item.y + map * c.pooled_plane() + (has_bands() ? band * c.pool.window.output.w : 0);
+      if (!pools_first) activate(part.plane, plane);
+      pool_plane(c.pool, rows, plane, to);
+      if (pools_first) activate(rows * c.pool.window.output.w, to);
     }
   }
 }

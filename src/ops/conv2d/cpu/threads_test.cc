@@ -120,7 +120,8 @@ TEST(ConvolutionThreads, PiecesOfTheBatch) {
 }
 
 TEST(ConvolutionThreads, FewRowsOfALinearLayer) {
-  expect_same_bits("linear", "cpu:few_rows", {.inputs = {{5, 1500}, {203, 1500}, {203}}});
+  for (const Shape& x : {Shape{2, 1500}, Shape{5, 1500}, Shape{40, 6011}})
+    expect_same_bits("linear", "cpu:few_rows", {.inputs = {x, {203, x[1]}, {203}}});
 }
 
 }  // namespace conv2d_cpu_threads_test
