@@ -86,3 +86,13 @@ function(headroom_compile_together)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   endforeach()
 endfunction()
+
+# headroom_prefer_optimised(TARGET): of templates that several files instantiate, those of the standard library among them,
+# the linker keeps the first copy. The command line and the tests are not optimised, so the library comes before them.
+# predict resnet:depth=50 --machine all took 1.5 times as long with the copies of the command line.
+function(headroom_prefer_optimised target)
+  if(NOT APPLE)
+    target_link_options(${target} PRIVATE
+      "SHELL:-Wl,--whole-archive $<TARGET_FILE:headroom_library> -Wl,--no-whole-archive")
+  endif()
+endfunction()

@@ -23,6 +23,7 @@ target_link_libraries(headroom_tests PRIVATE headroom_library headroom_options h
 target_compile_definitions(headroom_tests PRIVATE
   HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_compile_options(headroom_tests PRIVATE -O0)
+headroom_prefer_optimised(headroom_tests)
 headroom_quick_build(headroom_tests <gtest/gtest.h> <train/engine.h>)
 headroom_compile_together(headroom_tests)
 add_dependencies(headroom_tests headroom)
