@@ -302,7 +302,7 @@ Launcher folded_launcher(const Problem& p, const LaunchContext& context) {
 
 Launcher prepare_conv2d_cudnn(const Problem& p, const LaunchContext& context) {
   const std::string variant = context.variant.empty() ? kSuggested : context.variant;
-  if (variant == kOwnImplicit) return conv2d_cuda_implicit_gemm().prepare(p, context);
+  if (variant == kOwnImplicit) return own_convolution(p, context.target).prepare(p, context);
   if (variant == kAsProduct) return conv2d_cuda_as_linear().prepare(p, context);
   if (variant == kNchwCopies) return prepare_nchw_copies(p, context);
   if (Launcher folded = folded_launcher(p, context)) return folded;

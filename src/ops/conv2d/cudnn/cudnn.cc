@@ -16,13 +16,16 @@
 #endif
 
 namespace headroom {
+
+const Kernel& own_convolution(const Problem& p, const Target& target) {
+  static const Kernel implicit = conv2d_cuda_implicit_gemm(), direct = conv2d_cuda_direct();
+  return implicit.accepts(p, target).ok ? implicit : direct;
+}
+
 namespace {
 
-// Runs where the library has no algorithm, or faster.
-const Kernel& own_implicit_gemm() {
-  static const Kernel kernel = conv2d_cuda_implicit_gemm();
-  return kernel;
-}
+// Our own convolutions other than the direct one need it.
+constexpr int kFirstWithOwnProducts = 80;
 
 std::int64_t max_elements(const Problem& p) {
   std::int64_t largest = 0;
@@ -48,12 +51,16 @@ Verdict accepts(const Problem& p, const Target& target) {
   if (outputs(w.input.h, w.pad.h, w.kernel.h, w.dilation.h, w.stride.h) != w.output.h ||
       outputs(w.input.w, w.pad.w, w.kernel.w, w.dilation.w, w.stride.w) != w.output.w)
     return refuse("padding differs at the two ends");
-  if (nhwc) return max_elements(p) <= INT32_MAX ? accept() : refuse("elements are counted in 31 bits");
-  return own_implicit_gemm().accepts(p, target);  // which runs if the library has no algorithm
+  if (!nhwc && target.device.compute_capability >= kFirstWithOwnProducts)
+    return conv2d_cuda_implicit_gemm().accepts(p, target);  // which runs if the library has no algorithm
+  if (!nhwc && c.groups > 1 && (c.group_maps() < 4 || c.group_channels() < 2))
+    return refuse("groups this narrow: our own kernel is faster");
+  return max_elements(p) <= INT32_MAX ? accept() : refuse("elements are counted in 31 bits");
 }
 
-Verdict pays(const Problem& p, const Target&) {
+Verdict pays(const Problem& p, const Target& target) {
   const Conv2d c = parse_conv2d(p);
+  if (target.device.compute_capability < kFirstWithOwnProducts) return accept();
   if (conv2d_layout(p) == Layout::nchw && (c.group_channels() < 64 || c.group_maps() < 64))
     return refuse("fewer than 64 channels or maps in a group: our own kernels are faster");
   return accept();
@@ -132,7 +139,7 @@ std::string cudnn_algorithm_name(int algorithm, CudnnMath math) {
 std::size_t cudnn_workspace(const Problem& p, const Target& target) {
   std::size_t other = 0;
   if (conv2d_layout(p) == Layout::nchw)
-    other = own_implicit_gemm().workspace(p, target);
+    other = own_convolution(p, target).workspace(p, target);
   else if (takes_nchw_copies(p))
     other = nchw_copies_workspace(p, target);
   for (const FoldedConv2d& folded : conv2d_folded(p, target))

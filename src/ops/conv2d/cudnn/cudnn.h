@@ -15,12 +15,16 @@ inline constexpr const char* kFusedBias = "algorithm_1.bias";  // bias and activ
 inline constexpr const char* kHeuristic = "heuristic_";
 inline constexpr const char* kAsProduct = "matrix_product";   // one tap: by cuBLASLt or our own products
 inline constexpr const char* kNchwCopies = "nchw_copies";     // our own kernels, between copies in NCHW
-inline constexpr const char* kOwnImplicit = "implicit_gemm";  // our own kernel of that name
+inline constexpr const char* kOwnImplicit = "implicit_gemm";  // see own_convolution
 inline constexpr int kMaxHeuristics = 16;
 
 enum class CudnnMath { tensor, fma, convert };
 std::span<const int> cudnn_algorithms(std::string_view op);  // those that sum products, by their number
 std::string cudnn_algorithm_name(int algorithm, CudnnMath math);
+
+// Our own kernel for where the library has no algorithm: products by tensor cores, or the direct one on GPUs
+// that lack the instructions for them.
+const Kernel& own_convolution(const Problem& problem, const Target& target);
 
 // A limit, known without the library: its choice of an algorithm keeps to it.
 std::size_t cudnn_workspace(const Problem& problem, const Target& target);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ops/conv2d/cuda/shared.h"
+#include "ops/conv2d/cudnn/cudnn.h"
 #ifdef HEADROOM_HAS_CUDA
 #include "ops/cuda/launch.h"
 #include "ops/relayout/cuda.h"
@@ -15,12 +16,6 @@ Problem in_nchw(Problem p) {
   for (auto* list : {&p.inputs, &p.outputs})
     for (TensorType& type : *list) type.layout = Layout::nchw;
   return p;
-}
-
-// The kernel between the copies.
-Kernel kernel_for(const Problem& plain, const Target& target) {
-  Kernel implicit = conv2d_cuda_implicit_gemm();
-  return implicit.accepts(plain, target).ok ? implicit : conv2d_cuda_direct();
 }
 
 #ifdef HEADROOM_HAS_CUDA
@@ -40,7 +35,7 @@ bool takes_nchw_copies(const Problem& p) {
 
 std::size_t nchw_copies_workspace(const Problem& p, const Target& target) {
   const Problem plain = in_nchw(p);
-  std::size_t bytes = kernel_for(plain, target).workspace(plain, target);
+  std::size_t bytes = own_convolution(plain, target).workspace(plain, target);
   for (const TensorType& type : {p.inputs[0], p.inputs[1], p.outputs[0]})
     bytes += align_up(static_cast<std::size_t>(type.bytes()));
   return bytes;
@@ -49,7 +44,7 @@ std::size_t nchw_copies_workspace(const Problem& p, const Target& target) {
 #ifdef HEADROOM_HAS_CUDA
 Launcher prepare_nchw_copies(const Problem& p, const LaunchContext& context) {
   const Problem plain = in_nchw(p);
-  const Launcher run = kernel_for(plain, context.target).prepare(plain, context);
+  const Launcher run = own_convolution(plain, context.target).prepare(plain, context);
   return [run, first = p.inputs[0], second = p.inputs[1], out = p.outputs[0],
           bias = p.inputs.size() > 2](const LaunchArgs& a) {
     auto* at = static_cast<std::byte*>(a.workspace);
