@@ -47,6 +47,7 @@ struct Machine {
   };
   HostLink host_link;           // of a GPU
   double peer_bytes_per_s = 0;  // NVLink to other GPUs, one direction; 0: none
+  std::int64_t peer_gpus = 0;   // how many GPUs such links join; 0: all of a host
   // The result of `bench allreduce` among ranks on this machine; 0 ranks: not measured.
   struct RankLink {
     int ranks = 0;

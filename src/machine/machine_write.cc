@@ -102,6 +102,7 @@ Json to_json(const Machine& machine) {
   put("team_s", machine.team_s);
   put_part("host_link", host_link_json(machine.host_link));
   put("peer_bytes_per_s", machine.peer_bytes_per_s);
+  put("peer_gpus", machine.peer_gpus);
   put_part("rank_link", rank_link_json(machine.rank_link));
   put("power_w", machine.power_w);
   put("idle_w", machine.idle_w);

@@ -113,6 +113,7 @@ std::string figure_lines(const Machine& machine) {
   lines.rate("upload, pageable", machine.host_link.upload_pageable, "host_link.upload_pageable");
   lines.rate("download, pageable", machine.host_link.download_pageable, "host_link.download_pageable");
   lines.rate("link between GPUs, one direction", machine.peer_bytes_per_s, "peer_bytes_per_s");
+  lines.add("GPUs joined by it", machine.peer_gpus > 0, std::to_string(machine.peer_gpus), "peer_gpus");
   lines.add("ranks that exchanged", machine.rank_link.ranks > 0, std::to_string(machine.rank_link.ranks),
             "rank_link.ranks");
   lines.seconds("all-reduce latency", machine.rank_link.latency_s, "rank_link.latency_s");

@@ -62,7 +62,7 @@ class PreparedCollective final : public PreparedRow {
   PreparedCollective(const TimingRow& row, const Machine& machine) : device_(device_rates(machine, "fp32")) {
     gpus_ = row.sizes[0];
     const double bytes = row.sizes[1];
-    shares_bus_ = device_.link <= 0;
+    shares_bus_ = device_.link <= 0 || (machine.peer_gpus > 0 && gpus_ > double(machine.peer_gpus));
     link_ = shares_bus_ ? machine.host_link.bytes_per_s : device_.link;
     if (!(link_ > 0))
       reject(Hint{"give it `peer_bytes_per_s` or `host_link.bytes_per_s`"},

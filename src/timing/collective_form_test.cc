@@ -52,11 +52,24 @@ TEST(CollectiveForm, ASharedBusSlowsDownWithItsUsers) {
   EXPECT_GT(exchange_seconds("all_gather,4,134217728", "l40s"), 4 * two);
   EXPECT_LT(exchange_seconds("all_gather,4,134217728", "a100-80gb"),
             2 * exchange_seconds("all_gather,2,134217728", "a100-80gb"));
+  // More than eight GPUs stand on several buses.
+  const double eight = exchange_seconds("all_gather,8,134217728", "l40s");
+  EXPECT_GT(exchange_seconds("all_gather,16,134217728", "l40s"), eight);
+  EXPECT_LT(exchange_seconds("all_gather,16,134217728", "l40s"), 2 * eight);
+}
+
+// Four boards of which each two share a bridge exchange over the bus.
+TEST(CollectiveForm, ABridgeJoinsTwoBoards) {
+  const double two = exchange_seconds("all_gather,2,134217728", "h100-pcie");
+  EXPECT_NEAR(exchange_seconds("all_gather,2,134217728", "h100-sxm") / two, 300.0 / 450, 0.1);
+  EXPECT_GT(exchange_seconds("all_gather,4,134217728", "h100-pcie"), 10 * two);
 }
 
 TEST(CollectiveForm, RejectsWhatIsNoExchange) {
   testing::expect_rejected([] { exchange_seconds("all_reduce,1,512", "h200"); }, {"line 2", "'gpus' is 1"});
   testing::expect_rejected([] { exchange_seconds("all_reduce,0,512", "h200"); }, {"line 2", "'gpus' is 0"});
+  testing::expect_rejected([] { exchange_seconds("all_reduce,73,512", "h200"); },
+                           {"line 2", "'gpus' is 73", "at most 72"});
   testing::expect_rejected([] { exchange_seconds("broadcast,2,512", "h200"); }, {"line 2", "broadcast"});
   Machine alone = find_machine("h200");
   alone.peer_bytes_per_s = 0, alone.host_link.bytes_per_s = 0;
