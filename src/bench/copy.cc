@@ -154,6 +154,15 @@ class CopyBench {
   unsigned round_ = 0;
 };
 
+// Nothing of an unknown name or a damaged file.
+Machine readable_machine(const std::string& name) {
+  try {
+    return find_machine(name);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 void require_copies(const Device& device, std::int64_t max_bytes) {
@@ -171,14 +180,11 @@ void require_copies(const Device& device, std::int64_t max_bytes) {
 
 double link_of_table(const std::string& gpu_name) {
   double link = 0;
-  try {
-    if (const Machine machine = find_machine(gpu_name); machine.kind == "gpu" && !machine.measured)
-      return machine.host_link.bytes_per_s;
-  } catch (const Error&) {
-    // Not in the table under this name: a close relative may be.
-  }
+  // If it is not in the table under this name, a close relative may be.
+  if (const Machine machine = readable_machine(gpu_name); machine.kind == "gpu" && !machine.measured)
+    return machine.host_link.bytes_per_s;
   for (const std::string& name : machine_names()) {
-    const Machine machine = find_machine(name);
+    const Machine machine = readable_machine(name);
     if (machine.kind != "gpu" || machine.measured || machine.host_link.bytes_per_s == 0) continue;
     const std::vector<std::string> words = split(machine.title, ' ');
     if (words.size() < 2 || !(gpu_name + " ").starts_with(words[0] + " " + words[1] + " ")) continue;

@@ -1,5 +1,6 @@
 #include "machine/machine.h"
 
+#include "base/error.h"
 #include "base/json.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
@@ -21,7 +22,13 @@ void add_machine(Command app) {
   list.example("headroom machine list");
   list.runs([state] {
     std::vector<Machine> machines;
-    for (const std::string& name : machine_names()) machines.push_back(find_machine(name));
+    for (const std::string& name : machine_names()) {
+      try {
+        machines.push_back(find_machine(name));
+      } catch (const Error& error) {
+        warn(fmt::format("left out: {}; {}", error.what(), error.hint()));
+      }
+    }
     if (!state->common.json)
       return print(machine_sheet(machines).text(state->common.tables.view(true)) + kMachineNote);
     Json all = Json::array();

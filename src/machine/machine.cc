@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <optional>
+#include <set>
 #include <system_error>
 
 #include "base/embedded.h"
@@ -63,13 +66,51 @@ const std::map<std::string, const EmbeddedFile*>& builtin_aliases() {
   return aliases;
 }
 
-// The stems of the user's machine files; empty if there is no such folder.
+// The stems of the user's machine files, in order; empty if there is no such folder.
 std::vector<std::string> saved_names() {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(cache_dir() / "machines", error))
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
   return names;
+}
+
+// The stem of the user's file of this plain name; empty if there is none.
+std::string saved_as(std::string_view plain) {
+  for (const std::string& stem : saved_names())
+    if (plain_name(stem) == plain) return stem;
+  return {};
+}
+
+Machine load_saved(std::string_view stem) {
+  Machine machine = load_file(
+      machine_file(stem),
+      {measured_here(stem) ? "run `headroom roofline` to measure it again" : "correct or delete that file"});
+  machine.name = stem;  // even if the file is an edited copy of another
+  return machine;
+}
+
+// The user's machine with this alias. A damaged file has none.
+std::optional<Machine> saved_with_alias(std::string_view plain) {
+  for (const std::string& stem : saved_names()) {
+    try {
+      Machine machine = load_saved(stem);
+      if (std::ranges::find(machine.aliases, plain, plain_name) != machine.aliases.end()) return machine;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
+// By its name or an alias; null: none is called so.
+const EmbeddedFile* builtin_called(const std::string& plain) {
+  for (const EmbeddedFile& file : embedded_machines())
+    if (plain == file.name) return &file;
+  const auto& aliases = builtin_aliases();
+  const auto found = aliases.find(plain);
+  return found == aliases.end() ? nullptr : found->second;
 }
 
 bool is_path(std::string_view name) { return name.find('/') != name.npos || name.ends_with(".json"); }
@@ -77,9 +118,13 @@ bool is_path(std::string_view name) { return name.find('/') != name.npos || name
 }  // namespace
 
 const Machine::Level& Machine::level_for(double bytes) const {
-  for (const Level& level : levels)
-    if (level.bytes_per_s > 0 && bytes <= level.bytes) return level;
-  return memory();
+  const Level* fastest = nullptr;
+  for (const Level& level : levels) {
+    const bool holds = bytes <= level.bytes || &level == &memory();
+    if (!holds || level.bytes_per_s <= 0) continue;
+    if (fastest == nullptr || level.bytes_per_s > fastest->bytes_per_s) fastest = &level;
+  }
+  return fastest == nullptr ? memory() : *fastest;
 }
 
 double Machine::start_s() const {
@@ -114,10 +159,11 @@ fs::path machine_file(std::string_view name) {
 
 std::vector<std::string> machine_names() {
   std::vector<std::string> names = saved_names();
-  for (const EmbeddedFile& file : embedded_machines()) names.emplace_back(file.name);
+  std::set<std::string, std::less<>> saved;
+  for (const std::string& name : names) saved.insert(plain_name(name));
+  for (const EmbeddedFile& file : embedded_machines())
+    if (!saved.contains(file.name)) names.emplace_back(file.name);
   std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
   return names;
 }
 
@@ -126,24 +172,20 @@ Machine find_machine(std::string_view name) {
     return load_file(fs::path(name), {"headroom machine show h200 `json` prints an example"});
   if (name.empty()) reject(Hint{"`headroom machine list` shows them"}, "the name of a machine is empty");
 
-  const fs::path saved = machine_file(name);
-  if (std::error_code error; fs::exists(saved, error)) {
-    Machine machine = load_file(saved, {measured_here(name) ? "run `headroom roofline` to measure it again"
-                                                            : "correct or delete that file"});
-    machine.name = name;  // the requested name, even if the file is an edited copy of another
-    return machine;
-  }
+  if (std::error_code error; fs::exists(machine_file(name), error)) return load_saved(name);
   if (measured_here(name))
     reject(Hint{"run `headroom roofline` first"}, "{} has not been measured yet",
            name == "here" ? "this machine" : "the GPU of this machine");
 
   const std::string plain = plain_name(name);
-  for (const EmbeddedFile& file : embedded_machines())
-    if (plain == file.name) return load_builtin(file);
-  const auto& aliases = builtin_aliases();
-  if (const auto found = aliases.find(plain); found != aliases.end()) return load_builtin(*found->second);
+  if (const std::string stem = saved_as(plain); !stem.empty()) return load_saved(stem);
+  if (const EmbeddedFile* file = builtin_called(plain)) {
+    const std::string edited = saved_as(file->name);
+    return edited.empty() ? load_builtin(*file) : load_saved(edited);
+  }
+  if (std::optional<Machine> machine = saved_with_alias(plain)) return *std::move(machine);
   std::vector<std::string> known = machine_names();
-  for (const auto& [alias, file] : aliases) known.push_back(alias);
+  for (const auto& [alias, file] : builtin_aliases()) known.push_back(alias);
   reject(nearest(plain, known), "unknown machine '{}'", name);
 }
 

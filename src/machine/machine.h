@@ -78,7 +78,8 @@ struct Machine {
       doubt;  // why this measurement may be wrong; such a machine is not saved. Empty: nothing is known
 
   const Level& memory() const { return levels.back(); }
-  // The smallest level of known rate that holds `bytes`; memory if none does.
+  // The smallest level of known rate that holds `bytes`, or a larger one that is faster: what a level holds
+  // can be read from that too. Memory if none holds them.
   const Level& level_for(double bytes) const;
   // The basis of one figure: of its longest named parent, otherwise the default. A file that names none holds
   // measured figures if it says so, otherwise assumed ones.
@@ -102,7 +103,8 @@ std::vector<std::string> figures_of(const Machine& machine);
 std::vector<std::string> machine_names();
 // A name, an alias, or the path of a JSON file (anything with a '/' or ending in ".json"). Names may be
 // written as drivers do: capitals do not matter, a space, '-' and '_' are the same, and the vendor may come
-// first ("NVIDIA_H100_80GB_HBM3"). Rejects unknown names and suggests the nearest.
+// first ("NVIDIA_H100_80GB_HBM3"). An edited copy of a built-in machine is found by all names of that.
+// Rejects unknown names and suggests the nearest.
 Machine find_machine(std::string_view name);
 void save_machine(const Machine& machine);  // to the user's files, atomically
 // Adds the saved `bench allreduce` result of this name, so that it survives the next roofline.

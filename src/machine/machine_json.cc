@@ -9,6 +9,7 @@ namespace {
 
 using namespace machine_fields;
 
+constexpr int kLeastCapability = 20;  // smaller numbers are slips: 9 for 9.0
 constexpr std::array<const char*, 4> kBases = {"published", "computed", "assumed", "measured"};
 
 Machine::Level level_from(const Json& json, std::string_view origin, std::size_t index, bool last) {
@@ -167,6 +168,10 @@ Machine machine_from_json(const Json& written, std::string_view origin) {
                   .notes = fields.texts("notes")};
   if (machine.kind != "gpu" && machine.kind != "cpu")
     fields.complain("kind", "is '{}'; it must be 'gpu' or 'cpu'", machine.kind);
+  if (machine.compute_capability > 0 && machine.compute_capability < kLeastCapability)
+    fields.complain("compute_capability",
+                    "is {}; it must be ten times the version: 90 for compute capability 9.0",
+                    machine.compute_capability);
   if (!machine.peak_flops.contains("fp32")) fields.complain("peak_flops.fp32", "is missing");
   check_basis(machine, json, fields);
   return machine;

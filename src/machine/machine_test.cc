@@ -316,6 +316,36 @@ TEST_F(Machines, SavedOnesAreFoundListedAndTakePrecedence) {
   EXPECT_THROW(save_machine(machine), Error);
 }
 
+TEST_F(Machines, AnEditedCopyHasAllNamesOfItsOriginal) {
+  Machine edited = find_machine("h200");
+  edited.power_w = 123;
+  save_machine(edited);
+  for (const char* name : {"h200", "H200", "NVIDIA_H200", "h200-sxm"}) {
+    EXPECT_EQ(find_machine(name).power_w, 123) << name;
+    EXPECT_EQ(find_machine(name).name, "h200") << name;
+  }
+  edited.name = "h200-mine";  // its aliases are still those of the h200
+  save_machine(edited);
+  write(machine_file("h200"), "{");
+  EXPECT_TRUE(contains(refusal([] { find_machine("H200"); }).what(), machine_file("h200").string()));
+  EXPECT_EQ(find_machine("T4").name, "t4") << "other names are not affected";
+}
+
+TEST_F(Machines, FilesOfOnesOwnHaveCapitalsAndAliases) {
+  Json json = small();
+  json["aliases"] = {"Big One"};
+  write(machine_file("MyCard"), json.dump());
+  write(machine_file("Broken"), "{");
+  for (const char* name : {"MyCard", "mycard", "NVIDIA_MYCARD", "big-one", "BIG ONE"})
+    EXPECT_EQ(find_machine(name).name, "MyCard") << name;
+
+  write(machine_file("T4"), small().dump());
+  EXPECT_EQ(find_machine("t4").title, "t");
+  const auto names = machine_names();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "T4"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "t4"), 0) << "it would be the same file";
+}
+
 TEST_F(Machines, ADamagedFileIsNamed) {
   write(machine_file("here"), "{\"name\": \"he");
   const Error damaged = refusal([] { find_machine("here"); });
@@ -451,6 +481,18 @@ TEST_F(Machines, BytesAreChargedToTheSmallestLevelOfKnownRate) {
   EXPECT_EQ(unknown.level_for(1e6).name, "memory");  // the rate of its L2 is unknown
 }
 
+// What a cache holds is in every larger level, too.
+TEST_F(Machines, ASlowLevelIsPassedOver) {
+  Machine machine = find_machine("h200");
+  machine.levels.front().bytes_per_s = machine.memory().bytes_per_s / 2;
+  EXPECT_EQ(machine.level_for(1e6).name, "memory");
+  machine.levels.front().bytes_per_s = machine.memory().bytes_per_s;
+  EXPECT_EQ(machine.level_for(1e6).name, "L2");
+  machine.levels = {{"L1", 1e3, 5e9}, {"L2", 1e6, 20e9}, {"L3", 1e7, 1e9}, {"memory", 1e10, 10e9}};
+  EXPECT_EQ(machine.level_for(10).name, "L2");
+  EXPECT_EQ(machine.level_for(5e6).name, "memory");
+}
+
 // Eight cores have at most eight times what one has, and a share of what is not known of one.
 TEST_F(Machines, FewerThreadsHaveAShareOfTheRates) {
   const Machine whole = find_machine("epyc-9654"), part = with_threads(whole, 8);
@@ -469,6 +511,18 @@ TEST_F(Machines, StartsHaveAUsualCost) {
   json.erase("launch");
   EXPECT_GT(machine_from_json(json, "x").start_s(), 0);
   EXPECT_EQ(find_machine("h200").start_s(), 2.4e-6);
+}
+
+TEST_F(Machines, ACapabilityIsWrittenWithoutItsPoint) {
+  Json json = small();
+  for (const int slip : {1, 9, 19}) {
+    json["compute_capability"] = slip;
+    const Error error = refusal([&] { machine_from_json(json, "x"); });
+    EXPECT_TRUE(contains(error.what(), "'compute_capability'")) << error.what();
+    EXPECT_TRUE(contains(error.what(), "90 for compute capability 9.0")) << error.what();
+  }
+  json["compute_capability"] = 20;
+  EXPECT_EQ(machine_from_json(json, "x").compute_capability, 20);
 }
 
 TEST_F(Machines, KernelTimesAreNoMachine) {

@@ -47,6 +47,20 @@ TEST(Floor, ComputeBound) {
   EXPECT_EQ(p.bound, "compute");
 }
 
+// A slip in a machine's file must not make a floor that a program can beat.
+TEST(Floor, ALevelSlowerThanMemoryDoesNotRaiseIt) {
+  for (const double rate : {1e9, 5e9, 10e9, 50e9, 200e9})
+    for (const double bytes : {5e2, 5e5, 1e8}) {
+      Machine with = toy();
+      with.levels[1].bytes_per_s = rate;
+      Machine without = with;
+      without.levels.erase(without.levels.begin() + 1);
+      EXPECT_LE(predicted({.bytes_read = bytes}, with).floor_s,
+                predicted({.bytes_read = bytes}, without).floor_s)
+          << rate << " bytes/s, " << bytes << " bytes";
+    }
+}
+
 // Winograd's products are fewer than those of the definition; tiles may also make them more.
 TEST(Floor, FollowsAnAlgorithmWithFewerProducts) {
   Plan plan = one_step({.multiply_add = 4e9}, work_of(2e9, 0));

@@ -45,7 +45,10 @@ DeviceRates device_rates(const Machine& machine, std::string_view precision) {
                     .link = machine.peer_bytes_per_s,
                     .power_w = machine.power_w};
   for (const Machine::Level& level : machine.levels)
-    if (level.name == "L2") rates.l2_bytes = level.bytes, rates.l2_rate = level.bytes_per_s;
+    if (level.name == "L2") {
+      rates.l2_bytes = level.bytes;
+      rates.l2_rate = level.bytes_per_s > 0 ? machine.level_for(level.bytes).bytes_per_s : 0;
+    }
   return rates;
 }
 
