@@ -133,6 +133,22 @@ TEST_F(CliKernelTimes, PrecisionIsThatOfRowsWithoutAType) {
   EXPECT_EQ(rows({"typed.csv", "--precision", "fp8"}), rows({"typed.csv"}));
 }
 
+TEST_F(CliKernelTimes, AnAssumedTypeIsSaid) {
+  put("typed.csv", "m,n,k,dtype\n512,4096,4096,fp8\n");
+  put("plain.csv", "m,n,k\n512,4096,4096\n");
+  put("wide.csv", "batch,m,n,k\n1,512,512,512\n");
+  const auto said = [&](const Words& more) {
+    return succeed(with({"predict", "gemm", "--machine", "h200", "--table"}, more)).err;
+  };
+  const std::string assumed = "column 'dtype' absent: bf16 assumed; --precision says otherwise";
+  EXPECT_NE(said({"plain.csv"}).find(assumed), std::string::npos) << said({"plain.csv"});
+  for (const Words& words : {Words{"typed.csv"}, Words{"plain.csv", "--precision", "bf16"}})
+    EXPECT_EQ(said(words).find("assumed"), std::string::npos) << said(words);
+  const Words linear = {"predict", "linear", "--machine", "h200", "--table", "wide.csv"};
+  EXPECT_EQ(succeed(linear).err.find("assumed"), std::string::npos) << "it has no other type";
+  EXPECT_EQ(succeed(with(linear, {"--precision", "fp32"})).out, succeed(linear).out);
+}
+
 // A file that holds 45,000 rows takes a moment, not a coffee.
 TEST_F(CliKernelTimes, PredictsManyRowsInSeconds) {
   put("in.csv", sizes(45000, "h200"));

@@ -68,6 +68,15 @@ TEST_F(CliMachines, AllKeepsADamagedFileApart) {
   EXPECT_GT(all.at("h200").at("predicted_ms").get<double>(), 0);
 }
 
+TEST_F(CliMachines, TheListGoesOnPastADamagedFile) {
+  write_file(std::filesystem::path(environment().at("HEADROOM_CACHE")) / "machines/broken.json", "{");
+  const Outcome said = succeed({"machine", "list"});
+  EXPECT_NE(said.err.find("broken.json"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("correct or delete that file"), std::string::npos) << said.err;
+  EXPECT_NE(said.out.find("h200"), std::string::npos) << said.out;
+  EXPECT_GE(succeed_json({"machine", "list"}).at("machines").size(), 43u);
+}
+
 TEST_F(CliMachines, AnErrorOfTheRequestIsNoTable) {
   expect_refused({"predict", "mlp", "--machine", "all", "--precision", "fp8"}, {"fp8"});
   expect_refused({"predict", "mlp", "--machine", "all", "--batch", "9000000000000000000"}, {"numbers"});
@@ -109,6 +118,17 @@ TEST_F(CliMachines, AMachineOfAFileCanBeExplained) {
   EXPECT_NE(said.out.find("kernels on mine"), std::string::npos) << said.out;
 }
 
+TEST_F(CliMachines, EveryMachineAndBatchIsExplained) {
+  const Words words = {"predict", "mlp", "--explain", "--machine"};
+  const Outcome two = succeed(with(words, {"t4,h200", "--batch", "1,64"}));
+  for (const char* row : {"t4, batch 1:", "t4, batch 64:", "h200, batch 1:", "h200, batch 64:"})
+    for (const std::string& text : {two.out, two.err}) EXPECT_NE(text.find(row), std::string::npos) << row;
+  const Outcome many = succeed(with(words, {"t4,h200,k80", "--batch", "1,64"}));
+  EXPECT_NE(many.out.find("kernels on t4:"), std::string::npos) << many.out;
+  EXPECT_EQ(many.out.find("kernels on h200"), std::string::npos) << many.out;
+  EXPECT_NE(many.err.find("of these 6, only t4 with a batch of 1"), std::string::npos) << many.err;
+}
+
 // Blanks after commas are as harmless as capitals; options of GPUs are those of the machines that are named.
 TEST_F(CliMachines, NamesMayHaveBlanksAndGpusTheirLayouts) {
   EXPECT_EQ(rows({"predict", "lenet5", "--machine", "t4, H200 "}).size(), 2u);
@@ -137,6 +157,15 @@ TEST_F(CliMachines, ATuringGpuIsFasterThanAnOlderOneWithLessOfEverything) {
   }
   EXPECT_NE(succeed({"predict", "vgg:depth=11", "--machine", "t4", "--explain"}).out.find(" cudnn "),
             std::string::npos);
+}
+
+// It need not be old.
+TEST_F(CliMachines, AGpuOfUnknownCapabilityIsSaidToBeOne) {
+  put("paper.json", R"({"title": "on paper", "kind": "gpu", "peak_flops": {"fp32": 33e12},
+    "levels": [{"name": "memory", "bytes": 150e9, "bytes_per_s": 9600e9}]})");
+  const std::string said = succeed({"predict", "lenet5", "--machine", "paper.json,m40", "--wide"}).out;
+  EXPECT_NE(said.find("Of m40: no kernel of this program is built"), std::string::npos) << said;
+  EXPECT_NE(said.find("Of paper: the machine's file does not say its"), std::string::npos) << said;
 }
 
 TEST_F(CliMachines, FewerThreadsOfANamedProcessorAreSlower) {

@@ -35,6 +35,18 @@ TEST_F(CliOnnxCosts, TheBatchOfTheFileIsTheOneThatIsTimed) {
   expect_refused({"predict", "two.onnx", "--machine", "h200", "--batch", "0"}, {"--batch is 0"});
 }
 
+TEST_F(CliOnnxCosts, APlanWithoutStepsHasNoRate) {
+  onnx::testing::ModelMaker m;
+  m.input("x", {"batch", "4"});
+  m.node("Identity", {"x"}, {"y"});
+  m.output("y", {"batch", "4"});
+  put("same.onnx", m.bytes());
+  const std::string csv =
+      succeed({"predict", "same.onnx", "--machine", "epyc-9654", "--mode", "eval", "--csv"}).out;
+  EXPECT_NE(csv.find("\nepyc-9654,"), std::string::npos) << csv;
+  EXPECT_EQ(csv.find("inf"), std::string::npos) << csv;
+}
+
 // Tokens are drawn from the table they are looked up in; integers with another meaning cannot be drawn.
 TEST_F(CliOnnxCosts, IntegersWithoutATableAreNotTimed) {
   onnx::testing::ModelMaker m;

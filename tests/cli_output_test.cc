@@ -231,7 +231,9 @@ TEST_F(CliOutput, PredictSaysWhatDoesNotFit) {
   EXPECT_EQ(json["fits"], false);
   EXPECT_GT(json["memory_bytes"].get<double>(), 100e9);
   EXPECT_GT(json["largest_batch"].get<int>(), 4);
-  EXPECT_TRUE(json["predicted_ms"].is_null());
+  for (const char* time : {"floor_ms", "predicted_ms", "low_ms", "high_ms"})
+    EXPECT_TRUE(json.at(time).is_null()) << time;
+  for (const char* key : {"basis", "parts", "layers", "steps"}) EXPECT_FALSE(json.contains(key)) << key;
   EXPECT_EQ(succeed_json({"predict", "lenet5", "--machine", "k40"})["predictions"][0]["fits"], true);
 }
 

@@ -184,6 +184,11 @@ void Command::flag(const std::string& name, std::optional<bool>& value, const st
       name, [&value](std::int64_t count) { value = count > 0; }, help);
 }
 
+bool Command::given(const std::string& name) const {
+  const CLI::Option* option = app_->get_option_no_throw(name);
+  return option != nullptr && option->count() > 0;
+}
+
 void Command::takes_command(std::vector<std::string>& words) { commands_of_verbs()[app_] = &words; }
 
 void Command::example(const std::string& command) {

@@ -53,6 +53,9 @@ class Command {
   // "--x,!--no-x"; stays empty if the user gives neither.
   void flag(const std::string& name, std::optional<bool>& value, const std::string& help);
 
+  // Whether the words had this option or flag, also with its default as the value. Once they are parsed.
+  bool given(const std::string& name) const;
+
   // The words after "--" are a command for the verb to start; they reach `words` untouched.
   void takes_command(std::vector<std::string>& words);
 

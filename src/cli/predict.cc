@@ -1,7 +1,6 @@
 #include "predict/predict.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -20,6 +19,11 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char *kDefaultBatches = "64", *kDefaultMachine = "here";
+
+// Options that say nothing about a table of a kernel's sizes.
+constexpr const char* kOfNetworks[] = {"--csv",    "--copies",  "--mode",     "--batch",        "--dim",
+                                       "--device", "--seed",    "--threads",  "--layout",       "--kernel",
+                                       "--choose", "--streams", "--no-graph", "--deterministic"};
 
 std::vector<std::int64_t> batches_of(const PredictRequest& r, const Net& net) {
   std::vector<std::int64_t> batches;
@@ -64,14 +68,9 @@ bool predicts_table(const PredictRequest& r) {
 }
 
 void run_table(const PredictRequest& r) {
-  const std::pair<bool, const char*> of_networks[] = {{r.csv, "--csv"},
-                                                      {r.copies, "--copies"},
-                                                      {!r.mode.empty(), "--mode"},
-                                                      {r.batches != kDefaultBatches, "--batch"}};
-  for (const auto& [given, option] : of_networks)
-    if (given)
-      reject(Hint{"the rows of --table say what is predicted; -o writes them as CSV"},
-             "{} is for networks; '{}' is a kernel", option, r.model);
+  if (!r.of_networks.empty())
+    reject(Hint{"the rows of --table say what is predicted; -o writes them as CSV"},
+           "{} is for networks; '{}' is a kernel", r.of_networks.front(), r.model);
   PredictTableRequest table = r.table;
   table.form = r.model, table.machine = r.machines;
   run_predict_table(table, r.common);
@@ -95,10 +94,12 @@ Machine requested(const std::string& name, const PredictRequest& r) {
 }
 
 // Why each kernel was chosen, and what is known of it on that machine.
-void explain(const Forecast& f, const PredictRequest& r) {
-  note(f.built->explain());
+void explain(const Forecast& f, const PredictRequest& r, bool one_of_several) {
   const Machine machine = requested(f.prediction.machine, r);
-  print(fmt::format("kernels on {}:\n", machine.name));
+  std::string what = machine.name;
+  if (one_of_several) note(fmt::format("{}:\n", what += fmt::format(", batch {}", f.batch)));
+  note(f.built->explain());
+  print(fmt::format("kernels on {}:\n", what));
   print(kernel_sheet(f.built->plan, f.prediction, machine).text(r.common.tables.view()) + "\n");
 }
 
@@ -114,23 +115,59 @@ std::string int8_notes(const std::vector<PredictRow>& rows, const PredictRequest
   return notes;
 }
 
-// GPUs for which none of our kernels can be built.
-std::string old_gpu_note(const std::vector<PredictRow>& rows, const PredictRequest& r) {
-  std::string names;
-  for (const PredictRow& row : rows)
-    if (row.outlook.forecast && row.outlook.forecast->by_libraries &&
-        (" " + names + ",").find(" " + row.machine + ",") == std::string::npos)
-      names += (names.empty() ? "" : ", ") + row.machine;
-  if (names.empty()) return {};
-  return "\n" + paragraph(fmt::format("Of {}: no kernel of this program is built for GPUs older than compute "
-                                      "capability 7.5. The times are what NVIDIA's libraries are assumed to "
-                                      "take there.",
-                                      names),
-                          r.common.tables.view());
+// GPUs for which none of our kernels can be built, and those of which nobody knows whether any can.
+std::string library_notes(const std::vector<PredictRow>& rows, const PredictRequest& r) {
+  std::vector<std::string> old, unknown;
+  for (const PredictRow& row : rows) {
+    if (!row.outlook.forecast || !row.outlook.forecast->by_libraries) continue;
+    std::vector<std::string>& names = requested(row.machine, r).compute_capability > 0 ? old : unknown;
+    if (std::ranges::find(names, row.machine) == names.end()) names.push_back(row.machine);
+  }
+  std::string notes;
+  const auto add = [&](const std::vector<std::string>& names, const char* text) {
+    if (names.empty()) return;
+    notes += "\n" + paragraph(fmt::format("Of {}: {}", fmt::join(names, ", "), text), r.common.tables.view());
+  };
+  add(old,
+      "no kernel of this program is built for GPUs older than compute capability 7.5. The times are what "
+      "NVIDIA's libraries are assumed to take there.");
+  add(unknown,
+      "the machine's file does not say its compute_capability. The times are what NVIDIA's libraries "
+      "are assumed to take there.");
+  return notes;
+}
+
+void require_one_output(const PredictRequest& r) {
+  if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
+  if (r.common.explain && (r.common.json || r.csv))
+    reject(Hint{"give only one of the two"}, "--explain and {} exclude each other",
+           r.csv ? "--csv" : "--json");
+}
+
+// The rows that --explain explains: every machine and batch once, but of many only the first.
+std::vector<const Forecast*> explained_of(const std::vector<PredictRow>& rows, const PredictRequest& r) {
+  constexpr std::size_t kMostExplained = 4;
+  std::vector<const Forecast*> list;
+  if (!r.common.explain) return list;
+  for (const PredictRow& row : rows) {
+    if (!row.outlook.forecast) continue;
+    const Forecast& f = *row.outlook.forecast;
+    const auto same = [&](const Forecast* other) {
+      return other->batch == f.batch && other->prediction.machine == f.prediction.machine;
+    };
+    if (std::ranges::none_of(list, same)) list.push_back(&f);
+  }
+  if (list.size() <= kMostExplained) return list;
+  warn(fmt::format(
+      "--explain is for at most {} machines and batches: of these {}, only {} with a batch of {} is "
+      "explained",
+      kMostExplained, list.size(), list.front()->prediction.machine, list.front()->batch));
+  list.resize(1);
+  return list;
 }
 
 void run_net(const PredictRequest& r) {
-  if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
+  require_one_output(r);
   require_tables(r.common.tables, layer_sheet({}, true));
   r.common.open();  // nothing runs on it; rejects an impossible device or thread count
   const Net net = find_net(with_dims(r.model, r.dims));
@@ -156,17 +193,18 @@ void run_net(const PredictRequest& r) {
   if (r.csv) return print(summary_sheet(rows, net).csv());
   // Several machines are compared in one table. The layers of one of them have to be asked for.
   const bool layers = rows.size() == batches.size() || r.common.tables.for_layers();
-  bool explained = !r.common.explain;
+  const std::vector<const Forecast*> explained = explained_of(rows, r);
   for (const PredictRow& row : rows) {
     if (!row.outlook.forecast) continue;
-    if (!std::exchange(explained, true)) explain(*row.outlook.forecast, r);
+    if (std::ranges::find(explained, &*row.outlook.forecast) != explained.end())
+      explain(*row.outlook.forecast, r, explained.size() > 1);
     if (layers) print_layers(*row.outlook.forecast, r, net, mode);
   }
   print(summary_sheet(rows, net).text(r.common.tables.view()));
   if (net.imported && mode == Mode::eval)
     print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
   print(int8_notes(rows, r));
-  print(old_gpu_note(rows, r));
+  print(library_notes(rows, r));
   print(
       "\n" +
       paragraph("Floor: max(FLOPs / peak, bytes / bandwidth) per step, added up. A program that runs "
@@ -212,7 +250,12 @@ void add_predict(Command app) {
   verb.example("headroom predict lenet5 --machine h200 --batch 1,256");
   verb.example("headroom predict resnet:depth=50 --machine all --batch 64 --precision bf16");
   verb.example("headroom predict gemm --table rows.csv --machine h200 -o out.csv");
-  verb.runs([r] { run(*r); });
+  verb.runs([r, verb] {
+    if (verb.given("--precision")) r->table.precision = r->common.precision;
+    for (const char* option : kOfNetworks)
+      if (verb.given(option)) r->of_networks.emplace_back(option);
+    run(*r);
+  });
 }
 
 }  // namespace headroom::cli

@@ -170,7 +170,8 @@ Sheet summary_sheet(const std::vector<PredictRow>& rows, const Net& net) {
                times ? Cell(p.high_s * 1e3) : Cell(), times ? Cell(p.copies_s * 1e3) : Cell(),
                times ? Cell(std::string(name_of(p.basis))) : Cell(),
                fits && p.floor_s > 0 ? Cell(each * double(batch) / p.floor_s) : Cell(),
-               times ? Cell(each * double(batch) / p.predicted_s) : Cell(), f.memory_needed,
+               times && p.predicted_s > 0 ? Cell(each * double(batch) / p.predicted_s) : Cell(),
+               f.memory_needed,
                std::string(f.memory_there <= 0 ? "unknown"
                            : fits              ? "yes"
                                                : "no"),
@@ -193,9 +194,10 @@ Json row_json(const PredictRow& row, bool with_layers) {
   item["memory_bytes"] = f.memory_needed;
   item["machine_memory_bytes"] = f.memory_there > 0 ? Json(f.memory_there) : Json(nullptr);
   item["fits"] = f.fits();
-  if (!f.fits()) {
+  if (!f.fits()) {  // no time is given for a step that cannot run
     if (with_layers) item["largest_batch"] = f.largest_batch;
-    item["predicted_ms"] = nullptr;
+    for (const char* time : {"floor_ms", "predicted_ms", "low_ms", "high_ms"}) item[time] = nullptr;
+    for (const char* key : {"basis", "parts", "layers", "steps"}) item.erase(key);
     item["why_not"] = reason_of(row.outlook);
   }
   return item;

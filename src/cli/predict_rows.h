@@ -15,7 +15,8 @@ struct PredictRequest {
   PredictTableRequest table;  // of `predict gemm --table`
   std::vector<std::string> dims;
   bool csv = false;
-  bool copies = false;  // images come from the host with every step
+  bool copies = false;                   // images come from the host with every step
+  std::vector<std::string> of_networks;  // options the user gave that mean nothing for a table of sizes
   Common common;
 };
 inline bool every_machine(const PredictRequest& r) { return r.machines == "all"; }

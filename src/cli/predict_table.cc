@@ -56,13 +56,18 @@ Sheet parts_sheet(const std::vector<PredictedPart>& parts) {
   return sheet;
 }
 
-// That of all rows, if the user gave one. The default cannot be told from a given fp32.
-std::string given_precision(const KernelForm& form, const Common& common) {
-  if (common.precision == Common().precision) return "";
-  if (form.group_column() != "dtype")
-    reject(Hint{"leave --precision out"}, "the formula for {} has no precision; --precision is '{}'",
-           form.name(), common.precision);
-  return common.precision;
+void require_precision_has_meaning(const KernelForm& form, const std::string& precision) {
+  if (precision.empty() || form.group_column() == "dtype") return;
+  reject(Hint{"leave --precision out"}, "the formula for {} has no precision; --precision is '{}'",
+         form.name(), precision);
+}
+
+// What the rows are taken to be where neither the table nor the user says it; empty if one of them does.
+std::string assumed_group(const TimingTable& table, const KernelForm& form, const std::string& precision) {
+  const std::string column = form.group_column();
+  if (form.groups().size() < 2 || !precision.empty() || table.find(column)) return {};
+  return fmt::format("{}: column '{}' absent: {} assumed; {} says otherwise", table.origin, column,
+                     form.groups().front(), column == "dtype" ? "--precision" : "such a column");
 }
 
 }  // namespace
@@ -74,9 +79,11 @@ void run_predict_table(const PredictTableRequest& r, const Common& common) {
            "'{}' is a kernel, not a network: --table names the file with its sizes", r.form);
   if (!r.out.empty()) require_writable(r.out);
   const TimingTable table = read_timing_table(r.table);
-  const TablePrediction prediction = predict_table(
-      table, form,
-      {.machine = r.machine, .constants = r.constants, .precision = given_precision(form, common)});
+  require_precision_has_meaning(form, r.precision);
+  TablePrediction prediction =
+      predict_table(table, form, {.machine = r.machine, .constants = r.constants, .precision = r.precision});
+  if (std::string text = assumed_group(table, form, r.precision); !text.empty())
+    prediction.notes.push_back(std::move(text));
   for (const std::string& text : prediction.notes) warn(text);
   const std::string csv = to_csv(table, columns_of(prediction, common.explain));
   if (!r.out.empty()) write_file(r.out, csv);

@@ -26,8 +26,7 @@ class CsvReader {
     std::vector<std::string> cells;
     do cells.push_back(cell());
     while (take(','));
-    take('\r');
-    if (!done() && !take('\n'))
+    if (!take_line_end() && !done())
       reject("{}, line {}: text follows a quoted cell; a comma is missing", origin_, line_);
     ++line_;
     return cells;
@@ -38,6 +37,11 @@ class CsvReader {
     if (done() || text_[at_] != c) return false;
     ++at_;
     return true;
+  }
+  // "\n", "\r\n", or "\r" alone.
+  bool take_line_end() {
+    const bool carriage_return = take('\r');
+    return take('\n') || carriage_return;
   }
   std::string cell() {
     if (take('"')) return quoted();
@@ -55,7 +59,7 @@ class CsvReader {
     while (!done()) {
       const char c = text_[at_++];
       if (c == '"' && !take('"')) return cell;
-      if (c == '\n') ++line_;
+      if (c == '\n' || (c == '\r' && (done() || text_[at_] != '\n'))) ++line_;
       cell += c;
     }
     reject("{}, line {}: a quote is not closed", origin_, first);

@@ -36,6 +36,15 @@ TEST(TimingTable, ReadsColumnsInAnyOrderAndKeepsOthers) {
   EXPECT_EQ(rows[0].us, 1.5);
 }
 
+TEST(TimingTable, LinesMayEndInACarriageReturnAlone) {
+  const TimingTable t = parse_timing_table("m,n,remark\r1,2,\"a\rb\"\r\r3,4,x\r", "t");
+  ASSERT_EQ(t.rows.size(), 2u);
+  EXPECT_EQ(t.columns.back(), "remark");
+  EXPECT_EQ(t.rows[0][2], "a\rb");
+  EXPECT_EQ(t.rows[1][0], "3");
+  EXPECT_EQ(t.lines, (std::vector<std::size_t>{2, 5}));
+}
+
 TEST(TimingTable, WritesWhatItReadWithFurtherColumns) {
   const TimingTable t = parse_timing_table("a,low_us\n\"x,y\",7\n", "t");
   EXPECT_EQ(to_csv(t, {{"low_us", {"3"}}, {"new", {"q\"r"}}}), "a,low_us,new\n\"x,y\",3,\"q\"\"r\"\n");

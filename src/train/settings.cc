@@ -32,12 +32,14 @@ const std::vector<std::string>& precision_names() {
   return names;
 }
 
-// A machine has what its table lists. The roofline of a GPU before sm_80 measures no 16-bit unit.
-bool has_precision(const Machine& gpu, const std::string& name) {
-  if (gpu.peak_flops.contains(name)) return true;
-  if (name == "fp64") return gpu.peak_flops.contains("fp64_tensor");
+// A GPU has what its table lists. The roofline of a GPU before sm_80 measures no 16-bit unit.
+bool has_precision(const Machine& machine, const std::string& name) {
+  if (machine.kind == "cpu")
+    return name == "fp64" || name == "fp32" || (name == "bf16" && capabilities_of(machine).bf16_products);
+  if (machine.peak_flops.contains(name)) return true;
+  if (name == "fp64") return machine.peak_flops.contains("fp64_tensor");
   if (name != "fp16") return false;
-  return gpu.peak_flops.contains("fp16_vector") || (gpu.measured && gpu.compute_capability >= 53);
+  return machine.peak_flops.contains("fp16_vector") || (machine.measured && machine.compute_capability >= 53);
 }
 
 }  // namespace
@@ -50,9 +52,9 @@ Precision parse_precision(const std::string& name) {
 }
 
 void require_machine_precision(const Machine& machine, const Precision& precision, const std::string& name) {
-  if (machine.kind == "cpu")
-    return require_cpu_precision(capabilities_of(machine), precision.dtype, precision.tf32);
   if (has_precision(machine, name)) return;
+  if (machine.kind == "cpu" && precision.dtype == DType::bf16)  // says which instructions are missing
+    return require_cpu_precision(capabilities_of(machine), precision.dtype, precision.tf32);
   std::vector<std::string> has;
   for (const std::string& other : precision_names())
     if (has_precision(machine, other)) has.push_back(other);
