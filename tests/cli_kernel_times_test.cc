@@ -82,6 +82,27 @@ TEST_F(CliKernelTimes, ACalibrationKnowsItsDeviceBetterThanSharedConstants) {
   EXPECT_EQ(error({"--constants", "mine.json"}), mine) << "each row names its device";
 }
 
+TEST_F(CliKernelTimes, RowsThatWereFittedAreSaidToBeNoTest) {
+  put_timings("rows.csv", 60, "h200");
+  succeed({"calibrate", "--table", "rows.csv", "--machine", "h200", "--rows", "40", "-o", "mine.json"});
+  const auto said = [&](const Words& more) {
+    return succeed(with({"predict", "gemm", "--table", "rows.csv", "--machine"}, more)).err;
+  };
+  const std::string note =
+      "mine.json was fitted to the shapes of 40 of the 60 rows with times in bf16: the errors of those are "
+      "no test of it";
+  EXPECT_NE(said({"mine.json"}).find(note), std::string::npos) << said({"mine.json"});
+  EXPECT_EQ(said({"h200"}).find("was fitted to"), std::string::npos);
+  Json file_json = Json::parse(read_file(file("mine.json")));
+  file_json.at("kernel_times").at(0).erase("fitted_shapes");  // of an older program
+  put("mine.json", file_json.dump());
+  EXPECT_EQ(said({"mine.json"}).find("was fitted to"), std::string::npos);
+  file_json.at("kernel_times").at(0)["fitted_shapes"] = "12ab xyz";
+  put("mine.json", file_json.dump());
+  expect_refused({"predict", "gemm", "--table", "rows.csv", "--machine", "mine.json"},
+                 {"mine.json", "'fitted_shapes' is damaged", "headroom calibrate"});
+}
+
 TEST_F(CliKernelTimes, ACalibrationOfAnotherMachineIsSaidAndWidened) {
   put_timings("rows.csv", 120, "h200");
   succeed({"calibrate", "--table", "rows.csv", "--machine", "h200", "-o", "mine.json"});

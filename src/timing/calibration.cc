@@ -136,6 +136,9 @@ Calibrated calibrate_device(const KernelForm& form, const std::vector<TimingRow>
   Calibrated result;
   FormCalibration& c = result.calibration;
   c.form = form.name(), c.group = rows.front().group, c.rows = rows.size();
+  for (const std::vector<std::size_t>& shape : shapes)
+    c.fitted_shapes.push_back(shape_hash(rows[shape.front()]));
+  std::ranges::sort(c.fitted_shapes);
   FormCalibration::Member member{
       machine.name, machine.compute_capability, {}, form.learn_traits(rows, machine)};
   const PreparedRows prepared = prepare_rows(form, rows, machine, member.traits);

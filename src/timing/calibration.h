@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct FormCalibration {
   Residual residual;            // of the calibrated device; none if shared
   Intervals intervals;
   JudgedErrors errors;  // on rows that a fit did not see; shared: on devices that a fit did not see
+  // The shapes of the rows (see shape_hash), in order. None if shared, or from an older program.
+  std::vector<std::uint32_t> fitted_shapes = {};
 
   // The seconds of a prepared row: the geometric mean of what the members say, where members of near
   // generations count more. It looks at the compute capability alone: a weight that followed rates or sizes

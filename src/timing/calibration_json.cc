@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/embedded.h"
@@ -21,6 +22,26 @@ Json member_json(const FormCalibration::Member& member, const std::vector<Consta
   return json;
 }
 
+// On one line: there are hundreds.
+std::string shapes_text(const std::vector<std::uint32_t>& hashes) {
+  std::string text;
+  for (const std::uint32_t hash : hashes) text += fmt::format("{}{:08x}", text.empty() ? "" : " ", hash);
+  return text;
+}
+
+std::vector<std::uint32_t> shapes_from(const std::string& text, const std::string& origin) {
+  std::vector<std::uint32_t> hashes;
+  for (const std::string& word : split(text, ' ')) {
+    std::uint32_t& hash = hashes.emplace_back();
+    const char* end = word.data() + word.size();
+    if (const auto [stop, error] = std::from_chars(word.data(), end, hash, 16);
+        error != std::errc() || stop != end)
+      reject(Hint{"run `headroom calibrate` again"}, "{}: 'fitted_shapes' is damaged", origin);
+  }
+  std::ranges::sort(hashes);
+  return hashes;
+}
+
 Json form_json(const FormCalibration& c) {
   Json json = {{"form", c.form}, {"group", c.group}, {"rows", c.rows}};
   const auto& constants = find_form(c.form).constants(c.group);
@@ -28,6 +49,7 @@ Json form_json(const FormCalibration& c) {
   json["unseen_error"] = to_json(c.errors);
   json["intervals"] = c.intervals.to_json();
   if (c.residual.mix.trees > 0 || c.residual.mix.ridge > 0) json["residual"] = c.residual.to_json();
+  if (!c.fitted_shapes.empty()) json["fitted_shapes"] = shapes_text(c.fitted_shapes);
   return json;
 }
 
@@ -89,6 +111,8 @@ FormCalibration form_from(const Json& json, const std::string& file, const std::
               .coverage = e.at("coverage_percent").get<double>(),
               .median_width = e.at("median_width_percent").get<double>()};
   c.intervals = Intervals::from_json(json.at("intervals"), origin);
+  if (json.contains("fitted_shapes"))
+    c.fitted_shapes = shapes_from(json.at("fitted_shapes").get<std::string>(), origin);
   if (machine && json.contains("residual"))
     c.residual = residual_from(json.at("residual"), form, c, *machine, origin);
   return c;

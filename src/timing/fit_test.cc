@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
@@ -180,6 +181,18 @@ TEST(Calibration, AllRepeatsOfAShapeAreUnseen) {
     judged.push_back({row.us, t.us, t.low_us, t.high_us});
   }
   EXPECT_GE(judge(judged).coverage, 80) << "shapes that no fit saw";
+}
+
+TEST(Calibration, NamesTheShapesItWasFittedTo) {
+  const Machine h200 = find_machine("h200");
+  const std::vector<TimingRow> rows = repeated_gemms(20, 2, 0.1, 3);
+  const Calibration made{.machine = h200,
+                         .forms = {calibrate_device(find_form("gemm"), rows, h200).calibration}};
+  const std::vector<std::uint32_t>& shapes = made.forms.front().fitted_shapes;
+  EXPECT_EQ(shapes.size(), rows_by_shape(rows).size());
+  for (const TimingRow& row : rows) EXPECT_TRUE(std::ranges::binary_search(shapes, shape_hash(row)));
+  EXPECT_FALSE(std::ranges::binary_search(shapes, shape_hash({.sizes = {3, 5, 7}})));
+  EXPECT_EQ(calibration_from_json(to_json(made), "x").forms.front().fitted_shapes, shapes);
 }
 
 TEST(Calibration, RejectsFewShapesHoweverOftenTheyRepeat) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "ops/cpu/parallel.h"
 #include "timing/timing_rows.h"
+#include "timing/unseen.h"
 
 namespace headroom {
 namespace {
@@ -118,6 +119,7 @@ class TablePredictor {
     if (calibrated && !own)
       result.notes.push_back(fmt::format("{} is a calibration of '{}', not of '{}': intervals are widened",
                                          from->name, calibration.machine->name, machine.name));
+    if (own && constants->group == group) note_fitted_rows(result, *constants, from->name, rows, indices);
     require_predictable(rows[indices.front()], machine);
     Predictor predictor(form_, *constants, machine,
                         own          ? &machine
@@ -135,6 +137,22 @@ class TablePredictor {
                  });
     result.parts.push_back(
         part_of(result, rows, indices, machine.name, group, own ? "calibrated" : "shared"));
+  }
+
+  // Errors of rows that were fitted are smaller than those of new shapes.
+  static void note_fitted_rows(TablePrediction& result, const FormCalibration& constants,
+                               const std::string& file, const std::vector<TimingRow>& rows,
+                               const std::vector<std::size_t>& indices) {
+    const std::vector<std::uint32_t>& shapes = constants.fitted_shapes;
+    std::size_t timed = 0, fitted = 0;
+    for (const std::size_t r : indices) {
+      if (rows[r].us <= 0) continue;
+      ++timed, fitted += std::ranges::binary_search(shapes, shape_hash(rows[r])) ? 1 : 0;
+    }
+    if (fitted == 0) return;
+    result.notes.push_back(fmt::format(
+        "{} was fitted to the shapes of {} of the {} with times in {}: the errors of those are no test of it",
+        file, fitted, counted_rows(timed), constants.group));
   }
 
   // Rejects a machine that lacks the precision or the link of the rows, by the line of the first.

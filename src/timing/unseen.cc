@@ -29,6 +29,17 @@ std::vector<std::vector<std::size_t>> rows_by_shape(const std::vector<TimingRow>
   return shapes;
 }
 
+// FNV-1a over the bytes of the sizes, which are whole numbers from 0.
+std::uint32_t shape_hash(const TimingRow& row) {
+  std::uint32_t hash = 2166136261u;
+  for (const double size : row.sizes) {
+    const auto bits = static_cast<std::uint64_t>(size);
+    for (int shift = 0; shift < 64; shift += 8)
+      hash = (hash ^ static_cast<std::uint32_t>((bits >> shift) & 0xFF)) * 16777619u;
+  }
+  return hash;
+}
+
 std::string counted_rows(std::size_t rows) { return counted(static_cast<std::int64_t>(rows), "row"); }
 
 std::string counted_shapes(std::size_t rows, std::size_t shapes, const std::string& group) {

@@ -17,6 +17,8 @@ std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);  // 0 .. n
 // Indices of rows, by shape: rows of equal sizes are repeats of one shape. A row is unseen only if a fit saw
 // none of its repeats. Shapes are in the order of their first rows.
 std::vector<std::vector<std::size_t>> rows_by_shape(const std::vector<TimingRow>& rows);
+// The same number for rows of equal sizes; for others almost always another.
+std::uint32_t shape_hash(const TimingRow& row);
 std::string counted_rows(std::size_t rows);  // "40 rows"
 // "40 rows of bf16", and if some are repeats "40 rows of bf16 with 4 different shapes".
 std::string counted_shapes(std::size_t rows, std::size_t shapes, const std::string& group = "");
