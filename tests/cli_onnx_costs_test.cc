@@ -47,6 +47,19 @@ TEST_F(CliOnnxCosts, APlanWithoutStepsHasNoRate) {
   EXPECT_EQ(csv.find("inf"), std::string::npos) << csv;
 }
 
+TEST_F(CliOnnxCosts, TheBatchOfTheFileIsTheOneThatIsCounted) {
+  const Words switches = {"bench", "switches", "--model", "two.onnx", "--batch", "8", "--rounds", "1"};
+  for (const Json& t : succeed_json(with(switches, {"--images", "4"})).at("timings")) {
+    EXPECT_EQ(t.at("batch"), 2);
+    EXPECT_EQ(t.at("images"), 4);
+  }
+  expect_refused(with(switches, {"--images", "5"}),
+                 {"--images is 5, not a multiple", "two.onnx", "--images 4"});
+  const Json steps = succeed_json(
+      {"bench", "alloc", "--m", "30", "--n", "20", "--k", "10", "--model", "two.onnx", "--batch", "8"});
+  EXPECT_EQ(steps.at("batch"), 2);
+}
+
 // Tokens are drawn from the table they are looked up in; integers with another meaning cannot be drawn.
 TEST_F(CliOnnxCosts, IntegersWithoutATableAreNotTimed) {
   onnx::testing::ModelMaker m;

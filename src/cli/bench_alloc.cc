@@ -4,6 +4,7 @@
 #include "bench/random_batch.h"
 #include "cli/bench.h"
 #include "cli/progress.h"
+#include "models/onnx/imported.h"
 #include "models/zoo.h"
 #include "report/chart.h"
 #include "report/sampling.h"
@@ -151,7 +152,7 @@ std::string products_chart(const std::vector<ProductTiming>& timings, const Devi
   return svg(chart);
 }
 
-void run_alloc(const BenchAllocRequest& r) {
+void run_alloc(BenchAllocRequest r) {
   require_output(r.target, r.common);
   require_svg(r.target.svg);
   if (r.common.precision != "fp32" && r.common.precision != "fp64")
@@ -160,6 +161,7 @@ void run_alloc(const BenchAllocRequest& r) {
   if (r.batch < 1) reject("--batch is {}; it must be at least 1", r.batch);
   const std::vector<ProductSize> sizes = r.sizes();
   const Net net = find_net(r.model);
+  if (const std::int64_t fixed = fixed_batch(net); fixed > 0) r.batch = fixed;  // set by some files
   require_random_batch(net);
   const auto device = r.common.open();
   require_products(*device, r.common.dtype(), sizes);

@@ -10,6 +10,7 @@
 #include "cli/ranks.h"
 #include "comm/world.h"
 #include "models/layers.h"
+#include "models/onnx/imported.h"
 #include "models/zoo.h"
 
 namespace headroom::cli {
@@ -37,12 +38,16 @@ std::vector<SwitchWorkload> BenchSwitchesRequest::workloads(DeviceKind device) c
   }
   SwitchWorkload one = list.front();
   one.model = model;
-  if (batch > 0) one.batch = batch;
+  const Net net = find_net(model);
+  const std::int64_t fixed = fixed_batch(net);  // set by some files
+  if (fixed > 0 || batch > 0) one.batch = fixed > 0 ? fixed : batch;
   one.images = images > 0 ? images : 5 * one.batch;
   if (one.images < one.batch)
     reject(Hint{"take a smaller --batch"}, "--images is {}, fewer than the batch of {}", one.images,
            one.batch);
-  const Net net = find_net(model);
+  if (fixed > 0 && one.images % fixed != 0)
+    reject(Hint{fmt::format("take --images {}", one.images / fixed * fixed)},
+           "--images is {}, not a multiple of the batch of {} set by {}", one.images, fixed, model);
   const double bytes = double(Shape(net.input).numel()) * (double(one.images) + double(one.batch));
   if (bytes > usable_host_bytes() / 2)
     reject(Hint{"take fewer --images, or a smaller --batch"},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/text.h"
 #include "report/diff.h"
 
 namespace headroom {
@@ -19,6 +20,16 @@ double seconds_per(const std::string& unit) {
   for (const auto& [name, seconds] : kUnits)
     if (name == unit) return seconds;
   return 0;
+}
+
+// Of a column of times: no prediction, bound, published figure or edge of a range. "forward_predicted_ms" is
+// a prediction.
+bool is_median(const Column& column) {
+  constexpr std::array<std::string_view, 8> kOthers = {"predicted", "low", "high", "floor",
+                                                       "published", "min", "p10",  "p90"};
+  return std::ranges::none_of(split(column.key, '_'), [&](const std::string& word) {
+    return std::ranges::find(kOthers, word) != kOthers.end();
+  });
 }
 
 double number_in(const Cell& cell) {
@@ -91,7 +102,7 @@ void compare_sheets(const Sheet& before, const Sheet& after, std::vector<DiffRow
   for (const std::string& name : order)
     for (const Column& column : before.columns()) {
       const double unit = seconds_per(column.unit);
-      if (unit == 0) continue;
+      if (unit == 0 || !is_median(column)) continue;
       const auto value = [&](const Sheet& sheet, const std::map<std::string, std::size_t>& rows) {
         const auto it = rows.find(name);
         return it == rows.end() ? 0 : unit * number_in(sheet.at(it->second, column.key));

@@ -141,6 +141,25 @@ TEST(Diff, BenchmarksAreComparedByRowAndColumn) {
   EXPECT_EQ(named(cells, "d, batch 8", "step_us").change, Change::added);
 }
 
+TEST(Diff, PredictionsAndBoundsAreNoMeasurements) {
+  const auto sheet = [](double ms, double others) {
+    std::vector<Column> columns = {{.key = "name", .title = "network"}};
+    std::vector<Cell> cells = {std::string("a")};
+    for (const char* key : {"forward_ms", "forward_min_ms", "forward_predicted_ms", "low_ms", "step_high_ms",
+                            "floor_ms", "published_add_ms", "us_p10", "add_p90_ms"}) {
+      columns.push_back({.key = key, .title = key, .unit = "ms"});
+      cells.emplace_back(cells.size() == 1 ? ms : others);
+    }
+    Sheet one("forward", columns);
+    one.row(cells);
+    return one;
+  };
+  const auto cells = compare_tables({sheet(1, 1)}, {sheet(2, 9)});
+  ASSERT_EQ(cells.size(), 1u);
+  EXPECT_EQ(cells[0].what, "forward_ms");
+  EXPECT_EQ(cells[0].change, Change::slower);
+}
+
 TEST(Diff, NothingInCommonIsRejected) {
   RecordedRun bench{"bench.json", {}};
   bench.record.tables = {bench_sheet({{"a", 1}})};
