@@ -67,7 +67,10 @@ TEST_F(BenchCopy, TimesEverySizeAndDrawsIt) {
   const Outcome table = succeed(words);
   for (const char* part : {"memcpy, 2 threads: latency", "bandwidth", "65,536", "% of memory"})
     EXPECT_NE(table.out.find(part), std::string::npos) << part << table.out;
-  EXPECT_TRUE(succeed(with(words, {"--csv"})).out.starts_with("bytes,path,memory,us,"));
+  const std::string csv = succeed(with(words, {"--csv"})).out;
+  EXPECT_TRUE(csv.starts_with("bytes,path,memory,us,")) << csv;
+  EXPECT_NE(csv.find(",percent_of_memory,"), csv.npos) << csv;
+  EXPECT_TRUE(json.at("copies")[0].contains("percent_of_memory"));
 }
 
 using BenchAlloc = ProgramTest;

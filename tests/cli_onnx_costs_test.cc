@@ -60,6 +60,27 @@ TEST_F(CliOnnxCosts, TheBatchOfTheFileIsTheOneThatIsCounted) {
   EXPECT_EQ(steps.at("batch"), 2);
 }
 
+// Found before the first network is timed, not after.
+TEST_F(CliOnnxCosts, WhatCannotBeTrainedIsRefusedBeforeTheOthersAreTimed) {
+  onnx::testing::ModelMaker m;
+  m.input("x", {"batch", "4"});
+  m.floats("w", {4, 4}, std::vector<float>(16, 0.5F));
+  m.node("MatMul", {"x", "w"}, {"h"});
+  onnx::TensorProto& count = *m.graph.add_initializer();
+  count.set_name("k");
+  count.set_data_type(onnx::TensorProto::INT64);
+  count.add_dims(1);
+  count.add_int64_data(2);
+  m.node("TopK", {"h", "k"}, {"y", "places"});
+  m.output("y", {"batch", "2"});
+  put("top.onnx", m.bytes());
+  succeed({"bench", "forward", "top.onnx", "--seconds", "0.01"});
+  const Outcome outcome = run({"bench", "forward", "two.onnx", "top.onnx", "--step", "--seconds", "0.01"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("has no gradient"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("bench: "), std::string::npos) << "nothing was timed: " << outcome.err;
+}
+
 // Tokens are drawn from the table they are looked up in; integers with another meaning cannot be drawn.
 TEST_F(CliOnnxCosts, IntegersWithoutATableAreNotTimed) {
   onnx::testing::ModelMaker m;

@@ -43,6 +43,17 @@ TEST_F(CliReport, ThePageGivesItsRecordBack) {
   EXPECT_EQ(record.training->epoch_end_s.size(), record.training->epochs.size());
 }
 
+TEST_F(CliReport, ItsInputIsNotOverwritten) {
+  train("16", {"--record", "run.json"});
+  succeed({"report", "run.json", "-o", "page.html"});
+  expect_refused({"report", "run.json", "-o", file("run.json").string()}, {"the page's own name", "--out"});
+  expect_refused({"report", "page.html", "--extract", "./page.html"},
+                 {"over the page itself", "another name"});
+  expect_refused({"report", "page.html", "--extract", file("page.html").string()}, {"over the page itself"});
+  EXPECT_EQ(read_record(file("run.json")).verb, "train");
+  EXPECT_TRUE(read_file(file("page.html")).ends_with("</html>\n"));
+}
+
 TEST_F(CliReport, TwoRunsStandSideBySide) {
   train("16", {"--record", "a.json"});
   train("32", {"--record", "b.json"});

@@ -55,6 +55,15 @@ TEST_F(CliTables, LayersAreSortedAndCut) {
   EXPECT_TRUE(!contains(total, "\nC3 ") && contains(total, "\ntotal ")) << total;
 }
 
+TEST_F(CliTables, NetworksOfOnesOwnHaveTheirTablesAndRounds) {
+  const Words nets = {"bench", "nets", "mlp:hidden=8", "--batch", "4", "--rounds", "7"};
+  EXPECT_TRUE(contains(succeed(with(nets, {"--sort", "images/s"})).out, "images/s"));
+  const std::string csv = succeed(with(nets, {"--csv"})).out;
+  EXPECT_TRUE(contains(csv, ",,\n") && !contains(csv, ",-")) << "nothing was published of it: " << csv;
+  const Json forward = succeed_json(nets).at("convnets")[0].at("separate_loops").at("forward");
+  EXPECT_GE(forward.at("samples").get<int>() + forward.at("dropped").get<int>(), 7);
+}
+
 TEST_F(CliTables, EscapeCodesInNamesReachNoTerminal) {
   const std::string name = "a\\u001b[31mred\\u009b2J";
   put("net.json", R"({"input": [4], "layers": [{"type": "linear", "units": 3, "name": ")" + name + "\"}]}");

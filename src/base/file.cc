@@ -171,6 +171,17 @@ void require_writable(const std::filesystem::path& path) {
   ::unlink(aside.c_str());
 }
 
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  if (is_device(a) || is_device(b)) return false;
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto whole = [](const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  return whole(a) == whole(b);
+}
+
 std::filesystem::path cache_dir() {
   auto variable = [](const char* name) {
     return std::filesystem::path(std::getenv(name) ? std::getenv(name) : "");

@@ -25,6 +25,9 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 // behind.
 void require_writable(const std::filesystem::path& path);
 
+// True if both paths lead to one file, which need not exist yet. Devices and pipes can take several texts.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 // The folder for measured machines and downloads: $HEADROOM_CACHE, $XDG_CACHE_HOME/headroom,
 // ~/.cache/headroom.
 std::filesystem::path cache_dir();

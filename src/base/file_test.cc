@@ -33,6 +33,19 @@ TEST(File, ReadsMoreThanTheSizeItWasTold) {
   EXPECT_NE(status.find("VmRSS"), std::string::npos);
 }
 
+TEST(File, OnePathOfAFileIsAsGoodAsAnother) {
+  const TemporaryFolder folder;
+  const fs::path there = folder.put("x", "bytes"), here = fs::current_path();
+  fs::create_symlink(there, folder.path() / "link");
+  EXPECT_TRUE(is_same_file(there, folder.path() / "." / "x"));
+  EXPECT_TRUE(is_same_file(there, folder.path() / "link"));
+  EXPECT_TRUE(is_same_file("not-there-yet", "./not-there-yet"));
+  EXPECT_TRUE(is_same_file("not-there-yet", here / "not-there-yet"));
+  EXPECT_FALSE(is_same_file(there, folder.path() / "y"));
+  EXPECT_FALSE(is_same_file("not-there-yet", "nor-this"));
+  EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
+}
+
 TEST(File, NamesWhatCannotBeRead) {
   const TemporaryFolder folder;
   expect_rejected([&] { read_file(folder.path() / "absent"); }, {"absent", "No such file"});

@@ -83,13 +83,16 @@ void add_bench_operators(Command verb) {
   auto r = std::make_shared<BenchOpsRequest>();
   Command ops = verb.verb("ops", "operators alone on large tensors, against bandwidth and roofline");
   ops.option("operator", r->operators, "names of operators; all by default");
-  add_run_options(ops, r->common);
+  add_run_options(ops, r->common, Explains::no);
   add_bench_output(ops, r->target);
   ops.option("--rounds", r->rounds, "samples per operator");
   ops.example("headroom bench ops add batch_norm softmax");
   ops.runs([r] {
     require_rounds(r->rounds);
     require_output(r->target, r->common);
+    if (r->common.precision != "fp32")
+      reject(Hint{"leave it out; bench nets and bench gemm take others"},
+             "--precision is {}; bench ops times its operators in fp32", r->common.precision);
     const auto device = r->common.open();
     const Machine machine = r->common.machine(*device);
     OperatorBench bench;

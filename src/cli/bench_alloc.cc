@@ -154,7 +154,7 @@ std::string products_chart(const std::vector<ProductTiming>& timings, const Devi
 
 void run_alloc(BenchAllocRequest r) {
   require_output(r.target, r.common);
-  require_svg(r.target.svg);
+  require_svg(r.target);
   if (r.common.precision != "fp32" && r.common.precision != "fp64")
     reject(Hint{"use fp32 or fp64"},
            "--precision is {}; bench alloc compares with the course's float and double", r.common.precision);
@@ -192,7 +192,7 @@ void add_bench_alloc(Command verb) {
   auto r = std::make_shared<BenchAllocRequest>();
   r->common.precision = "fp64";  // the course's
   Command alloc = verb.verb("alloc", "what allocating, copying and freeing cost around a product and a step");
-  add_run_options(alloc, r->common);
+  add_run_options(alloc, r->common, Explains::no);
   add_bench_output(alloc, r->target);
   add_svg_option(alloc, r->target.svg);
   alloc.option("--m", r->m, "rows of the product; with --n and --k, instead of the course's two products");

@@ -230,7 +230,7 @@ void run_conv2d(const BenchConv2dRequest& r) {
   for (const Conv2dSize& size : layers) require_conv2d_size(size);
   const LadderOptions options = ladder_options(r.ladder, conv2d_rungs_of(r.passes()), r.common);
   const Conv2dSweep sweep = sweep_of_request(r);
-  require_svg(r.target.svg, chart_names(r, layers));
+  require_svg(r.target, chart_names(r, layers));
   const auto device = r.common.open();
   require_runnable(options.only, r.passes(), device->kind());
   require_gpu_counters(*device, options.counters);

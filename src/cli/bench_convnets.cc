@@ -69,17 +69,17 @@ Json to_json(const ConvnetTiming& t) {
   return json;
 }
 
-std::string published(const std::string& model, std::string_view library) {
+Cell published(const std::string& model, std::string_view library) {
   for (const PublishedTime& p : published_times())
     if (p.model == model && p.library == library)
       return fmt::format("{:.0f} ({:.0f}, {:.0f})", p.total_ms, p.forward_ms, p.backward_ms);
-  return "-";
+  return {};
 }
 
-std::string published_code_of(const std::string& model, std::string_view library) {
+Cell published_code_of(const std::string& model, std::string_view library) {
   for (const PublishedCode& p : published_code())
     if (p.model == model && p.library == library) return fmt::format("{} / {}", p.lines, p.routines);
-  return "-";
+  return {};
 }
 
 Sheet separate_loops(const std::vector<ConvnetTiming>& timings) {
@@ -161,6 +161,12 @@ Json convnets_json(const std::vector<ConvnetTiming>& timings) {
   Json list = Json::array();
   for (const ConvnetTiming& t : timings) list.push_back(to_json(t));
   return {{"convnets", list}};
+}
+
+std::vector<Sheet> empty_convnet_sheets(bool whole_nets) {
+  std::vector<Sheet> sheets = {separate_loops({})};
+  if (whole_nets) append(sheets, {whole_steps({}), code_features({})});
+  return sheets;
 }
 
 std::vector<BenchTable> convnets_tables(const std::vector<ConvnetTiming>& timings, const Machine& machine,

@@ -19,6 +19,8 @@ Cell percent_of_ceiling(const CopyTiming& t) {
   return t.ceiling > 0 ? Cell(100 * t.bytes_per_s() / t.ceiling) : Cell();
 }
 
+std::string share_key(bool gpu) { return gpu ? "percent_of_link" : "percent_of_memory"; }
+
 // The first and the last row of each kind of copy: its latency and its bandwidth.
 std::string copy_summary(const std::vector<CopyTiming>& timings) {
   std::string text;
@@ -42,7 +44,7 @@ BenchTable copies_table(const std::vector<CopyTiming>& timings, bool gpu) {
                        {.key = "us_p10", .title = "10 %", .unit = "us", .priority = 2},
                        {.key = "us_p90", .title = "90 %", .unit = "us", .priority = 2},
                        {.key = "gb_per_s", .title = "GB/s", .unit = "GB/s", .format = hundredths},
-                       {.key = "percent_of_link",
+                       {.key = share_key(gpu),
                         .title = gpu ? "% of link" : "% of memory",
                         .unit = "%",
                         .format = tenths,
@@ -75,7 +77,8 @@ Json copies_json(const std::vector<CopyTiming>& timings, const Device& device) {
                     {"bytes", t.bytes},
                     {"ms", spread_json(t.seconds)},
                     {"gb_per_s", t.bytes_per_s() / 1e9}});
-    if (t.ceiling > 0) list.back()["percent_of_link"] = 100 * t.bytes_per_s() / t.ceiling;
+    if (t.ceiling > 0)
+      list.back()[share_key(device.kind() != DeviceKind::cpu)] = 100 * t.bytes_per_s() / t.ceiling;
   }
   return {{"device", device.capabilities().name}, {"copies", list}};
 }
@@ -96,7 +99,7 @@ std::string copies_chart(const std::vector<CopyTiming>& timings, const Device& d
 
 void run_copies(const BenchCopyRequest& r) {
   require_output(r.target, r.common);
-  require_svg(r.target.svg);
+  require_svg(r.target);
   const auto device = r.common.open();
   require_copies(*device, r.max_bytes);
   const Machine machine = r.common.machine(*device);

@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "models/zoo.h"
 #include "report/sampling.h"
+#include "train/program.h"
 
 namespace headroom::cli {
 namespace {
@@ -80,6 +81,11 @@ BenchTable timings_table(const std::vector<ForwardTiming>& timings, bool steps, 
               predicted_note(timings.front().predicted_forward.basis, device) + sampling_note(medians)};
 }
 
+// Before the first is timed: a network that cannot be trained would cost the results of those before it.
+void require_gradients(const Net& net, std::int64_t batch) {
+  make_program(net, {.mode = Mode::train, .batch = batch, .fusion = Fusion::none});
+}
+
 void run(const BenchForwardRequest& r) {
   require_output(r.target, r.common);
   require_tables(r.common.tables, timings_sheet({}, r.timing.steps));
@@ -97,6 +103,8 @@ void run(const BenchForwardRequest& r) {
     std::vector<Net> nets;
     for (const std::string& model : r.models) nets.push_back(find_net(model));
     for (const Net& net : nets) require_random_batch(net);
+    if (r.timing.steps)
+      for (const Net& net : nets) require_gradients(net, r.timing.batch);
     Progress progress("bench");
     for (const Net& net : nets) {
       progress.stage(net.name);
@@ -120,7 +128,7 @@ void add_bench_forward(Command verb) {
   auto r = std::make_shared<BenchForwardRequest>();
   Command forward = verb.verb("forward", "time your networks forward, and optionally a training step");
   forward.option("model", r->models, "zoo names with options, net.json or ONNX files");
-  add_run_options(forward, r->common);
+  add_run_options(forward, r->common, Explains::no);
   add_bench_output(forward, r->target);
   add_layer_table_options(forward, r->common.tables);
   forward.option("--batch", r->timing.batch, "images per batch");

@@ -102,7 +102,7 @@ void run_gemm(const BenchGemmRequest& r) {
   LadderOptions options = ladder_options(r.ladder, gemm_ladder(), r.common);
   std::vector<std::string> chart_names;
   for (const GemmSize& size : sizes) chart_names.push_back(chart_name(size, sizes.size() > 1));
-  require_svg(r.target.svg, chart_names);
+  require_svg(r.target, chart_names);
   const auto device = r.common.open();
   require_gpu_counters(*device, options.counters);
   for (const GemmSize& size : sizes) require_gemm_fits(*device, size, dtype);

@@ -16,7 +16,7 @@ namespace {
 
 struct BenchNetsRequest {
   Common common;
-  int rounds = 9;
+  std::optional<std::int64_t> rounds;
   std::int64_t batch = 0;
   std::string sets;
   std::vector<std::string> models;
@@ -120,6 +120,7 @@ BenchTable nets_table(const NetBench& bench, const Machine& machine, const Commo
 }
 
 constexpr std::int64_t kUsualBatch = 128;
+constexpr int kUsualRounds = 9, kUsualConvnetRounds = 5;
 const std::vector<std::string> kSets = {"course", "convnets", "layers"};
 
 // Sets that take minutes on a CPU run only on request.
@@ -137,21 +138,40 @@ std::vector<std::string> sets_of(const BenchNetsRequest& r, DeviceKind device) {
   return sets;
 }
 
+int rounds_of(const BenchNetsRequest& r, int usual) { return static_cast<int>(r.rounds.value_or(usual)); }
+
+// All columns of the tables that will be printed, for --sort.
+Sheet sortable_columns(const BenchNetsRequest& r, const std::vector<std::string>& sets, DeviceKind device) {
+  std::vector<Column> columns;
+  const auto add = [&](const Sheet& sheet) { append(columns, sheet.columns()); };
+  const bool course = std::ranges::find(sets, "course") != sets.end();
+  if (course) {
+    NetTiming first;
+    first.epoch_s.samples = net_workloads(device).front().epoch_images > 0 ? 1 : 0;
+    add(nets_sheet({.nets = {first}}));
+  }
+  const bool whole_nets = !r.models.empty() || std::ranges::find(sets, "convnets") != sets.end();
+  if (whole_nets || std::ranges::find(sets, "layers") != sets.end())
+    for (const Sheet& sheet : empty_convnet_sheets(whole_nets)) add(sheet);
+  return {"nets", columns};
+}
+
 void run(const BenchNetsRequest& r) {
-  require_rounds(r.rounds);
+  if (r.rounds) require_rounds(*r.rounds);
   require_output(r.target, r.common);
-  require_tables(r.common.tables, nets_sheet({.nets = {{}}}));
   if (r.batch < 0) reject("--batch is {}; it must be at least 1", r.batch);
   const auto device = r.common.open();
   const std::vector<std::string> sets = sets_of(r, device->kind());
+  require_tables(r.common.tables, sortable_columns(r, sets, device->kind()));
   const Machine machine = r.common.machine(*device);
   auto wanted = [&](const char* set) { return std::find(sets.begin(), sets.end(), set) != sets.end(); };
   BenchOutput output{"bench nets", {}, {{"device", machine.title}, {"precision", r.common.precision}}};
   auto progress_lines = [](Progress& p) { return [&p](const std::string& stage) { p.line(stage); }; };
   if (wanted("course")) {
     Progress progress("bench");
-    const NetBench bench = bench_nets(*device, machine, r.common.engine_options(),
-                                      net_workloads(device->kind()), r.rounds, progress_lines(progress));
+    const NetBench bench =
+        bench_nets(*device, machine, r.common.engine_options(), net_workloads(device->kind()),
+                   rounds_of(r, kUsualRounds), progress_lines(progress));
     output.json.update(to_json(bench, machine, r.common));
     output.tables.push_back(nets_table(bench, machine, r.common));
   }
@@ -167,7 +187,8 @@ void run(const BenchNetsRequest& r) {
     for (ConvnetWorkload& w : layer_workloads(r.batch)) workloads.push_back(std::move(w));
   if (!workloads.empty()) {
     Progress progress("bench");
-    ConvnetBenchOptions options{.engine = r.common.engine_options(), .rounds = std::min(r.rounds, 5)};
+    ConvnetBenchOptions options{.engine = r.common.engine_options(),
+                                .rounds = rounds_of(r, kUsualConvnetRounds)};
     options.check = !r.no_check;
     options.engine.update.momentum = 0.9;
     if (device->kind() == DeviceKind::cpu) options.repeats = 1;  // a step takes seconds there
@@ -182,7 +203,7 @@ void run(const BenchNetsRequest& r) {
 
 }  // namespace
 
-void require_rounds(int rounds) {
+void require_rounds(std::int64_t rounds) {
   if (rounds < 1 || rounds > 1000) reject("--rounds is {}; it must lie between 1 and 1000", rounds);
 }
 
@@ -191,13 +212,15 @@ void add_bench_nets(Command verb) {
   Command nets =
       verb.verb("nets", "the published networks: forward, backward, steps, against this machine's best");
   nets.option("model", r->models, "zoo names with options, or files, in place of a set");
-  add_run_options(nets, r->common);
+  add_run_options(nets, r->common, Explains::no);
   add_bench_output(nets, r->target);
   add_layer_table_options(nets, r->common.tables);
   nets.option("--set", r->sets, "course, convnets, layers; else course on a CPU, all on a GPU");
   nets.option("--batch", r->batch, "images per step of convnets and layers; by default as published");
   nets.flag("--no-check", r->no_check, "do not compare a GPU's scores with the CPU's first");
-  nets.option("--rounds", r->rounds, "number of timing rounds");
+  nets.option("--rounds", r->rounds,
+              fmt::format("number of timing rounds; else {}, and {} for convnets, layers and named networks",
+                          kUsualRounds, kUsualConvnetRounds));
   nets.example("headroom bench nets --device cpu");
   nets.example("headroom bench nets --set convnets --batch 4");
   nets.example("headroom bench nets resnet:depth=18 squeezenet --batch 8");

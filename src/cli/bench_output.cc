@@ -18,6 +18,15 @@ void require_output(const BenchTarget& target, const Common& common) {
   require_files(target.files);
 }
 
+void require_svg(const BenchTarget& target, const std::vector<std::string>& names) {
+  if (target.svg.empty()) return;
+  require_svg(target.svg, names);
+  for (const std::string& name : names)
+    require_distinct({{"--svg", chart_path(target.svg, name)},
+                      {"--record", target.files.record},
+                      {"--report", target.files.report}});
+}
+
 namespace {
 
 // A verb may print tables with different columns; --sort applies to those that have its column.

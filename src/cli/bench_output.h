@@ -34,6 +34,9 @@ void add_bench_output(Command verb, BenchTarget& target);  // --csv, --record, -
 // Before the work begins: rejects a file that cannot be written, and two ways to print.
 void require_output(const BenchTarget& target, const Common& common);
 
+// The same for charts, by their names. Also rejects a chart in the file of the record or of the page.
+void require_svg(const BenchTarget& target, const std::vector<std::string>& names = {""});
+
 // Prints the tables, or CSV, or JSON, and writes the charts and the record. `machine`: the ceilings used, or
 // null.
 void finish_bench(const BenchOutput& output, const Common& common, const BenchTarget& target,

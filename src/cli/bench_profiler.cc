@@ -105,7 +105,7 @@ void add_bench_profiler(Command verb) {
       verb.verb("profiler", "what profiling costs a training step: off, spans, kernel trace, NVTX, counters");
   bench.option("model", r->models,
                "zoo names with options, net.json or ONNX files; else mlp, lenet5, alexnet");
-  add_run_options(bench, r->common);
+  add_run_options(bench, r->common, Explains::no);
   add_bench_output(bench, r->target);
   add_layer_table_options(bench, r->common.tables);
   bench.option("--batch", r->batch, "images per batch");

@@ -176,7 +176,7 @@ void add_bench_switches(Command verb) {
   auto r = std::make_shared<BenchSwitchesRequest>();
   Command switches =
       verb.verb("switches", "training epochs with each improvement alone, without it, and with all of them");
-  add_run_options(switches, r->common);
+  add_run_options(switches, r->common, Explains::no);
   add_bench_output(switches, r->target);
   switches.option("--model", r->model,
                   "train this network instead of the perceptron and one of convolutions");

@@ -157,7 +157,7 @@ std::string vadd_chart(const VaddResult& result, bool managed) {
 
 void run_vadd(const BenchVaddRequest& r) {
   require_output(r.target, r.common);
-  require_svg(r.target.svg, {"explicit", "managed"});
+  require_svg(r.target, {"explicit", "managed"});
   VaddRequest request{.elements = parse_counts(r.elements, "--elements"), .why_no_gpu = {}};
   require_vadd(request.elements, nullptr);
   const auto device = r.common.open();

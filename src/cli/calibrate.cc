@@ -56,7 +56,7 @@ void require_request(const CalibrateRequest& r) {
     reject(Hint{"--leave-out judges on one device"}, "--rows is for the rows of one --machine");
   if (r.rows < 0) reject("--rows is {}; it must be at least 0", r.rows);
   if (!r.out.empty()) require_writable(r.out);
-  require_files(r.files);
+  require_files(r.files, {{"--output", r.out}});
 }
 
 Sheet fitted_sheet(const TableCalibration& result) {

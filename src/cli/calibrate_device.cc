@@ -81,7 +81,7 @@ void run_calibrate_device(Common common, const CalibrateDevice& r) {
   if (!(r.seconds >= 1 && r.seconds <= 3600))
     reject(Hint{"60 seconds are usual"}, "--seconds is {}; it must be between 1 and 3600", r.seconds);
   if (!r.constants.empty()) require_writable(r.constants);
-  require_files(r.files);
+  require_files(r.files, {{"--output", r.constants}});
   const auto device = common.open();
   const Machine machine = common.machine(*device);
   const CalibrateOptions options{engines_for(common, r.precisions, device->kind()), r.seconds,

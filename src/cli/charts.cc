@@ -6,7 +6,6 @@
 #include "cli/options.h"
 
 namespace headroom::cli {
-namespace {
 
 std::filesystem::path chart_path(const std::filesystem::path& file, const std::string& name) {
   if (name.empty()) return file;
@@ -14,8 +13,6 @@ std::filesystem::path chart_path(const std::filesystem::path& file, const std::s
   const std::string stem = named_svg ? file.stem().string() : file.filename().string();
   return file.parent_path() / (stem + "-" + name + ".svg");
 }
-
-}  // namespace
 
 void add_svg_option(Command verb, std::string& file) {
   verb.option("--svg", file, "write charts to this file; of several, x.svg becomes x-NAME.svg");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ struct ChartFile {
   std::string name;  // empty: the only chart of its verb
   std::string svg;
 };
+std::filesystem::path chart_path(const std::filesystem::path& file, const std::string& name);
 // Before the work begins: rejects files that cannot be written. `names` as those of the charts.
 void require_svg(const std::string& file, const std::vector<std::string>& names = {""});
 void write_svg(const std::string& file, const std::vector<ChartFile>& charts);  // no effect without a file

@@ -73,6 +73,7 @@ Experiment::Experiment(const ExperimentRequest& request, std::vector<std::string
   rows_ = grid_rows(axes_);
   if (!request.resume.empty()) {
     require_writable(request.resume);
+    require_files(request.target.files, {{"--resume", request.resume}});
     finished_ = FinishedRows(request.resume);
     if (finished_.dropped_last())
       warn(fmt::format("{}: the last line is damaged; its run is done again", request.resume));

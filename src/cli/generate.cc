@@ -109,7 +109,7 @@ void add_generate(Command app) {
   verb.option("--tokens", r->tokens, "how many tokens to add");
   verb.option("--temperature", r->choice.temperature, "0: always the likeliest token; higher: bolder");
   verb.option("--top-k", r->choice.top, "draw among this many of the likeliest; 0: all");
-  add_run_options(verb, r->common);
+  add_run_options(verb, r->common, Explains::no);
   verb.example("headroom generate gpt2:size=tiny --weights w.safetensors --prompt 'It was'");
   verb.runs([r] { run(*r); });
 }

@@ -146,7 +146,7 @@ std::string with_dims(std::string model, const std::vector<std::string>& dims) {
   return model;
 }
 
-void add_run_options(Command verb, Common& common) {
+void add_run_options(Command verb, Common& common, Explains explains) {
   add_json(verb, common);
   add_table_options(verb, common.tables);
   verb.option("--device", common.device, "cpu, cuda, or cuda:1 for the second GPU");
@@ -156,7 +156,8 @@ void add_run_options(Command verb, Common& common) {
               "stay fp32)");
   verb.option("--seed", common.seed, "seed of weights, order and data");
   verb.option("--threads", common.threads, "CPU threads; 0: one per core");
-  verb.flag("--explain", common.explain, "print why each kernel was chosen and why others refused");
+  if (explains == Explains::yes)
+    verb.flag("--explain", common.explain, "print why each kernel was chosen and why others refused");
   verb.option("--kernel", common.kernels,
               "force a kernel: op=name, op=library or op=own; cpu=v3: those of a lower level; repeatable");
   verb.option("--choose", common.choose,

@@ -53,7 +53,9 @@ void add_json(Command verb, Common& common);
 // "--dim sequence=128" is the same as "bert.onnx:sequence=128": appends the sizes to the model's name.
 void add_dim_option(Command verb, std::vector<std::string>& dims);
 std::string with_dims(std::string model, const std::vector<std::string>& dims);
-void add_run_options(Command verb, Common& common);  // device, precision, seed, threads, explain, kernel
+enum class Explains { no, yes };  // whether the verb can print why each kernel was chosen
+// Device, precision, seed, threads, kernel, …
+void add_run_options(Command verb, Common& common, Explains explains = Explains::yes);
 
 // The winners of earlier runs, from the cache folder.
 TuningTable& tuning_table();

@@ -13,11 +13,20 @@ void add_record_options(Command verb, RecordFiles& files) {
   verb.option("--report", files.report, "write a page about the run, HTML, to this file");
 }
 
-void require_files(const RecordFiles& files) {
+void require_distinct(const FilesToWrite& files) {
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (!files[i].second.empty() && !files[j].second.empty() &&
+          is_same_file(files[i].second, files[j].second))
+        reject(Hint{"give them different names"}, "{} and {} name the same file, {}", files[j].first,
+               files[i].first, files[i].second.string());
+}
+
+void require_files(const RecordFiles& files, FilesToWrite others) {
   if (!files.record.empty()) require_writable(files.record);
   if (!files.report.empty()) require_writable(files.report);
-  if (files.any() && files.record == files.report)
-    reject(Hint{"give them different names"}, "--record and --report name the same file, {}", files.record);
+  others.insert(others.end(), {{"--record", files.record}, {"--report", files.report}});
+  require_distinct(others);
 }
 
 std::filesystem::path record_path(const std::string& name) {

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "report/profile.h"
@@ -14,7 +16,13 @@ struct RecordFiles {
   bool any() const { return !record.empty() || !report.empty(); }
 };
 void add_record_options(Command verb, RecordFiles& files);  // --record, --report
-void require_files(const RecordFiles& files);               // before the run: rejects what cannot be written
+
+// Files to write, by the options that name them. Empty ones do not count.
+using FilesToWrite = std::vector<std::pair<std::string, std::filesystem::path>>;
+// Rejects two options with one file: the second text would replace the first.
+void require_distinct(const FilesToWrite& files);
+// Before the run: rejects what cannot be written, and a file that `others` have as well.
+void require_files(const RecordFiles& files, FilesToWrite others = {});
 // The record that a user names: a file, or the folder of a profile. Rejects a folder without one.
 std::filesystem::path record_path(const std::string& name);
 

@@ -50,6 +50,9 @@ void extract(const ReportRequest& r) {
   if (!r.out.empty()) reject(Hint{"give only one of the two"}, "--extract and --out exclude each other");
   require_writable(r.extract);
   const std::vector<Json> records = records_in_page(read_file(r.runs[0]), r.runs[0]);
+  for (std::size_t i = 0; i < records.size(); ++i)
+    if (is_same_file(numbered(r.extract, i), r.runs[0]))
+      reject(Hint{"give another name"}, "--extract would write a record over the page itself, {}", r.runs[0]);
   Json files = Json::array();
   for (std::size_t i = 0; i < records.size(); ++i) {
     record_from_json(records[i], r.runs[0]);  // rejects what is no record
@@ -93,9 +96,9 @@ void run(const ReportRequest& r) {
   if (!r.extract.empty()) return extract(r);
   const std::filesystem::path out = r.out.empty() ? default_page(r.runs[0]) : std::filesystem::path(r.out);
   for (const std::string& name : r.runs)
-    if (out.lexically_normal() == std::filesystem::path(name).lexically_normal())
+    if (const std::filesystem::path record = record_path(name); is_same_file(out, record))
       reject(Hint{"give another --out; to read a page again: --extract run.json"},
-             "{} is the page's own name", name);
+             "{} is the page's own name", record.string());
   std::vector<PageRun> runs;
   for (const std::string& name : r.runs) runs.push_back(read_page_run(name));
   require_writable(out);

@@ -261,17 +261,9 @@ void require_sound(const RunRequest& request, const RunSetup& setup) {
            : request.keep           ? "--keep"
                                     : "--resume auto");
   if (!request.tensorboard.empty()) require_event_folder(request.tensorboard);
-  const std::pair<const char*, std::string> files[] = {{"--save", request.save},
-                                                       {"--save-onnx", request.save_onnx},
-                                                       {"--record", request.files.record},
-                                                       {"--report", request.files.report}};
-  for (const auto& [option, path] : files) {
-    if (path.empty()) continue;
-    require_writable(path);
-    for (const auto& [other, same] : files)
-      if (option != other && path == same)
-        reject(Hint{"give them different names"}, "{} and {} name the same file, {}", option, other, path);
-  }
+  for (const std::string& path : {request.save, request.save_onnx})
+    if (!path.empty()) require_writable(path);
+  require_files(request.files, {{"--save", request.save}, {"--save-onnx", request.save_onnx}});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ void run(const ExperimentRequest& r) {
   if (r.run.perturb != 0 && !comparison)
     reject(Hint{"--check-against cpu"},
            "--perturb changes the other run of a comparison, and none is asked for");
-  require_svg(r.target.svg, sweep_chart_names(r.axes.given(), comparison));
+  require_svg(r.target, sweep_chart_names(r.axes.given(), comparison));
   const HeldSignals signals;
   Experiment experiment(r, {});
   const SweepReport report(experiment, experiment.run(signals, "sweep"), r.seeds > 1);

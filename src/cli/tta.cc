@@ -20,7 +20,7 @@ void require_reference(const std::optional<double>& reference) {
 void run(TtaRequest& r) {
   require_reference(r.options.reference);
   require_tables(r.experiment.common.tables, {});
-  require_svg(r.experiment.target.svg);
+  require_svg(r.experiment.target);
   const HeldSignals signals;
   r.experiment.jobs = 1;  // times of runs that share the machine would say little
   const std::optional<double>& target = r.experiment.run.target;

@@ -175,7 +175,7 @@ void add_tune(Command app) {
   verb.flag("--csv", r->csv, "print the table as comma-separated values");
   verb.flag("--list", r->list, "print the table of winners and its path");
   add_dim_option(verb, r->dims);
-  add_run_options(verb, r->common);
+  add_run_options(verb, r->common, Explains::no);
   add_record_options(verb, r->files);
   verb.example("headroom tune resnet:depth=50 --device cuda --precision bf16 --batch 128");
   verb.example("headroom tune --list");

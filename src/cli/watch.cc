@@ -175,7 +175,7 @@ void run(const WatchRequest& r) {
   require_tables(r.common.tables, {});
   for (const std::string& file : {r.csv, r.out})
     if (!file.empty()) require_writable(file);
-  require_files(r.files);
+  require_files(r.files, {{"--csv", r.csv}, {"--output", r.out}});
 
   const HeldSignals signals;
   Sources sources = machine_sources();

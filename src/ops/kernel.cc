@@ -1,8 +1,22 @@
 #include "ops/kernel.h"
 
+#include <algorithm>
+
 #include "ops/operator.h"
 
 namespace headroom {
+namespace kernel_cc {
+namespace {
+
+// Products have a kernel for every processor; convolutions have others.
+std::string packed_instead(const Problem& problem) {
+  const std::vector<Kernel>& kernels = operator_of(problem.op).kernels;
+  const bool has_packed = std::ranges::find(kernels, "cpu:packed", &Kernel::name) != kernels.end();
+  return has_packed ? "; cpu:packed runs on any processor" : "";
+}
+
+}  // namespace
+}  // namespace kernel_cc
 
 Work least_work(const Problem& problem, const Target&) {
   const Cost cost = schema_of(problem.op).cost(problem);
@@ -20,14 +34,14 @@ Verdict accepts_cpu_floats(const Problem& problem, const Target&) {
 
 Verdict accepts_cpu_bf16(const Problem& problem, const Target& target) {
   if (!target.device.bf16_products)
-    return refuse(
-        "no bf16 instructions: needs AMX-BF16, AVX512-BF16 or BF16 of Arm; cpu:packed runs on any processor");
+    return refuse("no bf16 instructions: needs AMX-BF16, AVX512-BF16 or BF16 of Arm" +
+                  kernel_cc::packed_instead(problem));
   if (!target.policy.bf16) return refuse("rounds factors to bf16: `precision` bf16 allows that");
   return accepts_cpu_fp32(problem, target);
 }
 
 Verdict accepts_cpu_bf16x6(const Problem& problem, const Target& target) {
-  if (!target.device.bf16_tiles) return refuse("needs AMX-BF16; cpu:packed runs on any processor");
+  if (!target.device.bf16_tiles) return refuse("needs AMX-BF16" + kernel_cc::packed_instead(problem));
   return accepts_cpu_fp32(problem, target);
 }
 
