@@ -48,7 +48,8 @@ TEST_F(CliProfile, PartsAndLayersAddUpToTheStep) {
 }
 
 TEST_F(CliProfile, AModelWithoutDataIsProfiledForward) {
-  const Outcome outcome = succeed({"profile", "lenet5", "--batch", "4", "--steps", "5"});
+  const Outcome outcome = succeed({"profile", "lenet5", "--batch=4", "--steps", "5", "--seed", "2",
+                                   "--threads", "1", "--no-graph", "--sort", "total ms", "-o", "p"});
   EXPECT_NE(outcome.err.find("no --data"), outcome.err.npos);
   EXPECT_NE(outcome.out.find("5 steps watched"), outcome.out.npos) << outcome.out;
   const Json json = profile({"lenet5", "--batch", "4", "--steps", "5"});
@@ -206,6 +207,23 @@ TEST_F(CliProfile, RangesZoom) {
   for (const char* part : {"forward", "backward", "step", "conv2d"})
     EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part << outcome.out;
   EXPECT_EQ(outcome.out.find("batch iteration"), outcome.out.npos) << outcome.out;
+}
+
+TEST_F(CliProfile, EveryViewThatIsAskedForIsShown) {
+  const Words few = with(small_, {"--steps", "3"});
+  const std::string text =
+      succeed(with(with({"profile"}, few), {"--open", "C3", "--memory", "--zoom", "phase"})).out;
+  for (const char* part : {"floor ms", "at the peak", "conv2d", "backward"})
+    EXPECT_NE(text.find(part), text.npos) << part << text;
+  const Json json = profile(with(few, {"--open", "C3", "--zoom", "phase"}));
+  EXPECT_FALSE(json.at("open").empty());
+  EXPECT_FALSE(json.at("zoom").empty());
+  for (const Words& view : {Words{"--memory"}, Words{"--open", "C3"}, Words{"--json"}, Words{}}) {
+    const Outcome outcome = run(with(with({"profile"}, few), with(view, {"--zoom", "fase"})));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("no range has the name 'fase'"), outcome.err.npos) << outcome.err;
+  }
 }
 
 TEST_F(CliProfile, ARunTooShortSaysSo) {

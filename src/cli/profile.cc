@@ -1,6 +1,7 @@
 // The verb profile: where every microsecond of a step went, as it really runs. With data it watches a
 // training; without, the forward pass on random inputs.
 #include <algorithm>
+#include <set>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -90,7 +91,26 @@ std::optional<RunProfile> profiled_forward_again(const RunRequest& request, cons
   return profiled_forward(request, common, options)->profile();
 }
 
+// The parser took every option of train: those that are not listed here need a training, or its data.
+void reject_training_options(const ProfileRequest& r) {
+  static const std::set<std::string> of_passes = {
+      "--mode",   "--out",      "--steps",   "--sample-ms", "--trace-steps", "--prove",  "--memory",
+      "--energy", "--nvtx",     "--managed", "--counters",  "--pm-sampling", "--open",   "--zoom",
+      "--card",   "--dim",      "--batch",   "--weights",   "--record",      "--report", "--json",
+      "--width",  "--wide",     "--sort",    "--top",       "--summary",     "--device", "--precision",
+      "--seed",   "--threads",  "--explain", "--kernel",    "--choose",      "--layout", "--deterministic",
+      "--graph",  "--no-graph", "--streams", "--chip",      "--step-range",  "--window", "--layers",
+      "--graphs"};
+  for (const std::string& word : command_line()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with("--") && !of_passes.contains(name))
+      reject(Hint{r.mode.empty() ? "leave it out, or give --data" : "leave it out, or take --mode train"},
+             "{} is for trainings, but profile runs a forward pass on random inputs here", name);
+  }
+}
+
 void profile_forward(const ProfileRequest& r) {
+  reject_training_options(r);
   require_profile(r.profile);
   require_files(r.run.files);
   const auto profile = profiled_forward(r.run, r.common, r.profile);

@@ -166,9 +166,10 @@ void add_counters(RunProfile& profile, const InjectedProgram& program, const Pro
 
 std::string program_text(const RunProfile& profile, const ProfileOptions& options,
                          const std::vector<ProcessRecord>& processes, const TableView& view) {
-  if (!options.card.empty()) return profile_card(profile, options.card);
-  if (!options.zoom.empty())
-    return ranges_sheet(zoomed(range_rows(profile.trace, TracePart::whole_run), options.zoom)).text(view);
+  std::vector<std::string> views;
+  if (!options.card.empty()) views.push_back(profile_card(profile, options.card));
+  if (!options.zoom.empty()) views.push_back(zoom_sheet(profile, options.zoom).text(view));
+  if (!views.empty()) return fmt::format("{}", fmt::join(views, "\n"));
   return profile_text(profile, view, view) + processes_text(processes, view);
 }
 
@@ -179,6 +180,7 @@ void print_program(const RunProfile& profile, const ProfileOptions& options, con
   Json json = profile_json(profile);
   json["exit_code"] = ended.code, json["processes"] = processes.size();
   if (!options.card.empty()) json["card"] = profile_cards(profile, options.card).objects();
+  if (!options.zoom.empty()) json["zoom"] = zoom_sheet(profile, options.zoom).objects();
   print_json(json);
 }
 

@@ -60,7 +60,22 @@ std::optional<std::int64_t> sample_us_of(const ProfileOptions& options) {
   return us;
 }
 
+// What --open, --card, --memory and --zoom show, one after the other. Empty: none was asked for.
+std::string chosen_views(const RunProfile& profile, const ProfileOptions& options, const TableView& view) {
+  std::vector<std::string> views;
+  if (!options.open.empty()) views.push_back(open_layer_sheet(profile, options.open).text(view));
+  if (!options.card.empty()) views.push_back(profile_card(profile, options.card));
+  if (options.memory)
+    views.push_back(memory_sheet(profile.record).text(view) + "\n" + memory_chart(profile.record, view));
+  if (!options.zoom.empty()) views.push_back(zoom_sheet(profile, options.zoom).text(view));
+  return fmt::format("{}", fmt::join(views, "\n"));
+}
+
 }  // namespace
+
+Sheet zoom_sheet(const RunProfile& profile, const std::string& range) {
+  return ranges_sheet(zoomed(range_rows(profile.trace, TracePart::whole_run), range));
+}
 
 void add_profile_folder(Command verb, ProfileOptions& options) {
   verb.option("--profile", options.out,
@@ -183,19 +198,13 @@ void ProfileRun::print(const Common& common) const {
     if (proofs_) json["proofs"] = proofs_->objects();
     if (!options_.open.empty()) json["open"] = open_layer_sheet(profile_, options_.open).objects();
     if (!options_.card.empty()) json["card"] = profile_cards(profile_, options_.card).objects();
+    if (!options_.zoom.empty()) json["zoom"] = zoom_sheet(profile_, options_.zoom).objects();
     return print_json(json);
   }
-  if (!options_.open.empty())
-    return cli::print(open_layer_sheet(profile_, options_.open).text(common.tables.view()));
-  if (!options_.card.empty()) return cli::print(profile_card(profile_, options_.card));
-  if (options_.memory)
-    return cli::print(memory_sheet(profile_.record).text(common.tables.view()) + "\n" +
-                      memory_chart(profile_.record, common.tables.view()));
-  if (!options_.zoom.empty()) {
-    const auto rows = zoomed(range_rows(profile_.trace, TracePart::whole_run), options_.zoom);
-    return cli::print(ranges_sheet(rows).text(common.tables.view()));
-  }
-  cli::print(with_options(profile_text(profile_, common.tables.view(), common.tables.layers())));
+  const std::string views = chosen_views(profile_, options_, common.tables.view());
+  cli::print(views.empty()
+                 ? with_options(profile_text(profile_, common.tables.view(), common.tables.layers()))
+                 : views);
   if (proofs_ && proofs_->rows() > 0) cli::print("\n" + proofs_->text(common.tables.view()));
 }
 

@@ -36,6 +36,9 @@ void add_profile_options(Command verb, ProfileOptions& options);
 void add_profile_folder(Command verb, ProfileOptions& options);  // --profile DIR, of other verbs
 void require_profile(const ProfileOptions& options);  // before the run: numbers, and a folder to write to
 
+// The ranges below the one that --zoom names; rejects an unknown one.
+Sheet zoom_sheet(const RunProfile& profile, const std::string& range);
+
 // One profiled run of this process, from its first moment to the printed tables.
 class ProfileRun : public TrainObserver {
  public:
