@@ -116,6 +116,25 @@ std::vector<double> whole_samples(const RunRecord& record) {
   return sum;
 }
 
+namespace {
+
+// "fp64" of "--precision fp64", or of "--precision=fp64".
+std::string option_in(const std::vector<std::string>& command, const std::string& option,
+                      const std::string& usual) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == option && i + 1 < command.size()) return command[i + 1];
+    if (command[i].starts_with(option + "=")) return command[i].substr(option.size() + 1);
+  }
+  return usual;
+}
+
+// Of a benchmark that was not told one.
+std::string usual_precision(const std::string& verb) {
+  return verb == "bench alloc" ? "fp64" : verb == "bench perceptron" ? "fp32,fp64" : "fp32";
+}
+
+}  // namespace
+
 std::vector<DiffSetting> differing_settings(const RunRecord& before, const RunRecord& after) {
   std::vector<DiffSetting> settings;
   const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
@@ -137,6 +156,18 @@ std::vector<DiffSetting> differing_settings(const RunRecord& before, const RunRe
     compare("threads", std::to_string(a.threads), std::to_string(b.threads));
   } else if (before.machine && after.machine) {
     compare("machine", before.machine->title, after.machine->title);
+  }
+  // Benchmarks have no plan: what they computed is in their commands. A workload has its own alpha and beta.
+  if (!before.plan && !after.plan && before.verb == after.verb) {
+    const auto compare_option = [&](const char* option, const std::string& usual) {
+      const std::string name = fmt::format("--{}", option);
+      compare(option, option_in(before.command, name, usual), option_in(after.command, name, usual));
+    };
+    compare_option("precision", usual_precision(before.verb));
+    compare_option("workload", "");
+    const bool own_sizes = option_in(before.command, "--workload", "").empty() &&
+                           option_in(after.command, "--workload", "").empty();
+    if (own_sizes) compare_option("alpha", "1"), compare_option("beta", "0");
   }
   const auto ranks = [](const RunRecord& r) {
     return r.ranks.is_object() && r.ranks.contains("count") ? r.ranks.at("count").dump() : std::string("1");

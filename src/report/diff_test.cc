@@ -160,6 +160,21 @@ TEST(Diff, PredictionsAndBoundsAreNoMeasurements) {
   EXPECT_EQ(cells[0].change, Change::slower);
 }
 
+TEST(Diff, BenchmarksOfOtherProductsSaySo) {
+  const auto settings = [](const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    RunRecord before{.verb = "bench gemm", .command = a}, after{.verb = "bench gemm", .command = b};
+    std::string text;
+    for (const DiffSetting& s : differing_settings(before, after))
+      text += fmt::format("{} {} {};", s.what, s.before, s.after);
+    return text;
+  };
+  EXPECT_EQ(settings({"headroom", "bench", "gemm"}, {"headroom", "bench", "gemm", "--precision", "fp32"}),
+            "");
+  EXPECT_EQ(settings({"--precision=fp64"}, {"--alpha", "2", "--beta=3"}),
+            "precision fp64 fp32;alpha 1 2;beta 0 3;");
+  EXPECT_EQ(settings({"--workload", "course"}, {"--alpha", "2"}), "workload course none;");
+}
+
 TEST(Diff, NothingInCommonIsRejected) {
   RecordedRun bench{"bench.json", {}};
   bench.record.tables = {bench_sheet({{"a", 1}})};
