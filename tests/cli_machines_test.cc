@@ -123,6 +123,9 @@ TEST_F(CliMachines, EveryMachineAndBatchIsExplained) {
   const Outcome two = succeed(with(words, {"t4,h200", "--batch", "1,64"}));
   for (const char* row : {"t4, batch 1:", "t4, batch 64:", "h200, batch 1:", "h200, batch 64:"})
     for (const std::string& text : {two.out, two.err}) EXPECT_NE(text.find(row), std::string::npos) << row;
+  const Outcome json = succeed({"predict", "mlp", "--explain", "--json", "--machine", "t4", "--batch", "1"});
+  EXPECT_EQ(Json::parse(json.out).at("predictions").size(), 1u);
+  EXPECT_NE(json.err.find("kernels on t4"), std::string::npos) << json.err;
   const Outcome many = succeed(with(words, {"t4,h200,k80", "--batch", "1,64"}));
   EXPECT_NE(many.out.find("kernels on t4:"), std::string::npos) << many.out;
   EXPECT_EQ(many.out.find("kernels on h200"), std::string::npos) << many.out;

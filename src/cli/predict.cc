@@ -93,14 +93,16 @@ Machine requested(const std::string& name, const PredictRequest& r) {
   return machine_named(name, r.common.threads);
 }
 
-// Why each kernel was chosen, and what is known of it on that machine.
+// Why each kernel was chosen, and what is known of it on that machine. Beside JSON or CSV all of it goes to
+// standard error.
 void explain(const Forecast& f, const PredictRequest& r, bool one_of_several) {
   const Machine machine = requested(f.prediction.machine, r);
   std::string what = machine.name;
   if (one_of_several) note(fmt::format("{}:\n", what += fmt::format(", batch {}", f.batch)));
   note(f.built->explain());
-  print(fmt::format("kernels on {}:\n", what));
-  print(kernel_sheet(f.built->plan, f.prediction, machine).text(r.common.tables.view()) + "\n");
+  const auto show = r.common.json || r.csv ? note : print;
+  show(fmt::format("kernels on {}:\n", what));
+  show(kernel_sheet(f.built->plan, f.prediction, machine).text(r.common.tables.view()) + "\n");
 }
 
 // Machines whose int8 rate is not known, if the network has int8 products.
@@ -137,13 +139,6 @@ std::string library_notes(const std::vector<PredictRow>& rows, const PredictRequ
   return notes;
 }
 
-void require_one_output(const PredictRequest& r) {
-  if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
-  if (r.common.explain && (r.common.json || r.csv))
-    reject(Hint{"give only one of the two"}, "--explain and {} exclude each other",
-           r.csv ? "--csv" : "--json");
-}
-
 // The rows that --explain explains: every machine and batch once, but of many only the first.
 std::vector<const Forecast*> explained_of(const std::vector<PredictRow>& rows, const PredictRequest& r) {
   constexpr std::size_t kMostExplained = 4;
@@ -167,7 +162,7 @@ std::vector<const Forecast*> explained_of(const std::vector<PredictRow>& rows, c
 }
 
 void run_net(const PredictRequest& r) {
-  require_one_output(r);
+  if (r.common.json && r.csv) reject(Hint{"give only one of the two"}, "--json and --csv exclude each other");
   require_tables(r.common.tables, layer_sheet({}, true));
   r.common.open();  // nothing runs on it; rejects an impossible device or thread count
   const Net net = find_net(with_dims(r.model, r.dims));
@@ -182,6 +177,9 @@ void run_net(const PredictRequest& r) {
   std::vector<PredictRow> rows;
   for (const std::int64_t batch : batches)
     for (PredictRow& row : forecasts(r, net, mode, batch)) rows.push_back(std::move(row));
+  const std::vector<const Forecast*> explained = explained_of(rows, r);
+  if (r.common.json || r.csv)
+    for (const Forecast* f : explained) explain(*f, r, explained.size() > 1);
   if (r.common.json) {
     Json list = Json::array();
     for (const PredictRow& row : rows) list.push_back(row_json(row, !every_machine(r)));
@@ -193,7 +191,6 @@ void run_net(const PredictRequest& r) {
   if (r.csv) return print(summary_sheet(rows, net).csv());
   // Several machines are compared in one table. The layers of one of them have to be asked for.
   const bool layers = rows.size() == batches.size() || r.common.tables.for_layers();
-  const std::vector<const Forecast*> explained = explained_of(rows, r);
   for (const PredictRow& row : rows) {
     if (!row.outlook.forecast) continue;
     if (std::ranges::find(explained, &*row.outlook.forecast) != explained.end())

@@ -103,6 +103,10 @@ void reject_training_options(const ProfileRequest& r) {
       "--graphs"};
   for (const std::string& word : command_line()) {
     const std::string name = word.substr(0, word.find('='));
+    if (!r.mode.empty() && name == "--data") {
+      note("headroom: --mode eval profiles the forward pass on random inputs; --data is not read\n");
+      continue;
+    }
     if (name.starts_with("--") && !of_passes.contains(name))
       reject(Hint{r.mode.empty() ? "leave it out, or give --data" : "leave it out, or take --mode train"},
              "{} is for trainings, but profile runs a forward pass on random inputs here", name);
