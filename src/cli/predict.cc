@@ -141,7 +141,7 @@ std::string library_notes(const std::vector<PredictRow>& rows, const PredictRequ
 
 // The rows that --explain explains: every machine and batch once, but of many only the first.
 std::vector<const Forecast*> explained_of(const std::vector<PredictRow>& rows, const PredictRequest& r) {
-  constexpr std::size_t kMostExplained = 4;
+  constexpr std::size_t kMaxExplained = 4;
   std::vector<const Forecast*> list;
   if (!r.common.explain) return list;
   for (const PredictRow& row : rows) {
@@ -152,11 +152,11 @@ std::vector<const Forecast*> explained_of(const std::vector<PredictRow>& rows, c
     };
     if (std::ranges::none_of(list, same)) list.push_back(&f);
   }
-  if (list.size() <= kMostExplained) return list;
+  if (list.size() <= kMaxExplained) return list;
   warn(fmt::format(
       "--explain is for at most {} machines and batches: of these {}, only {} with a batch of {} is "
       "explained",
-      kMostExplained, list.size(), list.front()->prediction.machine, list.front()->batch));
+      kMaxExplained, list.size(), list.front()->prediction.machine, list.front()->batch));
   list.resize(1);
   return list;
 }

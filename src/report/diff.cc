@@ -118,9 +118,10 @@ std::vector<double> whole_samples(const RunRecord& record) {
 
 namespace {
 
-// "fp64" of "--precision fp64", or of "--precision=fp64".
-std::string option_in(const std::vector<std::string>& command, const std::string& option,
+// The value of an option of a command, behind a blank or an equals sign.
+std::string option_in(const std::vector<std::string>& command, const std::string& name,
                       const std::string& usual) {
+  const std::string option = fmt::format("--{}", name);
   for (std::size_t i = 0; i < command.size(); ++i) {
     if (command[i] == option && i + 1 < command.size()) return command[i + 1];
     if (command[i].starts_with(option + "=")) return command[i].substr(option.size() + 1);
@@ -160,13 +161,12 @@ std::vector<DiffSetting> differing_settings(const RunRecord& before, const RunRe
   // Benchmarks have no plan: what they computed is in their commands. A workload has its own alpha and beta.
   if (!before.plan && !after.plan && before.verb == after.verb) {
     const auto compare_option = [&](const char* option, const std::string& usual) {
-      const std::string name = fmt::format("--{}", option);
-      compare(option, option_in(before.command, name, usual), option_in(after.command, name, usual));
+      compare(option, option_in(before.command, option, usual), option_in(after.command, option, usual));
     };
     compare_option("precision", usual_precision(before.verb));
     compare_option("workload", "");
-    const bool own_sizes = option_in(before.command, "--workload", "").empty() &&
-                           option_in(after.command, "--workload", "").empty();
+    const bool own_sizes =
+        option_in(before.command, "workload", "").empty() && option_in(after.command, "workload", "").empty();
     if (own_sizes) compare_option("alpha", "1"), compare_option("beta", "0");
   }
   const auto ranks = [](const RunRecord& r) {

@@ -13,9 +13,9 @@ namespace {
 // NVLink switches of the third generation and later add up what passes through them. This is the compute
 // capability of the first GPUs whose links meet there.
 constexpr int kReducingSwitch = 90;
-constexpr double kRingGpus = 4;   // up to here libraries stay with the ring
-constexpr double kBusGpus = 8;    // more of them stand on buses of their own: each gets no less of one
-constexpr double kMostGpus = 72;  // of one switch, that of GB200 NVL72
+constexpr double kRingGpus = 4;  // up to here libraries stay with the ring
+constexpr double kBusGpus = 8;   // more of them stand on buses of their own: each gets no less of one
+constexpr double kMaxGpus = 72;  // of one switch, that of GB200 NVL72
 
 // Places in collective_constants.
 struct CollectiveConstant {
@@ -127,9 +127,9 @@ class CollectiveForm final : public KernelForm {
   const std::vector<Constant>& constants(const std::string&) const override { return collective_constants(); }
   void check(const TimingRow& row, const std::string& where) const override {
     if (row.sizes[0] < 2) reject("{}: 'gpus' is {}; an exchange needs at least 2", where, row.sizes[0]);
-    if (row.sizes[0] > kMostGpus)
+    if (row.sizes[0] > kMaxGpus)
       reject(Hint{"exchanges between hosts are not predicted from tables"},
-             "{}: 'gpus' is {}; at most {} share the links of one host", where, row.sizes[0], kMostGpus);
+             "{}: 'gpus' is {}; at most {} share the links of one host", where, row.sizes[0], kMaxGpus);
   }
   std::unique_ptr<PreparedRow> prepare(const TimingRow& row, const Machine& machine,
                                        const Traits&) const override {
