@@ -14,8 +14,8 @@ namespace {
 // capability of the first GPUs whose links meet there.
 constexpr int kReducingSwitch = 90;
 constexpr double kRingGpus = 4;  // up to here libraries stay with the ring
-constexpr double kBusGpus = 8;   // more of them stand on buses of their own: each gets no less of one
-constexpr double kMaxGpus = 72;  // of one switch, that of GB200 NVL72
+constexpr double kBusGpus = 8;   // hosts with more GPUs have several buses
+constexpr double kMaxGpus = 72;  // that one NVLink switch joins: GB200 NVL72
 
 // Places in collective_constants.
 struct CollectiveConstant {

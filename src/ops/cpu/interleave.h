@@ -1,6 +1,6 @@
 #pragma once
 
-// Lanes of registers among each other: what transposes squares and adds up lanes.
+// Shuffles between registers, for transposing squares and adding up lanes.
 
 #include <utility>
 
@@ -8,9 +8,9 @@
 
 namespace headroom::simd {
 
-// Lanes of both registers in turn, from the first half of each, or from the second. As in gemm_tile_pack.inc,
-// whose functions need an attribute for their instructions and cannot be shared. The picks are constants
-// of types: g++ 12 computes masks made by loops again for every square.
+// Takes lanes of a and b in turn, from the first half of each, or from the second. gemm_tile_pack.inc has the
+// same functions with an attribute for their instructions, so they cannot be shared. The indices are template
+// arguments: g++ 12 would compute masks that a loop makes again for every square.
 template <class V, std::size_t... I>
 inline V interleave_first(V a, V b, std::index_sequence<I...>) {
   return __builtin_shufflevector(a, b, (I / 2 + I % 2 * sizeof...(I))...);

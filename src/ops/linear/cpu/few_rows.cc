@@ -156,7 +156,7 @@ struct FewRows {
     }
   }
 
-  // The lanes of all sums of a tile, to y.
+  // Adds the lanes of each sum of a tile and writes the results to y.
   void add_lanes(std::int64_t maps, bool first, T* sum, T* y) const {
     const std::int64_t count = l.rows * maps;
     std::fill(sum + count * kL<T>, sum + in_multiples(count, kL<T>) * kL<T>, T{0});
