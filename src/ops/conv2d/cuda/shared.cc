@@ -58,12 +58,16 @@ Sweep sweep_of(const Problem& p) {
   return s;
 }
 
-Verdict fits_tensor_cores(const Problem& p, const Sweep& s, const Target& target) {
-  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
-  if (target.device.compute_capability < 80) return refuse("its products need compute capability 8.0");
+Verdict has_wide_groups(const Sweep& s) {
   if (s.groups > 1 && (s.maps < 4 || s.channels < 2))
     return refuse("groups this narrow leave the tensor cores idle");
   return accept();
+}
+
+Verdict fits_tensor_cores(const Problem& p, const Sweep& s, const Target& target) {
+  if (Verdict v = accepts_cuda_floats(p, target); !v.ok) return v;
+  if (target.device.compute_capability < 80) return refuse("its products need compute capability 8.0");
+  return has_wide_groups(s);
 }
 
 ProductExtent extent_of(const Problem& p) {

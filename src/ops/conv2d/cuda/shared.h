@@ -19,6 +19,8 @@ inline bool is_exact_fp32(const Problem& p, const Target& target) {
 int shared_bytes(const Target& target);
 int processors(const Target& target);
 
+// Groups of few channels and maps leave tensor cores, and the library's tiles, idle.
+Verdict has_wide_groups(const cuda::Sweep& sweep);
 // Kernels on the tensor cores ask this of every problem.
 Verdict fits_tensor_cores(const Problem& problem, const cuda::Sweep& sweep, const Target& target);
 

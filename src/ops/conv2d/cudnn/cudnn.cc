@@ -53,8 +53,8 @@ Verdict accepts(const Problem& p, const Target& target) {
     return refuse("padding differs at the two ends");
   if (!nhwc && target.device.compute_capability >= kFirstWithOwnProducts)
     return conv2d_cuda_implicit_gemm().accepts(p, target);  // which runs if the library has no algorithm
-  if (!nhwc && c.groups > 1 && (c.group_maps() < 4 || c.group_channels() < 2))
-    return refuse("groups this narrow: our own kernel is faster");
+  if (!nhwc)
+    if (Verdict v = has_wide_groups(sweep_of(p)); !v.ok) return v;
   return max_elements(p) <= INT32_MAX ? accept() : refuse("elements are counted in 31 bits");
 }
 
