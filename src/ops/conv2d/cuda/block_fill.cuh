@@ -45,45 +45,72 @@ __device__ inline unsigned largest_of_block(unsigned mine, unsigned* slots) {
   return mine;
 }
 
-// Of `count` neighbours.
+// Of `count` neighbours, by `threads` threads that share them. Infinities count if kAny: without them an
+// element takes one instruction.
+template <bool kAny, class T>
+__device__ inline unsigned largest_of(const T* x, int count, int thread, int threads) {
+  float largest = 0;
+  unsigned finite = 0;
+  const auto look = [&](T value) {
+    if constexpr (kAny)
+      largest = fmaxf(largest, fabsf(widen(value)));
+    else
+      finite = larger_bits(finite, widen(value));
+  };
+  // Up to the first whole pack, the packs, and what is left.
+  const int apart = static_cast<int>(reinterpret_cast<std::uintptr_t>(x) % sizeof(Pack<T>) / sizeof(T));
+  const int head = apart == 0 ? 0 : kPack<T> - apart < count ? kPack<T> - apart : count;
+  const int packs = (count - head) / kPack<T>;
+  const Pack<T>* from = reinterpret_cast<const Pack<T>*>(x + head);
+#pragma unroll 8
+  for (int i = thread; i < packs; i += threads) {
+    const Pack<T> p = from[i];
+#pragma unroll
+    for (int e = 0; e < kPack<T>; ++e) look(p.v[e]);
+  }
+  for (int i = thread; i < head; i += threads) look(x[i]);
+  for (int i = head + packs * kPack<T> + thread; i < count; i += threads) look(x[i]);
+  return kAny ? __float_as_uint(largest) : finite;
+}
+
+// The largest finite one of a block's threads, each of which looks at what `share(kAny)` tells it to.
+constexpr unsigned kInfinity = 0x7F800000U;
+template <class Share>
+__device__ inline unsigned largest_finite(Share&& share, unsigned* slots) {
+  const unsigned any = largest_of_block(share(std::true_type()), slots);
+  return any < kInfinity ? any : largest_of_block(share(std::false_type()), slots);
+}
+
+// Of `count` neighbours, by all threads of the block. Called, not inlined: registers of its caller are
+// scarce.
 template <class T>
 __device__ __noinline__ unsigned largest_of(const T* x, int count) {
-  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-  unsigned largest = 0;
-  int begin = 0;
-  if (reinterpret_cast<std::uintptr_t>(x) % 16 == 0) {
-    const Pack<T>* from = reinterpret_cast<const Pack<T>*>(x);
-    const int packs = count / kPack<T>;
-#pragma unroll 8
-    for (int i = thread; i < packs; i += threads) {
-      const Pack<T> p = from[i];
-#pragma unroll
-      for (int e = 0; e < kPack<T>; ++e) largest = larger_bits(largest, widen(p.v[e]));
-    }
-    begin = packs * kPack<T>;
-  }
-  for (int i = begin + thread; i < count; i += threads) largest = larger_bits(largest, widen(x[i]));
-  return largest;
+  return largest_of<false>(x, count, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
 }
 
 // Of the rows that a tile's view holds.
 template <class T>
-__device__ unsigned largest_in_tile(const BlockShape& s, const BlockPlan& q, const BlockTile& tile,
-                                    const T* image) {
+__device__ __noinline__ unsigned largest_in_tile(const BlockShape& s, const BlockPlan& q,
+                                                 const BlockTile& tile, const T* image, unsigned* slots) {
   const int first = view_top(s, tile), top = first > 0 ? first : 0;
   const int bottom = first + q.view_h < s.in_h ? first + q.view_h : s.in_h;
-  if (bottom <= top) return 0;
-  const int plane = s.in_h * s.in_w;
-  if (bottom - top == s.in_h) return largest_of(image, s.channels * plane);
-  unsigned largest = 0;
-  const int lane = static_cast<int>(threadIdx.x) % 32, warps = static_cast<int>(blockDim.x) / 32;
-  for (int channel = static_cast<int>(threadIdx.x) / 32; channel < s.channels; channel += warps) {
-    const T* const from = image + channel * plane + top * s.in_w;
-    const int count = (bottom - top) * s.in_w;
-#pragma unroll 8
-    for (int i = lane; i < count; i += 32) largest = larger_bits(largest, widen(from[i]));
-  }
-  return largest;
+  const int plane = s.in_h * s.in_w, rows = bottom > top ? bottom - top : 0;
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  if (rows == s.in_h)
+    return largest_finite(
+        [&](auto any) { return largest_of<any>(image, s.channels * plane, thread, threads); }, slots);
+  const int warp = thread / 32, warps = threads / 32;
+  return largest_finite(
+      [&](auto any) {
+        unsigned largest = 0;
+        for (int channel = warp; channel < s.channels; channel += warps) {
+          const unsigned next =
+              largest_of<any>(image + channel * plane + top * s.in_w, rows * s.in_w, thread % 32, 32);
+          largest = next > largest ? next : largest;
+        }
+        return largest;
+      },
+      slots);
 }
 
 // The rows of the image that the tile needs, as words: those of hi, then those of lo.

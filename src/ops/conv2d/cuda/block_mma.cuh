@@ -7,6 +7,7 @@
 
 #include "ops/conv2d/cuda/block_results.cuh"
 #include "ops/conv2d/cuda/block_sums.cuh"
+#include "ops/conv2d/cuda/block_view.cuh"
 
 namespace headroom::cuda {
 
@@ -61,15 +62,19 @@ __global__ void __launch_bounds__(block_threads(kSplit, kColumns8), 1)
           shift[j][e] = widen(static_cast<const T*>(bias)[first_map + map]);
   });
 
+  if (q.by_pixels) {  // places of no pixel stay zero
+    for (int i = static_cast<int>(threadIdx.x); i < q.view_words * (kSplit ? 2 : 1);
+         i += static_cast<int>(blockDim.x))
+      view[i] = 0;
+    __syncthreads();
+  }
   for (int index = static_cast<int>(blockIdx.x); index < q.tiles; index += static_cast<int>(gridDim.x)) {
     const BlockTile tile = block_tile(s, q, index);
     int scale = kBlockUnscaled;
     with_type<kSplit>(dtype, [&](auto type) {
       using T = decltype(type);
       const T* from = static_cast<const T*>(x) + tile.image * image;
-      if constexpr (kIsScaled<T>)
-        scale = block_scale(largest_of_block(largest_in_tile(s, q, tile, from), slots));
-      fill_words<kSplit>(s, q, tile, from, block_power(scale), view);
+      scale = fill_view<kSplit>(s, q, tile, from, slots, view);
       if (q.bands == 1 && tile.image + static_cast<int>(gridDim.x) < s.batch)
         fetch_ahead(from + gridDim.x * image, image * static_cast<int>(sizeof(T)));
     });

@@ -61,10 +61,11 @@ struct BlockPlan {
   int conv_rows;            // of the convolution, for a band
   int place_rows, place_w;  // positions whose results are staged
   int view_h, pitch, plane, view_words;
+  bool by_pixels;  // the view is filled pixel by pixel, else word by word
   int stage_pitch;
   int threads, workers;
   int terms_at, view_at, stage_at, slots_at, bytes;  // in shared memory; the weights come first, then these
-  Divide by_place_w, by_band, by_out_w;
+  Divide by_place_w, by_band, by_out_w, by_in_w;
 };
 
 // Split, a warp has fewer results side by side, and shared memory is better spent on a second block.
@@ -140,6 +141,16 @@ constexpr WordSource word_source(const BlockShape& s, const BlockPlan& q, int pl
   const int first = column - s.pad_w;
   if (q.by_columns) return {{plane, plane}, {first, first + s.dilation_w}};
   return {{2 * plane, 2 * plane + 1}, {first, first}};
+}
+
+// The place in a plane of the view of a pixel, counted from the view's first row of the image on.
+constexpr int pixel_place(const BlockShape& s, const BlockPlan& q, int pixel) {
+  return pixel + divided(pixel, q.by_in_w) * (q.pitch - s.in_w) + s.pad_w;
+}
+// Not where words are two columns, which hold a pixel in the border too; nor where strides leave out the last
+// columns, which would be the next row's; nor for so few pixels that threads have none.
+constexpr bool fills_pixels(const BlockShape& s, const BlockPlan& q) {
+  return !q.by_columns && q.pitch >= s.pad_w + s.in_w && q.view_h * s.in_w >= 2 * q.threads;
 }
 
 // A band of an image.

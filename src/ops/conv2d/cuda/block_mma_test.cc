@@ -69,6 +69,9 @@ std::vector<BlockCase> block_cases() {
       {"more maps than a block has", {1, 6, 8, 9}, {70, 6, 3, 3}, pooled("max", {2, 2}, padded)},
       {"bands of a large image", {1, 3, 150, 140}, {8, 3, 5, 5}, pooled("max", {2, 2}, relu)},
       {"bands, unpooled", {1, 2, 130, 170}, {20, 2, 3, 3}, {}},
+      {"strides that leave a column out", {1, 8, 64, 64}, {8, 8, 1, 1}, strided},
+      {"padded strides that leave a column out", {1, 8, 62, 62}, {8, 8, 2, 2}, with(padded, strided)},
+      {"padded bands, pixel by pixel", {1, 12, 70, 61}, {24, 12, 5, 5}, {{"pads", Ints{2, 2, 2, 2}}}},
   };
 }
 
@@ -199,6 +202,18 @@ TEST(BlockMma, EveryOutputOnceAndNoPlaceOutside) {
       EXPECT_LE(run.plan.threads * std::max(1, together),
                 cuda::block_threads(run.plan.split, run.plan.columns8));
     }
+}
+
+TEST(BlockMma, CasesFillTheViewInBothWays) {
+  int by_pixels = 0, by_words = 0, padded_bands = 0;
+  for (const BlockCase& b : block_cases()) {
+    const BlockPlan q = plan_of(b);
+    (q.by_pixels ? by_pixels : by_words) += 1;
+    if (q.by_pixels && q.bands > 1 && b.attrs.has("pads")) ++padded_bands;
+  }
+  EXPECT_GE(by_pixels, 2);
+  EXPECT_GE(by_words, 2);
+  EXPECT_GE(padded_bands, 1);
 }
 
 TEST(BlockMma, ThreadsWalkOverEveryWordOfTheView) {

@@ -256,6 +256,8 @@ std::optional<BlockPlan> plan_anew(const BlockShape& s, bool split, int shared, 
   if (lowest < 0) return {};
   best.by_band = divide_by(best.rows * s.out_w);
   best.by_out_w = divide_by(s.out_w);
+  best.by_in_w = divide_by(s.in_w);
+  best.by_pixels = cuda::fills_pixels(s, best);
   return best;
 }
 

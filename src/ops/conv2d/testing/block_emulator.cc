@@ -138,24 +138,29 @@ class BlockEmulator {
           largest = larger_bits(largest, from[(channel * s.in_h + row) * s.in_w + column]);
     scale_ = scaled_ ? block_scale(largest) : kBlockUnscaled;
     const float scale = block_power(scale_);
-    view_.assign(std::size_t(q.view_words), {});
-    for (int e = 0; e < q.planes * q.view_h * q.pitch; ++e) {
-      const int line = e / q.pitch, column = e - line * q.pitch;
-      const int plane = line / q.view_h, row = line - plane * q.view_h;
+    view_.assign(std::size_t(q.view_words), q.by_pixels ? word_of(q.split, 0, 0) : Word{});
+    written_.assign(view_.size(), false);
+    // Words that hold a pixel, or all of them.
+    const int columns = q.by_pixels ? s.in_w : q.pitch;
+    for (int e = 0; e < q.planes * q.view_h * columns; ++e) {
+      const int line = e / columns, plane = line / q.view_h, row = line - plane * q.view_h;
+      const int column = e - line * columns + (q.by_pixels ? s.pad_w : 0);
       const WordSource source = word_source(s, q, plane, column);
       Pair value = {0, 0};
       for (std::size_t h = 0; h < 2; ++h)
         if (top + row >= 0 && top + row < s.in_h && source.channel[h] < s.channels && source.column[h] >= 0 &&
             source.column[h] < s.in_w)
           value[h] = from[(source.channel[h] * s.in_h + top + row) * s.in_w + source.column[h]] * scale;
-      const int to = plane_begin(q, plane) + row * q.pitch + column;
-      if (to < 0 || to >= q.view_words) {
-        fault(fmt::format("view word {} of {}", to, q.view_words));
-        continue;
-      }
-      if (!std::isnan(view_[std::size_t(to)].hi[0])) fault(fmt::format("view word {} written twice", to));
-      view_[std::size_t(to)] = word_of(q.split, value[0], value[1]);
+      const int place =
+          q.by_pixels ? pixel_place(s, q, e - plane * q.view_h * columns) : row * q.pitch + column;
+      write_word(plane_begin(q, plane) + place, word_of(q.split, value[0], value[1]));
     }
+  }
+
+  void write_word(int to, const Word& word) {
+    if (to < 0 || to >= q.view_words) return fault(fmt::format("view word {} of {}", to, q.view_words));
+    if (written_[std::size_t(to)]) fault(fmt::format("view word {} written twice", to));
+    view_[std::size_t(to)] = word, written_[std::size_t(to)] = true;
   }
 
   // Lanes that one wavefront serves must not read different words of one bank.
@@ -284,6 +289,7 @@ class BlockEmulator {
   std::vector<std::array<Word, 2>> weights_;  // of each lane
   std::vector<int> terms_;
   std::vector<Word> view_;
+  std::vector<bool> written_;  // its words
   std::vector<float> stage_;
 };
 
