@@ -285,9 +285,9 @@ Probe draw_layer_probe(std::uint64_t number) {
       return usual_convolution(number, spread, draw, 1);
     case 3:
     case 8:
+    case 9:
       return picture_layers(number, spread, draw);
     case 5:
-    case 9:
       return pooled_convolution(number, spread, draw);
     case 6:
       return turn % 2 == 0 ? branched_layers(number, spread, draw)
