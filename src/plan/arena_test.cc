@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 
 #include "base/random.h"
 #include "device/device.h"
+#include "plan/occupancy.h"
 
 namespace headroom {
 namespace {
@@ -90,6 +92,23 @@ TEST(Arena, EveryPieceIsInItsLowestGap) {
       if (piece.bytes == 0) continue;
       ASSERT_EQ(piece.offset, lowest_by_trying(piece, placed)) << "seed " << seed;
       placed.push_back(piece);
+    }
+  }
+}
+
+// Few pieces are placed by a list, many by a tree.
+TEST(Arena, TheTreeAgreesWithTheList) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::vector<Lifetime> pieces = random_pieces(seed, 1 + seed % 90, 40, 1 + static_cast<int>(seed % 30));
+    place(pieces);
+    std::ranges::stable_sort(pieces, std::greater<>(), &Lifetime::bytes);
+    Occupancy tree(40);
+    for (const Lifetime& p : pieces) {
+      const std::size_t bytes = align_up(p.bytes);
+      if (bytes == 0) continue;
+      const std::size_t offset = tree.lowest_gap(p.first, p.last, bytes);
+      ASSERT_EQ(offset, p.offset) << "seed " << seed;
+      tree.take(p.first, p.last, {offset, offset + bytes});
     }
   }
 }
