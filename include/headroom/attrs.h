@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,14 +31,16 @@ class Attrs {
   std::string text(std::string_view name, std::string fallback = {}) const;
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
 
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
-  bool empty() const { return items_.empty(); }
+  auto begin() const { return items().begin(); }
+  auto end() const { return items().end(); }
+  bool empty() const { return items().empty(); }
   bool operator==(const Attrs&) const;
   std::string str() const;  // "groups=2 strides=[2,2]"
 
  private:
-  std::map<std::string, Attr, std::less<>> items_;
+  using Items = std::map<std::string, Attr, std::less<>>;
+  const Items& items() const;
+  std::shared_ptr<Items> items_;  // copies share it until one of them changes; null: none
 };
 
 }  // namespace headroom

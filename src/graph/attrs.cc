@@ -16,28 +16,41 @@ T get(const std::map<std::string, Attr, std::less<>>& items, std::string_view na
 }  // namespace
 
 Attrs::Attrs() = default;
-Attrs::Attrs(std::initializer_list<std::pair<const std::string, Attr>> items) : items_(items) {}
+Attrs::Attrs(std::initializer_list<std::pair<const std::string, Attr>> items)
+    : items_(items.size() == 0 ? nullptr : std::make_shared<Items>(items)) {}
 Attrs::Attrs(const Attrs&) = default;
 Attrs::Attrs(Attrs&&) noexcept = default;
 Attrs& Attrs::operator=(const Attrs&) = default;
 Attrs& Attrs::operator=(Attrs&&) noexcept = default;
 Attrs::~Attrs() = default;
-bool Attrs::operator==(const Attrs&) const = default;
+bool Attrs::operator==(const Attrs& other) const {
+  return items_ == other.items_ || items() == other.items();
+}
 
-void Attrs::set(const std::string& name, Attr value) { items_[name] = std::move(value); }
-bool Attrs::has(std::string_view name) const { return items_.find(name) != items_.end(); }
+const Attrs::Items& Attrs::items() const {
+  static const Items none;
+  return items_ ? *items_ : none;
+}
+void Attrs::set(const std::string& name, Attr value) {
+  if (!items_)
+    items_ = std::make_shared<Items>();
+  else if (items_.use_count() > 1)
+    items_ = std::make_shared<Items>(*items_);
+  (*items_)[name] = std::move(value);
+}
+bool Attrs::has(std::string_view name) const { return items().find(name) != items().end(); }
 
 std::int64_t Attrs::integer(std::string_view name, std::int64_t fallback) const {
-  return get<std::int64_t>(items_, name, fallback);
+  return get<std::int64_t>(items(), name, fallback);
 }
 double Attrs::real(std::string_view name, double fallback) const {
-  return get<double>(items_, name, fallback);
+  return get<double>(items(), name, fallback);
 }
 std::string Attrs::text(std::string_view name, std::string fallback) const {
-  return get<std::string>(items_, name, std::move(fallback));
+  return get<std::string>(items(), name, std::move(fallback));
 }
 std::vector<std::int64_t> Attrs::integers(std::string_view name, std::vector<std::int64_t> fallback) const {
-  return get<std::vector<std::int64_t>>(items_, name, std::move(fallback));
+  return get<std::vector<std::int64_t>>(items(), name, std::move(fallback));
 }
 
 std::string Attrs::str() const {
@@ -50,7 +63,7 @@ std::string Attrs::str() const {
     }
   };
   std::string text;
-  for (const auto& [name, value] : items_)
+  for (const auto& [name, value] : items())
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, std::visit(Show{}, value));
   return text;
 }

@@ -111,6 +111,28 @@ TEST(Attrs, DefaultsTypesAndPrint) {
   EXPECT_EQ(attrs.str(), "groups=2 pads=[1,2] scale=0.5");
 }
 
+TEST(Attrs, CopiesChangeAlone) {
+  const Attrs first = {{"groups", std::int64_t{2}}};
+  Attrs second = first;
+  second.set("groups", std::int64_t{3});
+  Attrs third = second;
+  third.set("stride", std::int64_t{1});
+  EXPECT_EQ(first.str(), "groups=2");
+  EXPECT_EQ(second.str(), "groups=3");
+  EXPECT_EQ(third.str(), "groups=3 stride=1");
+}
+
+TEST(Attrs, AreEqualByTheirValues) {
+  Attrs attrs;
+  EXPECT_EQ(attrs, Attrs());
+  EXPECT_TRUE(attrs.empty());
+  EXPECT_EQ(attrs.begin(), attrs.end());
+  attrs.set("axis", std::int64_t{1});
+  EXPECT_EQ(attrs, (Attrs{{"axis", std::int64_t{1}}}));
+  EXPECT_NE(attrs, Attrs());
+  EXPECT_FALSE(attrs.has("groups"));
+}
+
 TEST(Cost, Adds) {
   Cost a{.multiply_add = 1, .other = 2, .special = 3, .bytes_read = 4, .bytes_written = 5};
   a += a;
