@@ -103,6 +103,78 @@ TEST_F(CliKernelTimes, RowsThatWereFittedAreSaidToBeNoTest) {
                  {"mine.json", "'fitted_shapes' is damaged", "headroom calibrate"});
 }
 
+// What a formula leaves over is saved beside its constants: of convolutions, too.
+TEST_F(CliKernelTimes, ACalibrationOfConvolutionsPredictsThem) {
+  std::string csv = "batch,cin,cout,kernel,size,us\n";
+  const Philox random(5);
+  for (std::size_t i = 0; i < 60; ++i) {
+    const auto draw = [&](std::size_t s, double least, double octaves) {
+      return std::llround(std::exp2(least + octaves * random.uniform(5 * i + s)));
+    };
+    const auto batch = draw(0, 0, 5), cin = draw(1, 4, 4), cout = draw(2, 4, 4), size = draw(3, 3, 4);
+    const double us =
+        20 + 2e-7 * double(batch * cin * cout * size * size) * 9 * std::exp(0.3 * std::sin(double(cin)));
+    csv += fmt::format("{},{},{},3,{},{}\n", batch, cin, cout, size, us);
+  }
+  put("rows.csv", csv);
+  succeed({"calibrate", "--table", "rows.csv", "--machine", "v100-pcie", "-o", "mine.json"});
+  ASSERT_NE(read_file(file("mine.json")).find("\"residual\""), std::string::npos);
+  const Words words = {"predict", "conv2d", "--table", "rows.csv"};
+  EXPECT_EQ(succeed_json(with(words, {"--machine", "mine.json"})).at("rows").size(), 60u);
+  succeed(with(words, {"--machine", "v100-pcie", "--constants", "mine.json"}));
+}
+
+TEST_F(CliKernelTimes, PrecisionIsThatOfFittedRowsToo) {
+  put_timings("typed.csv", 60, "h200");
+  const TimingTable t = read_timing_table(file("typed.csv"));
+  const std::size_t dtype = t.need("dtype"), k = t.need("k"), m = t.need("m"), n = t.need("n"),
+                    us = t.need("us");
+  std::string csv = "k,m,n,us\n", named = "k,m,n,us,dtype\n";
+  for (const auto& row : t.rows) {
+    csv += fmt::format("{},{},{},{}\n", row[k], row[m], row[n], row[us]);
+    named += fmt::format("{},{},{},{},{}\n", row[k], row[m], row[n], row[us], row[dtype]);
+  }
+  put("plain.csv", csv), put("named.csv", named);
+  const auto group = [&](const Words& more) {
+    return succeed_json(with({"calibrate", "--machine", "h200", "--table"}, more))
+        .at("parts")
+        .at(0)
+        .at("group");
+  };
+  EXPECT_EQ(group({"plain.csv", "--precision", "fp8"}), "fp8");
+  EXPECT_EQ(group({"named.csv"}), "bf16");
+  EXPECT_NE(succeed({"calibrate", "--machine", "h200", "--table", "plain.csv"}).err.find("bf16 assumed"),
+            std::string::npos);
+  expect_refused({"calibrate", "--machine", "h200", "--table", "named.csv", "--precision", "fp8"},
+                 {"'dtype' is bf16"});
+  expect_refused({"calibrate", "--machine", "h200", "--table", "named.csv", "--seconds", "5"},
+                 {"--seconds", "leave it out"});
+}
+
+TEST_F(CliKernelTimes, NoOutputTakesThePlaceOfAnInput) {
+  put_timings("rows.csv", 60, "h200");
+  const Words fit = {"calibrate", "--table", "rows.csv", "--machine", "h200"};
+  expect_refused(with(fit, {"-o", "rows.csv"}), {"--table and --output name the same file"});
+  expect_refused(with(fit, {"--record", "rows.csv"}), {"--table and --record name the same file"});
+  succeed(with(fit, {"-o", "mine.json"}));
+  const Words predict = {"predict", "gemm", "--table", "rows.csv", "-o", "mine.json"};
+  expect_refused(with(predict, {"--machine", "mine.json"}), {"--machine and --output name the same file"});
+  expect_refused(with(predict, {"--machine", "h200", "--constants", "mine.json"}),
+                 {"--constants and --output"});
+  expect_refused(with(fit, {"-o", "new.json", "--width", "5"}), {"--width is 5"});
+  expect_refused({"predict", "gemm", "--table", "rows.csv", "-o", "new.csv", "--width", "5"},
+                 {"--width is 5"});
+}
+
+TEST_F(CliKernelTimes, ExplanationsTakeNoColumnOfTheUsers) {
+  put("rows.csv", "m,n,k,bound\n512,512,512,upper\n");
+  const Words words = {"predict", "gemm", "--table", "rows.csv", "--machine", "h200", "--explain"};
+  expect_refused(words, {"has a column 'bound'", "rename it"});
+  put("rows.csv", "m,n,k\n512,512,512\n");
+  succeed(with(words, {"-o", "rows.csv"}));
+  succeed(words);  // made anew
+}
+
 TEST_F(CliKernelTimes, ACalibrationOfAnotherMachineIsSaidAndWidened) {
   put_timings("rows.csv", 120, "h200");
   succeed({"calibrate", "--table", "rows.csv", "--machine", "h200", "-o", "mine.json"});

@@ -44,6 +44,9 @@ TEST_F(CliOnnxGaps, PredictionsOfWhatIsKnownAreWider) {
   const std::string all_gaps = succeed({"predict", "gaps.onnx", "--machine", "h200"}).out;
   for (const char* bad : {"-9,223", " inf ", " nan "})
     EXPECT_EQ(all_gaps.find(bad), std::string::npos) << all_gaps;
+  const Outcome csv = succeed({"predict", "gaps.onnx", "--machine", "h200", "--csv"});
+  EXPECT_NE(csv.err.find("Frob"), std::string::npos)
+      << "a table of numbers alone would hide them: " << csv.err;
   ModelMaker known(18), part(18);
   for (ModelMaker* m : {&known, &part}) {
     m->input("x", {"1", "1", "8", "8"});

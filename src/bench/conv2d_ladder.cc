@@ -87,16 +87,19 @@ std::vector<std::string> conv2d_rungs_in(Conv2dPass pass, const std::vector<std:
   return own;
 }
 
+void require_conv2d_count(const char* name, std::int64_t value, std::int64_t least) {
+  constexpr std::int64_t kLargest = 1 << 30;
+  if (value < least || value > kLargest)
+    reject(Hint{value < least ? fmt::format("{} or more", least) : fmt::format("{} or less", kLargest)},
+           "`{}` is {}: from {} to {}", name, value, least, kLargest);
+}
+
 void require_conv2d_size(const Conv2dSize& s) {
   const std::pair<const char*, std::int64_t> counts[] = {
       {"batch", s.batch}, {"channels", s.channels}, {"height", s.height}, {"width", s.width},
       {"maps", s.maps},   {"kernel", s.kernel},     {"stride", s.stride}, {"groups", s.groups}};
-  constexpr std::int64_t kLargest = 1 << 30;
-  for (const auto& [name, value] : counts)
-    if (value < 1 || value > kLargest)
-      reject(Hint{"1 or more"}, "`{}` is {}: from 1 to {}", name, value, kLargest);
-  if (s.padding < 0 || s.padding > kLargest)
-    reject(Hint{"0 or more"}, "`padding` is {}: from 0 to {}", s.padding, kLargest);
+  for (const auto& [name, value] : counts) require_conv2d_count(name, value, 1);
+  require_conv2d_count("padding", s.padding, 0);
   if (s.channels % s.groups != 0 || s.maps % s.groups != 0)
     reject(Hint{"a number that divides both"}, "`groups` {} does not divide {} channels and {} maps",
            s.groups, s.channels, s.maps);
@@ -104,12 +107,19 @@ void require_conv2d_size(const Conv2dSize& s) {
     reject(Hint{"a smaller `kernel`, or more `padding`"},
            "`kernel` {} is larger than the padded image of {} x {}", s.kernel, s.height + 2 * s.padding,
            s.width + 2 * s.padding);
-  // Products of four sizes must not wrap before the memory is asked for.
-  const double largest = std::max(
-      {double(s.batch) * double(s.channels) * double(s.height) * double(s.width),
-       double(s.batch) * double(s.maps) * double(s.height + 2 * s.padding) * double(s.width + 2 * s.padding),
-       double(s.maps) * double(s.channels) * double(s.kernel) * double(s.kernel)});
+  // Products of four sizes must not wrap, and some kernels count the padded image.
+  const auto extent = [&](std::int64_t image) {
+    return double((image + 2 * s.padding - s.kernel) / s.stride + 1);
+  };
+  const double largest =
+      std::max({double(s.batch) * double(s.channels) * double(s.height) * double(s.width),
+                double(s.batch) * double(s.maps) * extent(s.height) * extent(s.width),
+                double(s.maps) * double(s.channels / s.groups) * double(s.kernel) * double(s.kernel)});
   if (largest > 1e15) reject(Hint{"smaller sizes"}, "{}: no machine has the memory", shape_text(s));
+  const double padded = double(s.batch) * double(std::max(s.channels, s.maps)) *
+                        double(s.height + 2 * s.padding) * double(s.width + 2 * s.padding);
+  if (padded > 1e18)
+    reject(Hint{"less `padding`"}, "{}: the padded images are too large to count", shape_text(s));
 }
 
 LadderProblem conv2d_ladder_problem(const Conv2dSize& s, Conv2dPass pass, DType dtype) {

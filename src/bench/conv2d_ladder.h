@@ -23,6 +23,8 @@ struct Conv2dSize {
 // Rejects sizes below 1, groups that do not divide, and a window larger than the padded image; texts name the
 // settings `batch`, `channels`, ….
 void require_conv2d_size(const Conv2dSize& size);
+// The same of one number.
+void require_conv2d_count(const char* name, std::int64_t value, std::int64_t least = 1);
 LadderProblem conv2d_ladder_problem(const Conv2dSize& size, Conv2dPass pass, DType dtype);
 
 // The layers of a workload: "ece408", both convolutions of the course's network with this many images; "L1"

@@ -36,6 +36,7 @@ struct BenchConv2dRequest {
 };
 
 Conv2dSize shape_of(const BenchConv2dRequest& r) {
+  if (r.width && !r.height) require_conv2d_count("width", *r.width);  // before it is the height as well
   const std::int64_t height = r.height.value_or(r.width.value_or(32));
   return {.name = {},
           .batch = r.batch.value_or(32),

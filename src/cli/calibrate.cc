@@ -5,9 +5,11 @@
 #include "base/text.h"
 #include "cli/calibrate_device.h"
 #include "cli/options.h"
+#include "cli/predict_table.h"
 #include "cli/record_files.h"
 #include "cli/verbs.h"
 #include "timing/table_calibration.h"
+#include "timing/timing_rows.h"
 
 namespace headroom::cli {
 namespace {
@@ -55,8 +57,25 @@ void require_request(const CalibrateRequest& r) {
   if (r.rows != 0 && r.shared)
     reject(Hint{"--leave-out judges on one device"}, "--rows is for the rows of one --machine");
   if (r.rows < 0) reject("--rows is {}; it must be at least 0", r.rows);
+  for (const auto& [given, option] : {std::pair(r.seconds != kCalibrateSeconds, "--seconds"),
+                                      {r.common.threads != 0, "--threads"},
+                                      {r.common.device != "cpu", "--device"}})
+    if (given) reject(Hint{"leave it out"}, "{} is for timings made here; --table has its own", option);
+  r.common.tables.view();  // a width that cannot be is said before anything is written
   if (!r.out.empty()) require_writable(r.out);
-  require_files(r.files, {{"--output", r.out}});
+  require_files(r.files, {{"--table", r.table}, {"--output", r.out}});
+}
+
+TableCalibration fit_table(const CalibrateRequest& r) {
+  const TimingTable table = read_timing_table(r.table);
+  const KernelForm& form = form_of(table);
+  require_precision_has_meaning(form, r.precisions);
+  const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
+  TableCalibration result = r.shared ? calibrate_table_shared(table, holdout, r.precisions)
+                                     : calibrate_table(table, r.machine, holdout, r.precisions);
+  if (std::string text = assumed_group(table, form, r.precisions); !text.empty())
+    result.notes.push_back(std::move(text));
+  return result;
 }
 
 Sheet fitted_sheet(const TableCalibration& result) {
@@ -125,10 +144,7 @@ void run(const CalibrateRequest& r) {
   if (refits(r)) return run_refit(r.refit, r.common);
   if (measures(r)) return run_calibrate_device(r.common, {r.precisions, r.seconds, r.out, r.files});
   require_request(r);
-  const TimingTable table = read_timing_table(r.table);
-  const Holdout holdout{static_cast<std::size_t>(r.rows), r.seed, r.leave_out};
-  const TableCalibration result =
-      r.shared ? calibrate_table_shared(table, holdout) : calibrate_table(table, r.machine, holdout);
+  const TableCalibration result = fit_table(r);
   for (const std::string& text : result.notes) warn(text);
   const std::string file = to_json(result.calibration).dump(1) + "\n";
   if (!r.out.empty()) write_file(r.out, file);
@@ -155,9 +171,10 @@ void add_calibrate(Command app) {
   verb.option("--refit", r->refit,
               "fit the timings of this calibration again, a file of calibrations/ in the cache folder");
   verb.option("--device", r->common.device, "without --table: cpu, cuda, or cuda:1 for the second GPU");
-  verb.option("--precision", r->precisions,
-              "without --table: some of fp32, fp64, on GPUs also tf32, bf16, fp16, with commas between them; "
-              "else fp32, on GPUs fp32,tf32,bf16");
+  verb.option(
+      "--precision", r->precisions,
+      "without --table: some of fp32, fp64, on GPUs also tf32, bf16, fp16, with commas between them; "
+      "else fp32, on GPUs fp32,tf32,bf16. With --table: the type of all rows, where no column says it");
   verb.option("--threads", r->common.threads, "CPU threads; 0: one per core");
   add_json(verb, r->common);
   add_record_options(verb, r->files);

@@ -188,7 +188,11 @@ void run_net(const PredictRequest& r) {
     if (net.imported && mode == Mode::eval) add_unknown(json, make_forward(net, batches.front(), DType::f32));
     return print_json(json);
   }
-  if (r.csv) return print(summary_sheet(rows, net).csv());
+  const std::string gaps =
+      net.imported && mode == Mode::eval
+          ? unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view())
+          : std::string();
+  if (r.csv) return print(summary_sheet(rows, net).csv()), note(gaps);
   // Several machines are compared in one table. The layers of one of them have to be asked for.
   const bool layers = rows.size() == batches.size() || r.common.tables.for_layers();
   for (const PredictRow& row : rows) {
@@ -198,8 +202,7 @@ void run_net(const PredictRequest& r) {
     if (layers) print_layers(*row.outlook.forecast, r, net, mode);
   }
   print(summary_sheet(rows, net).text(r.common.tables.view()));
-  if (net.imported && mode == Mode::eval)
-    print(unknown_text(make_forward(net, batches.front(), DType::f32), r.common.tables.view()));
+  print(gaps);
   print(int8_notes(rows, r));
   print(library_notes(rows, r));
   print(

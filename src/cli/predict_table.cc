@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/sheet.h"
 #include "base/text.h"
+#include "cli/record_files.h"
 #include "timing/table_prediction.h"
 #include "timing/timing_rows.h"
 
@@ -17,10 +18,21 @@ constexpr const char* kTableNote =
 
 std::string number_text(double value) { return fmt::format("{:.6g}", value); }
 
+constexpr const char* kExplained[] = {"choice", "blocks", "waves", "bound"};
+
+// Columns of the user's are kept; those of an earlier prediction are made anew.
+void require_free_columns(const TimingTable& table) {
+  if (table.find("predicted_us")) return;
+  for (const char* name : kExplained)
+    if (table.find(name))
+      reject(Hint{"rename it, or leave --explain out"},
+             "{} has a column '{}', and --explain adds one of that name", table.origin, name);
+}
+
 std::vector<AddedColumn> columns_of(const TablePrediction& prediction, bool explain) {
   std::vector<AddedColumn> added = {{"predicted_us", {}}, {"low_us", {}}, {"high_us", {}}};
   if (explain)
-    for (const char* name : {"choice", "blocks", "waves", "bound"}) added.push_back({name, {}});
+    for (const char* name : kExplained) added.push_back({name, {}});
   for (const PredictedTime& t : prediction.times) {
     added[0].cells.push_back(number_text(t.us));
     added[1].cells.push_back(number_text(t.low_us));
@@ -56,13 +68,14 @@ Sheet parts_sheet(const std::vector<PredictedPart>& parts) {
   return sheet;
 }
 
+}  // namespace
+
 void require_precision_has_meaning(const KernelForm& form, const std::string& precision) {
   if (precision.empty() || form.group_column() == "dtype") return;
   reject(Hint{"leave --precision out"}, "the formula for {} has no precision; --precision is '{}'",
          form.name(), precision);
 }
 
-// What the rows are taken to be where neither the table nor the user says it; empty if one of them does.
 std::string assumed_group(const TimingTable& table, const KernelForm& form, const std::string& precision) {
   const std::string column = form.group_column();
   if (form.groups().size() < 2 || !precision.empty() || table.find(column)) return {};
@@ -70,15 +83,18 @@ std::string assumed_group(const TimingTable& table, const KernelForm& form, cons
                      form.groups().front(), column == "dtype" ? "--precision" : "such a column");
 }
 
-}  // namespace
-
 void run_predict_table(const PredictTableRequest& r, const Common& common) {
   const KernelForm& form = find_form(r.form);
   if (r.table.empty())
     reject(Hint{fmt::format("headroom predict {} --table rows.csv --machine h200", r.form)},
            "'{}' is a kernel, not a network: --table names the file with its sizes", r.form);
+  common.tables.view();  // a width that cannot be is said before anything is written
   if (!r.out.empty()) require_writable(r.out);
+  for (const auto& [option, name] : {std::pair("--machine", &r.machine), {"--constants", &r.constants}})
+    if (std::error_code ignored; std::filesystem::exists(*name, ignored))
+      require_distinct({{option, *name}, {"--output", r.out}});
   const TimingTable table = read_timing_table(r.table);
+  if (common.explain) require_free_columns(table);
   require_precision_has_meaning(form, r.precision);
   TablePrediction prediction =
       predict_table(table, form, {.machine = r.machine, .constants = r.constants, .precision = r.precision});

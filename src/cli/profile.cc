@@ -154,6 +154,9 @@ void run_program_profile(const ProfileRequest& r) {
 void run(ProfileRequest& r) {
   r.profile.on_gpu = r.common.device != "cpu" || !r.program.command.empty();
   if (r.profile.counters == "list") {
+    if (r.run.files.any() || !r.profile.out.empty())
+      reject(Hint{"leave the file out, or name counters"},
+             "--counters list runs nothing that a file could record");
     if (r.profile.on_gpu) return list_gpu_counters(r.common, r.profile.chip);
     if (!r.profile.chip.empty()) reject(Hint{"add --device cuda"}, "--chip is about the counters of a GPU");
     return list_cpu_counters(r.common);

@@ -83,10 +83,11 @@ FormCalibration::Member member_from(const Json& json, const KernelForm& form, co
   return member;
 }
 
-// The sizes of the residual's input follow from the form.
+// The sizes of the residual's input follow from the form: those of any row that it takes.
 Residual residual_from(const Json& json, const KernelForm& form, const FormCalibration& c,
                        const Machine& machine, const std::string& origin) {
-  TimingRow row{.group = c.group, .sizes = std::vector<double>(form.sizes().size(), 64)};
+  TimingRow row{.group = c.group, .sizes = {}};
+  for (const KernelForm::Size& size : form.sizes()) row.sizes.push_back(size.otherwise.value_or(64));
   const auto prepared = form.prepare(row, machine, c.traits_for(machine));
   const std::size_t width = residual_features(row, *prepared, {0, 1e-6}).size();
   return Residual::from_json(json, origin, width, residual_place(row).size());

@@ -169,12 +169,13 @@ DeviceRows take_left_out(Devices& devices, const std::string& name, std::vector<
 
 }  // namespace
 
-TableCalibration calibrate_table(const TimingTable& table, const std::string& name, const Holdout& holdout) {
+TableCalibration calibrate_table(const TimingTable& table, const std::string& name, const Holdout& holdout,
+                                 const std::string& group_of_all) {
   const KernelForm& form = form_of(table);
   TableCalibration result;
   result.calibration.machine = find_machine(name);
-  const RowGroups groups =
-      rows_of_machine(table, rows_of(table, form, true), *result.calibration.machine, result.notes);
+  const RowGroups groups = rows_of_machine(table, rows_of(table, form, true, group_of_all),
+                                           *result.calibration.machine, result.notes);
   for (const auto& [group, rows] : groups) {
     if (const std::size_t shapes = rows_by_shape(rows).size();
         shapes < kMinCalibrationRows && groups.size() > 1) {
@@ -190,12 +191,13 @@ TableCalibration calibrate_table(const TimingTable& table, const std::string& na
   return result;
 }
 
-TableCalibration calibrate_table_shared(const TimingTable& table, const Holdout& holdout) {
+TableCalibration calibrate_table_shared(const TimingTable& table, const Holdout& holdout,
+                                        const std::string& group_of_all) {
   const KernelForm& form = form_of(table);
   TableCalibration result;
   const std::string out = holdout.left_out.empty() ? "" : find_machine(holdout.left_out).name;
   bool judged = out.empty();
-  for (auto& [group, devices] : devices_by_group(table, rows_of(table, form, true))) {
+  for (auto& [group, devices] : devices_by_group(table, rows_of(table, form, true, group_of_all))) {
     const DeviceRows left_out = take_left_out(devices, out, result.notes);
     check_times(table, form, left_out.rows, left_out.machine, result.notes);
     for (const DeviceRows& d : devices) check_times(table, form, d.rows, d.machine, result.notes);

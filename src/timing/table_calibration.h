@@ -28,10 +28,12 @@ struct TableCalibration {
   std::vector<std::string> notes;
 };
 
-// Fits each group of a table's rows of one machine. Rows of other devices are left aside.
-TableCalibration calibrate_table(const TimingTable& table, const std::string& machine,
-                                 const Holdout& holdout);
+// Fits each group of a table's rows of one machine. Rows of other devices are left aside. `group`: that of
+// all rows, as the user gave it; empty: each row's own.
+TableCalibration calibrate_table(const TimingTable& table, const std::string& machine, const Holdout& holdout,
+                                 const std::string& group = "");
 // Fits what the devices of the table share.
-TableCalibration calibrate_table_shared(const TimingTable& table, const Holdout& holdout);
+TableCalibration calibrate_table_shared(const TimingTable& table, const Holdout& holdout,
+                                        const std::string& group = "");
 
 }  // namespace headroom
