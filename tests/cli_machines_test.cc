@@ -21,6 +21,20 @@ struct CliMachines : ProgramTest {
   }
 };
 
+// Copies over a link that the file does not name would take no time.
+TEST_F(CliMachines, AnUnknownLinkIsSaid) {
+  Json machine = Json::parse(succeed({"machine", "show", "t4", "--json"}).out);
+  put("known.json", machine.dump());
+  machine.erase("host_link"), machine["name"] = "mine";
+  put("mine.json", machine.dump());
+  const auto said = [&](const Words& more) {
+    return succeed(with({"predict", "lenet5", "--machine"}, more)).err;
+  };
+  EXPECT_NE(said({"mine.json", "--copies"}).find("'mine' names no `host_link`"), std::string::npos);
+  EXPECT_EQ(said({"mine.json"}).find("host_link"), std::string::npos);
+  EXPECT_EQ(said({"known.json", "--copies"}).find("host_link"), std::string::npos);
+}
+
 TEST_F(CliMachines, AllIsOneTableOfEveryMachine) {
   const Words words = {"predict", "resnet:depth=50", "--machine", "all"};
   const auto all = rows(words);

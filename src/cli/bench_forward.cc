@@ -95,18 +95,18 @@ void run(const BenchForwardRequest& r) {
   if (r.models.empty())
     reject(Hint{"headroom model list names them"}, "bench forward needs a network to time");
   const auto device = r.common.open();
+  std::vector<Net> nets_to_time;  // what is wrong with one is said before the machine is measured
+  for (const std::string& model : r.models) nets_to_time.push_back(find_net(model));
+  for (const Net& net : nets_to_time) require_random_batch(net);
+  if (r.timing.steps)
+    for (const Net& net : nets_to_time) require_gradients(net, r.timing.batch);
   const Machine machine = r.common.machine(*device);
   std::vector<ForwardTiming> timings;
   EngineOptions options = r.common.engine_options();
   options.update.momentum = 0.9;
   {
-    std::vector<Net> nets;
-    for (const std::string& model : r.models) nets.push_back(find_net(model));
-    for (const Net& net : nets) require_random_batch(net);
-    if (r.timing.steps)
-      for (const Net& net : nets) require_gradients(net, r.timing.batch);
     Progress progress("bench");
-    for (const Net& net : nets) {
+    for (const Net& net : nets_to_time) {
       progress.stage(net.name);
       timings.push_back(bench_forward(*device, machine, options, net, r.timing));
     }

@@ -163,6 +163,14 @@ void run(const BenchNetsRequest& r) {
   const auto device = r.common.open();
   const std::vector<std::string> sets = sets_of(r, device->kind());
   require_tables(r.common.tables, sortable_columns(r, sets, device->kind()));
+  // What is wrong with a network is said before the machine is measured.
+  std::vector<ConvnetWorkload> workloads;
+  for (const std::string& model : r.models) {
+    Net net = find_net(model);
+    const std::int64_t fixed = fixed_batch(net);  // set by some files
+    require_random_batch(net);
+    workloads.push_back({model, std::move(net), fixed > 0 ? fixed : r.batch > 0 ? r.batch : kUsualBatch});
+  }
   const Machine machine = r.common.machine(*device);
   auto wanted = [&](const char* set) { return std::find(sets.begin(), sets.end(), set) != sets.end(); };
   BenchOutput output{"bench nets", {}, {{"device", machine.title}, {"precision", r.common.precision}}};
@@ -174,13 +182,6 @@ void run(const BenchNetsRequest& r) {
                    rounds_of(r, kUsualRounds), progress_lines(progress));
     output.json.update(to_json(bench, machine, r.common));
     output.tables.push_back(nets_table(bench, machine, r.common));
-  }
-  std::vector<ConvnetWorkload> workloads;
-  for (const std::string& model : r.models) {
-    Net net = find_net(model);
-    const std::int64_t fixed = fixed_batch(net);  // set by some files
-    require_random_batch(net);
-    workloads.push_back({model, std::move(net), fixed > 0 ? fixed : r.batch > 0 ? r.batch : kUsualBatch});
   }
   if (wanted("convnets")) workloads = convnet_workloads(r.batch);
   if (wanted("layers"))

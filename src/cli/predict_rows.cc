@@ -96,6 +96,11 @@ std::vector<PredictRow> forecasts(const PredictRequest& r, const Net& net, Mode 
     return own;
   };
   for (PredictRow& row : rows) row.batch = batch;
+  if (r.copies)
+    for (const Machine& m : machines)
+      if (m.kind == "gpu" && m.host_link.bytes_per_s <= 0)
+        warn(fmt::format("machine '{}' names no `host_link`: copies to it are not known, and not counted",
+                         m.name));
   if (!every_machine(r)) {
     for (const Machine& m : machines)
       rows.push_back({m.name, batch, {forecast(net, m, options_for(m), mode, batch, r.common.threads), {}}});
