@@ -1,5 +1,7 @@
 #include "headroom/attrs.h"
 
+#include <atomic>
+
 #include "base/error.h"
 
 namespace headroom {
@@ -36,6 +38,8 @@ void Attrs::set(const std::string& name, Attr value) {
     items_ = std::make_shared<Items>();
   else if (items_.use_count() > 1)
     items_ = std::make_shared<Items>(*items_);
+  else
+    std::atomic_thread_fence(std::memory_order_acquire);  // a copy in another thread may just have gone
   (*items_)[name] = std::move(value);
 }
 bool Attrs::has(std::string_view name) const { return items().find(name) != items().end(); }

@@ -45,8 +45,8 @@ __device__ inline unsigned largest_of_block(unsigned mine, unsigned* slots) {
   return mine;
 }
 
-// Of `count` neighbours, by `threads` threads that share them. Infinities count if kAny: without them an
-// element takes one instruction.
+// Of `count` neighbours, by `threads` threads that share them. If kAny, infinities count, and an element
+// takes one instruction; else they are left out, which takes some more.
 template <bool kAny, class T>
 __device__ inline unsigned largest_of(const T* x, int count, int thread, int threads) {
   float largest = 0;
